@@ -1,4 +1,4 @@
-// A attacker: a station that tells a host one kind of lie, over and over.
+// An attacker: a station that repeats one kind of attack on a host.
 #pragma once
 
 #include <array>
@@ -17,23 +17,23 @@
 namespace lockstep::sim {
 
 enum class Lie : std::uint8_t {
-  syn_flood,          // a SYN of another source each time, never an ACK
-  optimistic_acks,    // acknowledges what has not arrived, and what was not sent
-  ack_division,       // many ACKs for one segment
-  silence,            // asks for much and acknowledges nothing
-  shrinking_windows,  // offers much, then little, then nothing
-  tiny_mss,           // takes segments of one octet
-  sequence_guesses,   // resets, SYNs and text in the name of another host
-  ack_storm,          // empty segments out of the window
-  gaps,               // text above gaps that are never filled
-  option_bombs,       // all forty octets of options, well and badly made
-  urgent_games,       // an urgent pointer to anywhere in each segment
-  icmp_forgeries,     // errors about segments of its own and of others
-  sack_lies,          // reports what was never sent, what is acknowledged, and it backwards
-  reneging,           // reports what came above a gap, and takes it back
-  dsack_lies,         // acknowledges, and says that everything came twice
-  old_stamps,         // begins recoveries by duplicates, and echoes its first timestamp for ever
-  overlapping_fragments,  // pieces of few datagrams that contradict each other
+  syn_flood,              // a SYN from a new source each time, never an ACK
+  optimistic_acks,        // acknowledges data that has not arrived or was never sent
+  ack_division,           // many ACKs for one segment
+  silence,                // requests much data and acknowledges none
+  shrinking_windows,      // advertises a large window, then a small one, then zero
+  tiny_mss,               // an MSS of one octet
+  sequence_guesses,       // resets, SYNs and data with another host's source address
+  ack_storm,              // empty segments outside the window
+  gaps,                   // data above gaps that are never filled
+  option_bombs,           // forty octets of options, valid and malformed
+  urgent_games,           // an urgent pointer to a random position in each segment
+  icmp_forgeries,         // ICMP errors about segments of its own and of other hosts
+  sack_lies,              // SACK blocks about unsent and acknowledged data, and reversed ones
+  reneging,               // SACKs data above a gap and then reneges
+  dsack_lies,             // acknowledges, and reports every segment as a duplicate
+  old_stamps,             // starts recoveries by duplicate ACKs; always echoes its first timestamp
+  overlapping_fragments,  // contradicting fragments of a few datagrams
 };
 
 inline constexpr std::uint32_t lie_count = 17;
@@ -47,9 +47,9 @@ constexpr std::string_view name_of(Lie lie) {
   return names[static_cast<std::uint32_t>(lie)];
 }
 
-// Its victim is the server of the world's first `chatter` application. Whatever is not part of the
-// lie it does as a peer should. It stands where the victim's gateway does, so that all sources that
-// it invents are answered to it.
+// The victim is the server of the world's first `chatter` application. Apart from the attack, the
+// attacker behaves as a correct peer. It takes the place of the victim's gateway, so that replies
+// to all the source addresses it uses arrive at it.
 class Attacker final : public Station {
  public:
   Attacker(const World& world, const StationSpec& spec, Random random, Lie lie);
@@ -63,11 +63,11 @@ class Attacker final : public Station {
   // One of its own connections.
   struct Game {
     Port own;
-    Sequence next;      // ours
-    Sequence expected;  // after the peer's last octet that was seen
-    Sequence admitted;  // up to which it was acknowledged, by who reneges
+    Sequence next;      // our next sequence number
+    Sequence expected;  // the peer's next sequence number, from the segments received
+    Sequence admitted;  // reneging: acknowledged up to here
     bool standing = false;
-    bool over = false;        // by a reset
+    bool over = false;        // reset
     std::uint32_t stamp = 0;  // the peer's first timestamp
   };
 
@@ -75,7 +75,7 @@ class Attacker final : public Station {
   void hear(StationDesk& desk, Game& game, const wire::Segment& segment);
   void open(StationDesk& desk);
   void ask(StationDesk& desk, Game& game);
-  // What it does by its clock: without connections, and with one of its own.
+  // The timed actions: those without a connection, and those on one of its own.
   void act_blindly(StationDesk& desk);
   void act_on(StationDesk& desk, Game& game);
   void flood(StationDesk& desk);
@@ -94,9 +94,9 @@ class Attacker final : public Station {
   void send_packet(StationDesk& desk, IpAddress source, wire::IpProtocol protocol,
                    std::span<const std::byte> payload);
   bool has_connections() const;
-  // Whether it permits selective acknowledgment.
+  // Whether it sends SACK-permitted.
   bool selects() const;
-  // Whether its lie is about what it is sent.
+  // Whether the attack needs data from the victim, which it then requests.
   bool asks() const;
   std::uint32_t draw(std::uint64_t limit) {
     return static_cast<std::uint32_t>(random_.below(limit));
@@ -109,11 +109,11 @@ class Attacker final : public Station {
   Random random_;
   Mac victim_mac_;
   Endpoint victim_;
-  IpAddress honest_;  // in whose name it guesses
+  IpAddress honest_;  // the source address of its forged segments
   Bytes request_;
   std::vector<Game> games_;
   std::uint64_t acts_left_;
-  std::uint32_t done_ = 0;  // acts
+  std::uint32_t done_ = 0;  // number of actions
   std::uint16_t next_port_ = 20'000;
   Instant next_;
   std::array<std::byte, 1'024> text_{};

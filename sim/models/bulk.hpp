@@ -1,4 +1,4 @@
-// Bulk: the client sends so many bytes and parts; the server reads them as they come.
+// Bulk: the client sends a fixed number of bytes and closes; the server reads them on arrival.
 #pragma once
 
 #include "sim/models/client.hpp"

@@ -1,4 +1,4 @@
-// Chatter: requests and responses of fixed lengths, with time to think between them.
+// Chatter: requests and responses of fixed lengths, with think time between them.
 #pragma once
 
 #include "sim/models/client.hpp"

@@ -1,4 +1,4 @@
-// Clients and servers: when an application's connections begin, and who waits for them.
+// Clients and servers: when an application's connections begin, and which side listens.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,11 @@
 
 namespace lockstep::sim {
 
-// Begins each flow of the application in its time, and each flow's next connection after the last.
+// Starts each flow of the application at its time, and the next connection of a flow after the
+// last.
 class Client : public SessionModel {
  public:
-  // `local`: the port to call from, zero for any.
+  // `local`: the source port; zero: any.
   Client(const AppSpec& spec, IpAddress server, Port local = {})
       : SessionModel(spec), server_(server), local_(local) {}
 
@@ -35,7 +36,7 @@ class Client : public SessionModel {
   Port local_;
   bool planned_ = false;
   std::vector<Plan> plans_;
-  std::uint64_t left_ = 0;  // connections not yet over
+  std::uint64_t left_ = 0;  // connections that have not ended
   Instant earliest_{0};
 };
 
@@ -48,7 +49,7 @@ class Server : public SessionModel {
   Instant deadline() const override;
 
  protected:
-  // Our half ends when the peer's has.
+  // Closes our side once the peer has closed its side.
   void peer_finished(Desk& desk, Session& session) override;
 
  private:

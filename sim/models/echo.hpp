@@ -1,4 +1,4 @@
-// Echo: the server says what it hears; the client parts when it has heard all of it.
+// Echo: the server sends back what it reads; the client closes when it has read all of it.
 #pragma once
 
 #include "sim/models/client.hpp"

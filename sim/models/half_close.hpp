@@ -1,4 +1,4 @@
-// Half close: the client sends and finishes; only then the server sends, as rsh and cat do.
+// Half close: the server sends only after the client has sent everything and finished.
 #pragma once
 
 #include "sim/models/client.hpp"

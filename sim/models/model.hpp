@@ -1,4 +1,4 @@
-// What a model is: an application on one host, deterministic, a plain value that can be copied.
+// A model: an application on one host, deterministic, a plain value that can be copied.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace lockstep::sim {
 
-// Names a model by its position on its host.
+// Identifies a model by its position on its host.
 struct ModelIndex {
   std::uint32_t value = 0xffff'ffff;
   constexpr bool operator==(const ModelIndex&) const = default;
 };
 
-// What belongs to a host's connections: which model each is of, and which flow of the ledger.
+// For each connection of a host: its model and its flow in the ledger.
 class Routes {
  public:
   struct Route {
@@ -28,16 +28,16 @@ class Routes {
     FlowId flow;
     Side side = Side::opener;
     ModelIndex model;
-    std::uint32_t session = 0;  // of the model's own counting
+    std::uint32_t session = 0;  // as the model numbers its sessions
   };
 
   void add(const Route& route);
-  // nullptr: nobody here knows that connection.
+  // nullptr: no model owns that connection.
   Route* find(ConnectionId id);
   const Route* find(ConnectionId id) const;
   void listen(ListenerId listener, ModelIndex model) { listeners_.push_back({listener, model}); }
   ModelIndex model_of(ListenerId listener) const;
-  // By the slot of the connection: some are of connections that are gone.
+  // Indexed by connection slot; some entries are of connections that no longer exist.
   const std::vector<Route>& all() const { return by_slot_; }
 
  private:
@@ -52,11 +52,11 @@ class Routes {
 // What a model may use during a turn of its host.
 struct Desk {
   Stack& stack;
-  Instant now;  // by the host's clock
+  Instant now;  // host time
   Instant world_now;
   HostIndex host;
   ModelIndex model;
-  bool region_bound;  // region 0 is the pattern's memory
+  bool region_bound;  // region 0 is bound to the pattern's memory
   Ledger& ledger;
   Routes& routes;
   const Pattern& pattern;
@@ -66,19 +66,20 @@ struct Desk {
 // The region that each host binds to the pattern's memory.
 inline constexpr RegionId pattern_region{0};
 
-// An application. Its calls come from within turn(), as the concept Application has them.
+// An application. turn() makes its calls, as the concept Application specifies.
 class Model {
  public:
   virtual ~Model() = default;
-  // An event of one of its connections; `accepted` has been booked already.
+  // Handles an event of one of its connections; for `accepted` the route is already recorded.
   virtual void on_event(Desk& desk, const Event& event) = 0;
-  // Once a turn, after the events.
+  // Called once a turn, after the events.
   virtual void run(Desk& desk) = 0;
-  // After the turn, frames sent: to look, not to act. `by_clock`: no frame had arrived for it.
+  // Called after the turn, when its frames have been sent; must not change anything. `by_clock`:
+  // the turn was caused by a timer, not by a frame.
   virtual void turned(Desk& desk, bool by_clock) = 0;
-  // By the host's clock: when run() is wanted though nothing happens; never if it is not.
+  // When the next run() is due without an event, in host time; never: not at all.
   virtual Instant deadline() const = 0;
-  // It has nothing open and will begin nothing.
+  // It has no open connection and will open none.
   virtual bool done() const = 0;
   virtual std::unique_ptr<Model> clone() const = 0;
 };

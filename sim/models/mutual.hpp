@@ -1,12 +1,12 @@
-// Mutual: both sides call each other at once, send at once and finish at once.
+// Mutual: both sides connect to each other, send and finish at the same time.
 #pragma once
 
 #include "sim/models/client.hpp"
 
 namespace lockstep::sim {
 
-// Simultaneous open and, where the times agree, simultaneous close. Both ends are clients that
-// call from the application's port to the same port.
+// Simultaneous open and, where the timing allows, simultaneous close. Both ends are clients that
+// connect from the application's port to the same port.
 class Mutual final : public Client {
  public:
   Mutual(const AppSpec& spec, IpAddress peer) : Client(single(spec), peer, spec.port) {}

@@ -1,4 +1,5 @@
-// What applications say: bytes that anyone can foretell from (stream, offset) and verify.
+// The bytes that applications send: a function of (stream, offset), so that a reader can verify
+// them.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +18,10 @@ struct StreamId {
   std::uint64_t value = 0;
 };
 
-// The bytes of every stream are one random row of a prime length, said over and over, each stream
-// beginning elsewhere in it. So an error of position or of stream shows (powers of two are no
-// multiples of the row), and both speaking and verifying are a plain copy and compare. The row is
-// kept twice over: any piece shorter than it is contiguous.
+// All streams repeat one random sequence of prime length, each from a different start. So an error
+// of position or of stream shows (no power of two is a multiple of the length), and writing and
+// verifying are a plain copy and compare. The sequence is stored twice in a row, so that any piece
+// shorter than it is contiguous.
 class Pattern {
  public:
   static constexpr std::uint32_t row_bytes = 65'521;
@@ -33,26 +34,26 @@ class Pattern {
     std::memcpy(memory_.data() + row_bytes, memory_.data(), row_bytes);
   }
 
-  // Where in the row a stream begins.
+  // Where in the sequence a stream begins.
   static std::uint32_t shift_of(StreamId stream) {
     return static_cast<std::uint32_t>(TableHash({}).add(stream.value).finish() % row_bytes);
   }
-  // Where in memory() the byte of that offset stands, with at least row_bytes after it.
+  // Where in memory() the byte at that offset is, followed by at least row_bytes.
   static std::uint32_t place(std::uint32_t shift, std::uint64_t offset) {
     return static_cast<std::uint32_t>((offset % row_bytes + shift) % row_bytes);
   }
 
-  // The next bytes of the stream from `offset`: row_bytes of them.
+  // The next row_bytes bytes of the stream from `offset`.
   std::span<const std::byte> at(std::uint32_t shift, std::uint64_t offset) const {
     return std::span(memory_).subspan(place(shift, offset), row_bytes);
   }
 
-  // All that was read from `offset` on is what that stream says there. At most row_bytes.
+  // Whether `read` equals the stream's bytes from `offset` on. At most row_bytes.
   bool matches(std::uint32_t shift, std::uint64_t offset, std::span<const std::byte> read) const {
     return std::memcmp(at(shift, offset).data(), read.data(), read.size()) == 0;
   }
 
-  // To be bound as a region and lent from.
+  // The memory to bind as a region and to lend from.
   std::span<const std::byte> memory() const { return memory_; }
 
  private:

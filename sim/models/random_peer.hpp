@@ -1,4 +1,4 @@
-// A random_peer: speaks raw segments, well and badly made, to hosts that it can reach.
+// A random_peer: sends raw segments, valid and malformed, to the hosts that it can reach.
 #pragma once
 
 #include <array>
@@ -14,9 +14,10 @@
 
 namespace lockstep::sim {
 
-// It answers ARP, opens connections to the servers of the world's applications by hand, plays with
-// them once they stand, and throws segments and ICMP errors at random at connections of others,
-// whose sequence numbers it does not see. It never learns from the stack: only from frames.
+// It answers ARP, opens raw connections to the servers of the world's applications, tests them with
+// unusual segments once established, and injects random segments and ICMP errors into connections
+// of other hosts, whose sequence numbers it does not know. It knows only what frames contain, not
+// the state of the stacks.
 class RandomPeer final : public Station {
  public:
   RandomPeer(const World& world, const StationSpec& spec, Random random);
@@ -29,17 +30,17 @@ class RandomPeer final : public Station {
  private:
   struct Victim {
     Mac mac;
-    Endpoint server;  // port zero: it serves nothing
+    Endpoint server;  // port zero: no server
   };
-  // One connection of the random_peer's own, as far as it keeps one.
+  // One of the random_peer's own connections, with the little state that it keeps.
   struct Game {
     Victim victim;
     Port own;
-    Sequence next;      // ours
-    Sequence expected;  // the peer's next
+    Sequence next;      // our next sequence number
+    Sequence expected;  // the peer's next sequence number
     bool standing = false;
-    std::uint32_t stamp = 0;  // our timestamps' clock; zero: we speak none
-    bool sack = false;        // our SYN permitted selective acknowledgments
+    std::uint32_t stamp = 0;  // our timestamp clock; zero: no timestamps
+    bool sack = false;        // our SYN had SACK-permitted
   };
   struct Envelope {
     Mac mac;

@@ -1,4 +1,4 @@
-// What stations that make their own packets write alike: answers of ARP, segments, frames of IPv4.
+// Packets that stations build themselves: ARP replies, segments, IPv4 frames.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace lockstep::sim {
 
-// Whether this is a question for somebody's link address; `asked` means nothing otherwise.
+// Whether this is an ARP request; if so, sets `asked`.
 bool read_arp_request(std::span<const std::byte> packet, wire::ArpPacket& asked);
-// That it is `own`, to who asked.
+// Replies to that request with the link address `own`.
 void answer_arp(StationDesk& desk, Mac own, const wire::ArpPacket& asked);
 
-// Writes a segment with its payload and checksum to the front of `into`, which holds them, and
-// gives its length.
+// Writes a segment with its payload and checksum to the start of `into`, which must have room for
+// it. Returns its length.
 std::size_t write_segment(const wire::Segment& segment, IpAddressPair from_to,
                           std::span<std::byte> into);
 

@@ -1,4 +1,4 @@
-// Sessions: the part of a connection that every model needs, and the base of models made of them.
+// Sessions: the state of a connection that every model needs, and the base class of the models.
 #pragma once
 
 #include <cstdint>
@@ -8,27 +8,27 @@
 
 namespace lockstep::sim {
 
-// One connection of a model. `written` and `read` count from its beginning; `goal` is how far
-// `written` is to come before the model thinks again.
+// One connection of a model. `written` and `read` count from its beginning; `goal` is the value of
+// `written` at which the model decides what is next.
 struct Session {
   ConnectionId id;
   FlowId flow;
   Side side = Side::opener;
   bool open = true;
-  bool foreign = false;  // a random_peer's
+  bool foreign = false;  // opened by a station such as random_peer
   bool established = false;
-  bool closing = false;  // a half is closed: noted after every turn
-  bool parting = false;  // its close_mode was refused for want of room
-  bool waiting = false;  // `due` means something
+  bool closing = false;  // one direction is closed: recorded after every turn
+  bool parting = false;  // its close was refused because there was no room
+  bool waiting = false;  // `due` is valid
   std::uint32_t round = 0;
-  std::uint32_t lane = 0;  // which of the application's flows side by side it is
+  std::uint32_t lane = 0;  // which of the application's concurrent flows it is
   std::uint64_t goal = 0;
   Instant due = Instant::never();
   CloseMode close_mode = CloseMode::finish;  // while `parting`
 };
 
-// Opens and accepts connections, moves pattern bytes through them and books what happens; what is
-// to be done when is the derived model's.
+// Opens and accepts connections, transfers pattern bytes on them and records the results in the
+// ledger; the derived model decides what to do and when.
 class SessionModel : public Model {
  public:
   explicit SessionModel(const AppSpec& spec) : spec_(spec) {}
@@ -37,11 +37,11 @@ class SessionModel : public Model {
   void run(Desk& desk) override;
   void turned(Desk& desk, bool by_clock) final;
   Instant deadline() const override;
-  // A connection that nobody of this world opened may stay for ever: it is not waited for.
+  // A connection that no model opened may stay open for ever, so it does not count.
   bool done() const override { return open_ == open_foreign_; }
 
  protected:
-  // Called at the right moments; the default of each does nothing.
+  // Called when they apply; the defaults do nothing.
   virtual void opened(Desk&, Session&) {}
   virtual void readable(Desk& desk, Session& session) { read_all(desk, session); }
   virtual void writable(Desk&, Session&) {}
@@ -49,9 +49,9 @@ class SessionModel : public Model {
   virtual void due(Desk&, Session&) {}
   virtual void closed(Desk&, Session&) {}
 
-  // Waits for callers at the application's port; false: refused, to be tried again.
+  // Listens on the application's port; false: refused, try again.
   bool listen(Desk& desk);
-  // Begins a connection; nullptr: refused, to be tried again. `local`: zero is any port.
+  // Opens a connection; nullptr: refused, try again. `local`: zero is any port.
   struct Call {
     Endpoint remote;
     Port local;
@@ -59,14 +59,15 @@ class SessionModel : public Model {
   };
   Session* call(Desk& desk, const Call& call);
 
-  // Writes (or lends) pattern bytes until the goal is reached or no more is taken. True: reached.
+  // Writes (or lends) pattern bytes until the goal is reached or the stack takes no more. True:
+  // goal reached.
   bool write_to_goal(Desk& desk, Session& session);
-  // Reads and verifies at most `most` bytes; gives how many.
+  // Reads and verifies at most `most` bytes; returns how many.
   std::uint64_t read_some(Desk& desk, Session& session, std::uint64_t most);
   void read_all(Desk& desk, Session& session) { read_some(desk, session, ~std::uint64_t{0}); }
-  // Says farewell in the application's way; if there is no room for that, as soon as there is.
+  // Ends the connection by `close_mode`; if there is no room for that, as soon as there is.
   void part(Desk& desk, Session& session, CloseMode close_mode);
-  // due() will be called then.
+  // Calls due() at that instant.
   void wake(Session& session, Instant at);
 
   FlowEnd& end_of(Desk& desk, const Session& session) const {
@@ -96,7 +97,7 @@ class SessionModel : public Model {
   std::uint32_t open_foreign_ = 0;
   std::uint32_t waiting_ = 0;
   std::uint64_t writes_ = 0;
-  Instant earliest_ = Instant::never();  // may be early, never late
+  Instant earliest_ = Instant::never();  // may be too early, never too late
 };
 
 }  // namespace lockstep::sim

@@ -17,7 +17,7 @@ class SlowReader final : public Server {
   void peer_finished(Desk& desk, Session& session) override { look_again(desk, session); }
 
  private:
-  // In a while, unless it will do so anyway.
+  // Schedules the next read, unless one is scheduled.
   void look_again(Desk& desk, Session& session);
 };
 

@@ -1,4 +1,4 @@
-// Addresses of ns-3 in the core's words, and back.
+// Converts addresses between ns-3 and the core.
 #pragma once
 
 #include <ns3/address.h>
@@ -11,9 +11,9 @@ namespace ns3 {
 
 lockstep::IpAddress ToLockstep(Ipv4Address address);
 lockstep::IpAddress ToLockstep(Ipv6Address address);
-/// Of an InetSocketAddress or an Inet6SocketAddress; false: `address` is neither.
+/// Converts an InetSocketAddress or Inet6SocketAddress; false: `address` is neither.
 bool ToLockstep(const Address& address, lockstep::Endpoint& out);
-/// An InetSocketAddress or an Inet6SocketAddress.
+/// Returns an InetSocketAddress or an Inet6SocketAddress.
 Address ToNs3(const lockstep::Endpoint& endpoint);
 
 }  // namespace ns3

@@ -1,4 +1,4 @@
-// Applications over our sockets whose text can be foretold: a sender and a sink that verifies it.
+// A sender of a known byte pattern and a sink that verifies it, over our sockets.
 #pragma once
 
 #include <ns3/address.h>
@@ -17,7 +17,7 @@
 
 namespace ns3 {
 
-/// Sends MaxBytes of a pattern as fast as the stack takes them, then finishes.
+/// Sends MaxBytes of a pattern as fast as the stack accepts them, then finishes.
 class LockstepBulkSend : public Application {
  public:
   static TypeId GetTypeId();
@@ -49,18 +49,18 @@ class LockstepBulkSend : public Application {
   bool failed_ = false;
 };
 
-/// Takes connections, reads all that comes, and closes when the peer does.
+/// Accepts connections, reads all data, and closes when the peer does.
 class LockstepSink : public Application {
  public:
   static TypeId GetTypeId();
 
   std::uint64_t GetTotalRx() const { return read_; }
-  /// Octets in pieces that are not what LockstepBulkSend sends there; 0 where Verify is off.
+  /// Octets in pieces that differ from what LockstepBulkSend sends there; 0 if Verify is off.
   std::uint64_t GetMistakes() const { return mistakes_; }
   Time GetFirstAt() const { return first_at_; }
   Time GetLastAt() const { return last_at_; }
   std::uint32_t GetConnections() const { return static_cast<std::uint32_t>(peers_.size()); }
-  /// Of these: closed, without an error.
+  /// Of these, the ones that closed without an error.
   std::uint32_t GetFinished() const { return finished_; }
   const std::vector<Ptr<LockstepSocket>>& GetSockets() const { return peers_; }
 
@@ -79,8 +79,8 @@ class LockstepSink : public Application {
   std::uint64_t stream_ = 0;
   Ptr<LockstepSocket> listener_;
   std::vector<Ptr<LockstepSocket>> peers_;
-  std::vector<std::uint64_t> offsets_;                     // of each peer: octets read
-  std::unordered_map<const Socket*, std::size_t> places_;  // in these two
+  std::vector<std::uint64_t> offsets_;                     // octets read, per peer
+  std::unordered_map<const Socket*, std::size_t> places_;  // index into peers_ and offsets_
   std::uint64_t read_ = 0;
   std::uint64_t mistakes_ = 0;
   std::uint32_t finished_ = 0;

@@ -1,4 +1,4 @@
-// What scripts take from ns3/core-module.h, without the headers of it that are no C++20 to g++.
+// What scripts use from ns3/core-module.h, without its headers that g++ rejects as C++20.
 #pragma once
 
 #include <ns3/abort.h>

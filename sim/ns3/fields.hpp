@@ -1,4 +1,4 @@
-// Every field of Config as an attribute of ns-3, by its name in ns-3's spelling.
+// Every field of Config as an ns-3 attribute, with its name in ns-3's spelling.
 #pragma once
 
 #include <ns3/type-id.h>
@@ -10,22 +10,22 @@
 
 namespace ns3 {
 
-/// What has attributes that are fields of a Config.
+/// A class with attributes that are fields of a Config.
 class LockstepConfigured {
  public:
   virtual ~LockstepConfigured() = default;
-  /// The configuration that the attributes speak of.
+  /// The configuration that the attributes set.
   virtual lockstep::Config& Fields() = 0;
   virtual const lockstep::Config& Fields() const = 0;
-  /// Whether they may still be set; false: that it is too late has been said.
+  /// Whether attributes may still be set; if false, an error has been printed.
   virtual bool MayStillSet(std::string_view attribute) const = 0;
 };
 
-/// `receive_buffer_bytes` is `ReceiveBufferBytes`.
+/// For example `receive_buffer_bytes` becomes `ReceiveBufferBytes`.
 std::string LockstepAttributeName(std::string_view field);
 
 /// Adds an attribute for each field that a world of the simulator may set, with its range and the
-/// default of a bare Config. The objects of this type are LockstepConfigured.
+/// default of Config{}. The objects of this type must derive from LockstepConfigured.
 TypeId AddLockstepFields(TypeId tid);
 
 }  // namespace ns3

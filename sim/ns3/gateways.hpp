@@ -1,4 +1,4 @@
-// What the routes of a node's own IPv4 and IPv6 say of the way to somewhere else.
+// Reads gateways from the routes of a node's own IPv4 and IPv6.
 #pragma once
 
 #include <ns3/net-device.h>
@@ -12,25 +12,24 @@
 
 namespace ns3 {
 
-/// The addresses that nodes other than `node` have, of either family, of ns-3's stacks and of ours,
-/// in the order of the nodes, with the lengths of their prefixes; without those of a link or the
-/// host alone.
+/// The IPv4 and IPv6 addresses of the nodes other than `node`, on ns-3's stacks and on ours, in the
+/// order of the nodes, with their prefix lengths. Link-local and host-local addresses are left out.
 std::vector<lockstep::HostAddress> AddressesOfOthers(Ptr<const Node> node);
 
-/// Where what leaves for somewhere goes.
+/// The next hop to a destination.
 struct LockstepWay {
-  Ptr<NetDevice> device;        // null: the routes of the node say nothing
-  lockstep::IpAddress gateway;  // unspecified: straight to it
+  Ptr<NetDevice> device;        // null: the node has no route
+  lockstep::IpAddress gateway;  // unspecified: the destination is on the link
 };
 
-/// What the routes of the node say of what leaves by `device`, or by any if that is null.
+/// The node's route to `destination` through `device`, or through any device if that is null.
 LockstepWay WayTo(Ptr<const Node> node, Ptr<NetDevice> device, lockstep::IpAddress destination);
 
-/// How many other nodes on the link of a device have further links: who may be a gateway there.
+/// The number of other nodes on the device's link that have further links, and so may be gateways.
 std::uint32_t RoutersBeside(Ptr<NetDevice> device);
 
-/// The routes that lead by this device to all these destinations, the default ones first: the
-/// gateway of most destinations of a family is that of all, and prefixes behind others are named.
+/// The routes through this device to all `destinations`. The gateway of most destinations of a
+/// family becomes the default route, listed first; the prefixes behind other gateways follow.
 std::vector<lockstep::ConfigRoute> RoutesBy(Ptr<NetDevice> device,
                                             const std::vector<lockstep::HostAddress>& destinations);
 

@@ -1,5 +1,5 @@
-// An Application of core/stack on a stack in ns-3, beside the sockets: code that runs elsewhere
-// too.
+// Runs a core/stack Application on a stack in ns-3, beside the sockets, so that one program runs in
+// all environments.
 #pragma once
 
 #include "core/stack/event.hpp"
@@ -8,16 +8,16 @@
 
 namespace ns3 {
 
-/// Told of every event of the stack that no socket owns, and run in every turn. It must not dispose
-/// of the stack, and leaves it before it ends.
+/// Receives every event of the stack that no socket owns, and runs in every turn. It must not
+/// dispose of the stack, and must be dismissed before it is destroyed.
 class LockstepGuest {
  public:
   virtual ~LockstepGuest() = default;
-  /// Whether this listener is its own: then it is told who was accepted.
+  /// Whether it owns this listener, and so receives its `accepted` events.
   virtual bool Listens(lockstep::ListenerId listener) const = 0;
   virtual void Told(lockstep::Stack& stack, const lockstep::Event& event) = 0;
   virtual void Run(lockstep::Stack& stack, lockstep::Instant now) = 0;
-  /// When it wants the next turn at the latest.
+  /// The latest instant of its next turn.
   virtual lockstep::Instant Deadline() const = 0;
 };
 

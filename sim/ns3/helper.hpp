@@ -1,4 +1,4 @@
-// Puts stacks on the devices of nodes, as ns-3's helpers do.
+// Installs stacks on the devices of nodes, in the manner of ns-3's helpers.
 #pragma once
 
 #include <ns3/attribute.h>
@@ -19,31 +19,31 @@
 
 namespace ns3 {
 
-/// On nodes that have an InternetStack whose devices have addresses, Install() takes over those
-/// devices with their addresses. On nodes without one, addresses and gateways are given here.
+/// On nodes with an InternetStack whose devices have addresses, Install() takes over those devices
+/// and addresses. On nodes without one, set addresses and gateways here.
 class LockstepHelper {
  public:
   LockstepHelper();
 
-  /// What the stacks begin with: default, rfc, linux or freebsd. Before it, the defaults of the
-  /// attributes hold (Config::SetDefault); after another profile was named, they do not.
+  /// The profile of the stacks: default, rfc, linux or freebsd. Without a profile the attribute
+  /// defaults (Config::SetDefault) apply; after this call they do not.
   void SetProfile(const std::string& name);
-  /// An attribute of LockstepStack, for the stacks installed from here on, after the profile.
+  /// Sets an attribute of LockstepStack for stacks installed later; overrides the profile.
   void Set(const std::string& name, const AttributeValue& value);
 
   void Install(Ptr<Node> node) const;
   void Install(const NodeContainer& nodes) const;
   void InstallAll() const;
 
-  /// The stack of a device, made if there is none: for nodes without an InternetStack.
+  /// The stack of a device, created if there is none: for nodes without an InternetStack.
   Ptr<LockstepStack> Install(Ptr<NetDevice> device) const;
-  /// Of either family, with the length of its prefix: "10.1.1.1/24", "2001:db8::1/64".
+  /// An IPv4 or IPv6 address with its prefix length: "10.1.1.1/24", "2001:db8::1/64".
   Ptr<LockstepStack> AddAddress(Ptr<NetDevice> device, const std::string& address) const;
-  /// The default route.
+  /// Sets the default route.
   void SetGateway(Ptr<NetDevice> device, Ipv4Address gateway) const;
   void SetGateway(Ptr<NetDevice> device, Ipv6Address gateway) const;
 
-  /// One stream for each stack of the nodes; how many were used.
+  /// Assigns one stream to each stack of the nodes; returns the number of streams used.
   std::int64_t AssignStreams(const NodeContainer& nodes, std::int64_t stream) const;
 
   static Ptr<LockstepStack> GetStack(Ptr<NetDevice> device);

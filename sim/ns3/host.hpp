@@ -1,4 +1,4 @@
-// What Lockstep is to a node: its stacks, one a device, and the factory of its sockets.
+// Lockstep on one node: its stacks, one per device, and the socket factory.
 #pragma once
 
 #include <ns3/net-device.h>
@@ -17,26 +17,27 @@ namespace ns3 {
 class Node;
 class Socket;
 
-/// Aggregated to a node by LockstepHelper.
+/// LockstepHelper aggregates it to a node.
 class LockstepHost : public Object {
  public:
   static TypeId GetTypeId();
 
   Ptr<Node> GetNode() const;
-  /// Takes the device over. Stops with a line if it has a stack already.
+  /// Takes over the device; aborts with a message if the device has a stack already.
   void Add(Ptr<LockstepStack> stack);
   const std::vector<Ptr<LockstepStack>>& GetStacks() const { return stacks_; }
-  /// Of a device of this node, or null.
+  /// The stack of a device of this node, or null.
   Ptr<LockstepStack> GetStack(Ptr<NetDevice> device) const;
-  /// The stack that has a way to `remote`, and that has the address `local` unless it is
-  /// unspecified: of several that of the device which the node's own routes name; null: there is
-  /// none, or several without a word of the routes.
+  /// The stack with the best route to `remote`, among those with the address `local` unless that is
+  /// unspecified. The node's own routes decide first, then the longest prefix. Null: there is none,
+  /// or several match equally well.
   Ptr<LockstepStack> Towards(const lockstep::IpAddressPair& local_and_remote) const;
   /// The stack that has this address, or null.
   Ptr<LockstepStack> OwnerOf(lockstep::IpAddress address) const;
-  /// The stack of the device by which the node's own routes lead there, or null.
+  /// The stack of the device that the node's own routes choose for `destination`, or null.
   Ptr<LockstepStack> RoutedTo(lockstep::IpAddress destination) const;
-  /// Before the node's IPv6 leaves a device, and with it the routes.
+  /// Saves the node's IPv6 routes; call it before the node's IPv6 leaves a device and its routes
+  /// are lost.
   void KeepWays();
 
  protected:
@@ -50,11 +51,11 @@ class LockstepHost : public Object {
   };
 
   std::vector<Ptr<LockstepStack>> stacks_;
-  std::vector<Way> ways_;  // of IPv6, to the addresses of others, sorted
+  std::vector<Way> ways_;  // IPv6 routes to the addresses of other nodes, sorted
   bool ways_kept_ = false;
 };
 
-/// For the attribute Protocol of ns-3's applications.
+/// The value of the attribute Protocol of ns-3's applications.
 class LockstepSocketFactory : public SocketFactory {
  public:
   static TypeId GetTypeId();

@@ -1,4 +1,4 @@
-// The Driver that turns run on in ns-3: frames of a device in, through the device out.
+// The Driver for turns in ns-3: takes the frames that a device received and sends through it.
 #pragma once
 
 #include <ns3/simulator.h>
@@ -16,7 +16,7 @@
 
 namespace ns3 {
 
-/// Of the stack's own turns, or of somebody else's who borrowed it.
+/// Used by the stack's own turns, or by a borrower's (LendPort()).
 class LockstepStack::Port {
  public:
   static constexpr std::uint32_t burst_max = 256;
@@ -30,7 +30,7 @@ class LockstepStack::Port {
     room_.resize(owner.config_.mtu.count + ethernet_header);
   }
 
-  /// Frames that have come.
+  /// Received frames.
   std::uint32_t waiting() const { return owner_.waiting_count_; }
 
   lockstep::Instant now() const { return Clock(); }
@@ -58,7 +58,8 @@ class LockstepStack::Port {
 
   void reclaim() {
     owner_.NoteDrops(lent_);
-    // What came meanwhile, from a device that delivers at once, is for the next turn.
+    // Frames that arrived during the turn, from a device that delivers at once, wait for the next
+    // one.
     auto const begin = owner_.waiting_.begin();
     std::rotate(begin, begin + lent_, begin + owner_.waiting_count_);
     owner_.waiting_count_ -= lent_;
@@ -68,7 +69,7 @@ class LockstepStack::Port {
   void flush() {}
 
  private:
-  // As a network NIC does: the field holds the sum of the pseudo-header.
+  // Checksum offload as a NIC does it: the field holds the sum of the pseudo-header.
   static void CompleteChecksum(std::span<std::byte> frame, const lockstep::Egress& egress) {
     auto const segment = frame.subspan(egress.checksum_start);
     std::uint16_t const checksum = lockstep::wire::sum(segment).checksum();

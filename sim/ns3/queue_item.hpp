@@ -1,4 +1,4 @@
-// A packet of the core in a queue disc of ns-3.
+// A packet of the core in an ns-3 queue disc.
 #pragma once
 
 #include <ns3/address.h>
@@ -10,15 +10,15 @@
 
 namespace ns3 {
 
-/// Its headers are in the packet already. Queue discs may mark it, and tell flows apart by it.
+/// The packet already contains its headers. Queue discs can mark it and hash its flow.
 class LockstepQueueItem : public QueueDiscItem {
  public:
   LockstepQueueItem(Ptr<Packet> packet, const Address& to, std::uint16_t protocol)
       : QueueDiscItem(packet, to, protocol) {}
   void AddHeader() override {}
-  /// Sets CE on a packet that is ECT; false: it is not.
+  /// Sets CE if the packet is ECT; false if it is not.
   bool Mark() override;
-  /// Of the five-tuple.
+  /// A hash of the five-tuple.
   std::uint32_t Hash(std::uint32_t perturbation) const override;
 };
 

@@ -1,4 +1,4 @@
-// Two or three nodes, for the tests: their devices, their addresses, and what arrived.
+// Two or three nodes for the tests: devices, addresses, and received data.
 #pragma once
 
 #include <ns3/application-container.h>
@@ -32,7 +32,7 @@ inline constexpr const char* kOurs = "ns3::LockstepSocketFactory";
 inline constexpr const char* kTheirs = "ns3::TcpSocketFactory";
 inline constexpr std::uint64_t kMegabyte = 1'000'000;
 
-/// Leaves the simulator as it was found.
+/// Restores the simulator's global state at its end.
 struct Scene {
   Scene() = default;
   ~Scene() { Simulator::Destroy(); }
@@ -63,11 +63,11 @@ inline Ipv4InterfaceContainer Address4(const NetDeviceContainer& devices,
   return addresses.Assign(devices);
 }
 
-/// `bytes` from one node to a port of the other, by the named kinds of sockets.
+/// Transfers `bytes` from one node to a port of the other, with the named kinds of sockets.
 struct Flow {
   Ptr<Node> from;
   Ptr<Node> to;
-  Address remote;  // with the port
+  Address remote;  // including the port
   const char* sender = kOurs;
   const char* receiver = kOurs;
   std::uint64_t bytes = kMegabyte;
@@ -84,7 +84,7 @@ inline Ptr<PacketSink> StartFlow(const Flow& flow) {
   return DynamicCast<PacketSink>(sinks.Get(0));
 }
 
-/// Two nodes on a point-to-point link, addressed; ours is installed by the test.
+/// Two nodes on a point-to-point link with addresses; the test installs our stack.
 struct TwoNodes {
   explicit TwoNodes(const std::string& rate = "10Mbps", const std::string& delay = "5ms")
       : devices(JoinPointToPoint(nodes, rate, delay)) {

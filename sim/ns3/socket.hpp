@@ -1,4 +1,4 @@
-// ns-3's Socket over the core: what lets BulkSend, OnOff and PacketSink run on it unchanged.
+// ns-3's Socket over the core, so that BulkSend, OnOff and PacketSink run on it unchanged.
 #pragma once
 
 #include <ns3/nstime.h>
@@ -22,7 +22,8 @@ class LockstepHost;
 class LockstepStack;
 class LockstepSocket;
 
-/// A TracedValue that says when somebody has begun to look: what nobody looks at is never sampled.
+/// A TracedValue that reports the first connected trace sink: values without a sink are not
+/// sampled.
 template <class T>
 class LockstepTraced : public TracedValue<T> {
  public:
@@ -66,14 +67,14 @@ class LockstepSocket : public Socket {
   using Socket::Recv;
   using Socket::Send;
 
-  // Beyond Socket: without packets in between.
+  // Additions to Socket: data without packets.
 
-  /// Writes what there is room for: the number of octets taken.
+  /// Writes as much as there is room for; returns the number of octets taken.
   std::uint32_t Write(std::span<const std::byte> octets, lockstep::More more = lockstep::More::no);
-  /// The first unread octets that lie together; empty: none, or the connection is gone.
+  /// The first contiguous unread octets; empty: there are none, or the connection no longer exists.
   std::span<const std::byte> Readable() const;
   void Consume(std::uint32_t octets);
-  /// All that the core knows of the connection; `exists` is false if there is none.
+  /// Everything the core knows about the connection; `exists` is false if there is none.
   lockstep::ConnectionInfo Inspect() const;
   /// Resets the connection.
   void Abort();
@@ -82,11 +83,11 @@ class LockstepSocket : public Socket {
   Ptr<LockstepSocket> Fork(Ptr<LockstepStack> stack, lockstep::ConnectionId id);
   void Accepted(Ptr<LockstepSocket> socket);
   void Told(const lockstep::Event& event);
-  /// That is over: no connection of it is there any more, and no listener.
+  /// The stack no longer exists: the socket has neither connections nor listeners on it.
   void StackGone(const LockstepStack* stack);
-  /// Looks what the traced values are now.
+  /// Updates the traced values.
   void Sample();
-  /// Somebody looks at a traced value.
+  /// A trace sink was connected to a traced value.
   void Watch();
 
  protected:
@@ -116,7 +117,7 @@ class LockstepSocket : public Socket {
   bool shut_receive_ = false;
   bool peer_finished_ = false;
   bool close_told_ = false;
-  bool finish_owed_ = false;  // refused for want of room
+  bool finish_owed_ = false;  // finish() was refused because there was no room
   bool close_owed_ = false;
   bool watched_ = false;
   std::vector<std::byte> scratch_;

@@ -1,4 +1,4 @@
-// A Stack of the core on one device of a node: frames, time and turns.
+// A core Stack on one device of a node: frames, time and turns.
 #pragma once
 
 #include <ns3/address.h>
@@ -30,20 +30,20 @@ class LockstepHost;
 class LockstepSocket;
 class TrafficControlLayer;
 
-/// What happened between a stack and ns-3.
+/// Counters between a stack and ns-3.
 struct LockstepCounters {
   std::uint64_t turns = 0;
-  std::uint64_t events = 0;  ///< of ns-3's scheduler, scheduled by this stack
+  std::uint64_t events = 0;  ///< events that this stack scheduled in ns-3
   std::uint64_t frames_received = 0;
   std::uint64_t frames_sent = 0;
-  std::uint64_t refused_by_device = 0;  ///< Send() gave false: the frame is lost
-  std::uint64_t overflowed = 0;         ///< came while as many as a burst waited: lost
-  std::uint64_t blocked_turns = 0;      ///< ended since the device's queue was stopped
+  std::uint64_t refused_by_device = 0;  ///< Send() returned false: the frame is lost
+  std::uint64_t overflowed = 0;         ///< arrived while a full burst was waiting: lost
+  std::uint64_t blocked_turns = 0;      ///< ended because the device's queue was stopped
 };
 
-/// It takes all that the device receives, before the node sees it, and sends through the device, or
-/// through the device's root queue disc if it has one. Between turns one event of ns-3's scheduler
-/// is pending at most: the stack's next deadline.
+/// Receives all packets of the device in place of the node, and sends through the device or, if it
+/// has one, the device's root queue disc. Between turns at most one ns-3 event is pending: the
+/// stack's next deadline.
 class LockstepStack : public Object, public LockstepConfigured {
  public:
   static TypeId GetTypeId();
@@ -54,48 +54,49 @@ class LockstepStack : public Object, public LockstepConfigured {
   const lockstep::Config& Fields() const override { return config_; }
   bool MayStillSet(std::string_view attribute) const override;
 
-  /// Takes over the device. Once only; before any socket is opened.
+  /// Takes over the device. Call it once, before any socket is opened.
   void SetDevice(Ptr<NetDevice> device);
   Ptr<NetDevice> GetDevice() const { return device_; }
 
-  /// Until the stack has begun to run.
+  /// Only before the stack runs.
   void AddAddress(const lockstep::HostAddress& address);
-  /// A way through `route.gateway`; prefix_bits 0: the default route of its family.
+  /// A route through `route.gateway`; prefix_bits 0: the default route of its family.
   void AddRoute(const lockstep::ConfigRoute& route);
-  /// How good a way the configuration of the stack has there: the length of the prefix that it
-  /// shares with an address or a route of ours; -1: there is none.
+  /// The length of the longest prefix of an address or route of this stack that contains `remote`;
+  /// -1: there is none.
   std::int32_t Nearness(lockstep::IpAddress remote) const;
   bool Owns(lockstep::IpAddress address) const;
 
-  /// The keys in Fields() are used as they are, not drawn: for worlds that must agree with another.
+  /// Uses the keys in Fields() instead of drawing them, so that runs can be compared with another
+  /// world.
   void KeepKeys() { keys_kept_ = true; }
   bool SetStream(std::int64_t stream);
 
-  /// The engine, made at the first call: from there on its Config is fixed. Stops with a line once
-  /// the simulation is over.
+  /// The stack, created by the first call; its Config is fixed from then on. Aborts with a message
+  /// once the simulation is over.
   lockstep::Stack& GetCore();
   bool IsRunning() const { return core_ != nullptr; }
   const LockstepCounters& GetCounters() const { return counters_; }
 
-  /// A turn is wanted at this instant, since the application has spoken.
+  /// Schedules a turn now, after an application's call.
   void Kick();
-  /// What time it is, before a call that is not made in a turn and depends on it.
+  /// Sets the stack's clock, before a call outside a turn that depends on the time.
   void TellTime();
 
   class Port;  // in port.hpp
-  /// For turns of a Stack that somebody else has: what the device receives waits there, and what is
-  /// committed leaves through the device. No core is made here, and no turn.
+  /// For turns of a Stack that the caller owns: received frames wait in this port, and committed
+  /// frames leave through the device. This object then creates no core and takes no turns.
   Port& LendPort();
 
   // The sockets of this stack.
   void Adopt(lockstep::ConnectionId id, Ptr<LockstepSocket> socket);
   void Listens(lockstep::ListenerId id, Ptr<LockstepSocket> socket);
   void Forget(lockstep::ListenerId id);
-  /// `socket` is told what changes of its connection after every turn.
+  /// Samples `socket` after every turn.
   void Watch(LockstepSocket* socket);
   void Unwatch(LockstepSocket* socket);
 
-  // The application that speaks to the core itself; stops with a line if there is one already.
+  // The application that uses the core directly; aborts with a message if there is one already.
   void Invite(LockstepGuest& guest);
   void Dismiss();
 
@@ -151,7 +152,7 @@ class LockstepStack : public Object, public LockstepConfigured {
   std::vector<std::byte> memory_;
   std::unique_ptr<lockstep::Stack> core_;
   std::unique_ptr<Port> port_;
-  Ptr<NetDevice> device_;                     // null: not yet, or the simulation is over
+  Ptr<NetDevice> device_;                     // null: not set yet, or the simulation is over
   Ptr<TrafficControlLayer> traffic_control_;  // if the device has a root queue disc
   bool use_queue_disc_ = true;
   std::int64_t stream_ = -1;
@@ -159,13 +160,14 @@ class LockstepStack : public Object, public LockstepConfigured {
 
   std::vector<Waiting> waiting_;  // buffers; the first waiting_count_ hold frames
   std::uint32_t waiting_count_ = 0;
-  // How often the device speaks of a packet: ns-3's own do it before and after their traces.
+  // How many of its two receive callbacks the device calls per packet: ns-3's own devices call
+  // both, one before and one after their traces.
   enum class Speech : std::uint8_t { unknown, once, twice };
   Speech speech_ = Speech::unknown;
-  Ptr<LockstepStack> stored_at_;  // where the packet of which it has spoken once waits
-  bool announced_ = false;        // it has said only that a packet came
+  Ptr<LockstepStack> stored_at_;  // where the packet waits until the second callback
+  bool announced_ = false;        // the plain receive callback has run, Receive() not yet
   bool turning_ = false;
-  bool again_ = false;  // something came while it turned
+  bool again_ = false;  // a frame arrived during the turn
   EventId event_;
   std::uint64_t event_at_ = ~std::uint64_t{0};
   bool blocked_ = false;
@@ -173,10 +175,10 @@ class LockstepStack : public Object, public LockstepConfigured {
 
   std::vector<Ptr<LockstepSocket>> connections_;  // by slot
   std::vector<Ptr<LockstepSocket>> listeners_;    // by slot
-  std::vector<Ptr<LockstepSocket>> sockets_;      // those of connections_, in order of birth
+  std::vector<Ptr<LockstepSocket>> sockets_;      // those of connections_, in order of creation
   std::vector<LockstepSocket*> watched_;
   LockstepGuest* guest_ = nullptr;
-  Ptr<LockstepHost> host_;  // if it has several stacks
+  Ptr<LockstepHost> host_;  // if the node has several stacks
 
   LockstepCounters counters_;
   TracedCallback<Ptr<const Packet>> tx_trace_;

@@ -1,4 +1,4 @@
-// What hosts of our simulator and of ns-3 were seen to send, and whether that is the same.
+// Records the frames that hosts send in our simulator and in ns-3, and compares them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ struct Sighting {
   std::vector<std::byte> bytes;
 };
 
-// Notes what hosts send in our simulator.
+// Records what hosts send in our simulator.
 class Recorder : public lockstep::sim::Observer {
  public:
   void sent(const lockstep::sim::Kernel&, const lockstep::sim::FrameNote& note) override {
@@ -33,7 +33,8 @@ class Recorder : public lockstep::sim::Observer {
   std::vector<Sighting> seen;
 };
 
-// What hosts send in our simulator, in a world of which a link's forward lane loses these packets.
+// Runs a world in our simulator whose link loses these frames on its forward lane; returns what
+// hosts sent.
 inline std::vector<Sighting> RunWorld(lockstep::sim::World world, std::uint32_t link,
                                       const std::list<std::uint32_t>& lost) {
   if (!lost.empty()) {
@@ -52,7 +53,7 @@ inline std::vector<Sighting> RunWorld(lockstep::sim::World world, std::uint32_t 
   return recorder.seen;
 }
 
-// The same of a stack in ns-3, for its trace Tx.
+// Records the same in ns-3; connect it to a stack's trace Tx.
 inline void NoteSighting(std::vector<Sighting>* seen, std::uint32_t host,
                          Ptr<const Packet> packet) {
   Sighting sighting{static_cast<std::uint64_t>(Simulator::Now().GetNanoSeconds()), host, {}};

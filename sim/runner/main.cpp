@@ -1,13 +1,14 @@
-// The runner: nasty worlds of a row of seeds, a line each, with no C++ library linked.
+// The runner: runs nasty worlds for a range of seeds, one output line each, without the C++
+// library.
 //
 // lockstep-runner FIRST LAST prints for each seed how the run ended, its fingerprint, and the hash
-// and length of its capture. Two builds that print the same lines are the same simulator.
-// lockstep-runner captures FIRST LAST writes the captures themselves, one behind the other.
-// lockstep-runner mpipe [captures] FIRST LAST does so with the mPIPE driver, on the model of its
-// hardware, in each host that can have it, and says how many those are.
-// lockstep-runner mpipe4 [captures] FIRST LAST makes four workers of each that can be several, all
-// on its NIC.
-// lockstep-runner speed prints how many frames a CPU second of a bulk transfer holds.
+// and length of its capture. Two builds that print the same lines simulate identically.
+// lockstep-runner captures FIRST LAST writes the captures themselves, concatenated.
+// lockstep-runner mpipe [captures] FIRST LAST uses the mPIPE driver, on the model of its hardware,
+// in each host that supports it, and prints the number of those hosts.
+// lockstep-runner mpipe4 [captures] FIRST LAST makes each host that can have shards four workers of
+// its NIC.
+// lockstep-runner speed prints the number of frames of a bulk transfer per CPU second.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -27,7 +28,7 @@ namespace {
 using namespace lockstep;
 using namespace lockstep::sim;
 
-// FNV-1a over every byte, so that its order does not depend on how the bytes were cut.
+// FNV-1a over every byte: the result does not depend on how the bytes are split into writes.
 class HashSink final : public ByteSink {
  public:
   void put(std::span<const std::byte> bytes) override {
@@ -125,7 +126,7 @@ void measure() {
   lane.rate_bits_per_second = 10'000'000'000;
   lane.delay = Duration::microseconds(20);
   World world = two_hosts(lane);
-  world.invariants_every = 0;  // what is measured is the simulator, not the look at it
+  world.invariants_every = 0;  // measures the simulator without the checks
   world.apps = {app_of("bulk", 2'000'000'000)};
   Kernel kernel(world, 1);
   std::clock_t const before = std::clock();
@@ -178,6 +179,6 @@ int main(int count, char** arguments) {
   for (std::uint64_t seed = first; seed <= last; ++seed) {
     captures ? capture(seed, port) : run(seed, port);
   }
-  // What could not be written is no capture.
+  // Fails if the output could not be written.
   return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 ? 0 : 1;
 }

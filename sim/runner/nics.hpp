@@ -1,4 +1,4 @@
-// What the runner asks of the program that it is linked into: network NICs, which sim has none of.
+// What the runner needs from the program that links it: NICs, which sim does not contain.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace lockstep::sim {
 
-/// The standard models and stations, and the NICs that hosts may have.
+/// The standard models and stations, and the available NICs.
 Registry registry_with_nics();
 
-/// Gives a NIC to each host of the world that can have one, its errors drawn from the seed. Says
-/// how many have one now.
+/// Gives a NIC with errors drawn from the seed to each host of the world that supports one. Returns
+/// the number of hosts with a NIC.
 std::uint32_t give_nics(World& world, std::uint64_t seed);
 
-/// Makes each host of the world that can be several so many workers, all on the NIC that it has.
-/// Says how many were.
+/// Makes each host of the world that can have shards this many workers of its NIC. Returns the
+/// number of such hosts.
 std::uint32_t spread_over_workers(World& world, ShardCount workers);
 
 }  // namespace lockstep::sim

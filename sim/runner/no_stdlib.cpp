@@ -1,8 +1,8 @@
-// The few symbols that C++ headers ask a library for, so that the runner can link none.
+// The library symbols that C++ headers need, so that the runner links no C++ library.
 //
-// An instrumented run (MemorySanitizer) must not pass through a library that was built without
+// An instrumented run (MemorySanitizer) must not call a library that was built without
 // instrumentation, and a bare machine has no such library. Exceptions are off, so each failure that
-// a header would throw ends the program with its name.
+// a header would throw ends the program and prints its name.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -47,7 +47,7 @@ void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { s
 extern "C" {
 [[noreturn]] void __cxa_pure_virtual();
 [[noreturn]] void __cxa_pure_virtual() { end("a pure virtual function was called"); }
-// The runner has one thread, so a guard is only "done" or "not yet".
+// The runner has one thread, so a guard is either done or not.
 int __cxa_guard_acquire(char* guard);
 int __cxa_guard_acquire(char* guard) { return *guard == 0 ? 1 : 0; }
 void __cxa_guard_release(char* guard);

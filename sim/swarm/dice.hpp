@@ -1,4 +1,4 @@
-// Dice: the few ways in which the swarm draws numbers, on one random stream.
+// Dice: the random draws of the swarm, on one random stream.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ class Dice {
  public:
   explicit Dice(Random random) : random_(random) {}
 
-  // True so often in a hundred.
+  // True with a probability of `share` percent.
   bool percent(std::uint32_t share) { return random_.below(100) < share; }
   std::uint64_t below(std::uint64_t limit) { return random_.below(limit); }
   std::uint32_t below32(std::uint32_t limit) {
     return static_cast<std::uint32_t>(random_.below(limit));
   }
-  // Both included.
+  // Both ends included.
   std::uint64_t within(Random::Range range) { return random_.within(range); }
   Duration within(Duration least, Duration most) { return {random_.within({least.ns, most.ns})}; }
-  // From `least` to about `most`, each magnitude as likely as the next. `least` is not zero.
+  // From `least` to about `most`, logarithmically uniform. `least` must not be zero.
   std::uint64_t magnitude(Random::Range range) {
     std::uint64_t top = range.least;
     while (top < range.most && random_.below(4) != 0) {
@@ -31,7 +31,7 @@ class Dice {
     top = top < range.most ? top : range.most;
     return random_.within({range.least, top});
   }
-  // One of them, each as likely.
+  // One of the values, each equally likely.
   template <class T>
   T pick(std::initializer_list<T> values) {
     return values.begin()[random_.below(values.size())];

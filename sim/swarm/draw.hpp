@@ -1,4 +1,4 @@
-// Draws a whole world from a seed: topology, configurations, applications, faults, a random_peer.
+// Draws a world from a seed: topology, configurations, applications, faults, a random_peer.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,19 @@
 
 namespace lockstep::sim {
 
-// The same world for the same seed, on every machine. All faults end; behind the last one lies so
-// much time that every application must have come to its end.
+// The same world for the same seed, on every machine. All faults end, and the time after the last
+// one is long enough for every application to finish.
 World draw_world(std::uint64_t seed);
 
-// Whether that world has a connection of more than 2^31 octets: one seed in so many.
+// Whether that world has a connection of more than 2^31 octets: one seed in long_one_in.
 inline constexpr std::uint32_t long_one_in = 4'000;
 bool draws_long(std::uint64_t seed);
 
-// The time that is granted after the last fault: what backed-off timers may take at most. More
-// where a queue or a receive ring holds a single frame: of frames back to back it loses all but the
-// first for as long as the world lasts, so that only timeouts go on, and these stay as long as they
-// have become until an octet that was sent once is acknowledged (RFC 6298 section 5). And where a
-// host has so few ports that each waits for one in TIME-WAIT.
+// The time allowed after the last fault: the longest that backed-off timers can take. It is longer
+// where a queue or a receive ring holds a single frame: of back-to-back frames it loses all but the
+// first for the whole run, so that only timeouts make progress, and the RTO stays backed off until
+// data that was sent once is acknowledged (RFC 6298 section 5). It is also longer where a host has
+// so few ports that each connection waits for one in TIME-WAIT.
 Duration healing_time(const World& world);
 
 }  // namespace lockstep::sim

@@ -7,24 +7,24 @@
 
 namespace lockstep::sim {
 
-// One of the four profiles, as it is.
+// One of the four profiles, unchanged.
 Config draw_profile(Dice& dice);
-// Sizes that a run can pay for, and only times that let it come to its end.
+// Sizes that a run can afford, and only timers that let it finish.
 void draw_plain(Dice& dice, Config& config);
-// Keys and the numbers that follow from them.
+// Keys, and the values derived from them.
 void draw_keys(Dice& dice, Config& config);
-// Everything but link type, addresses and MTU, which the topology decides.
+// Everything except link type, addresses and MTU, which depend on the topology.
 void draw_config(Dice& dice, Config& config);
 // Clock, polling, rings.
 void draw_host(Dice& dice, HostSpec& host);
-// IPv6 in place of IPv4, for all hosts or none, and a VLAN.
+// IPv6 instead of IPv4, for all hosts or none, and a VLAN.
 void draw_family(Dice& dice, World& world);
-// A world of nothing but honest hosts, good links and attackers who trickle: all are to be served.
+// A world of honest hosts, good links and tricklers: every connection must succeed.
 World draw_trickled(const Random& root);
-// Two hosts and one connection of which nothing is large but the number of its octets.
+// Two hosts and one connection with a very long stream and otherwise small limits.
 World draw_long(const Random& root);
 void draw_apps(Dice& dice, World& world);
-// More octets for the first application, within what a seed can pay for: enough for full segments.
+// More octets for the first application, within the budget of a seed: enough for full segments.
 void draw_full_segments(Dice& dice, World& world);
 // Needs the applications: initial sequence numbers end up a few octets below 2^32 or 2^31.
 void aim_sequence_numbers(Dice& dice, World& world);

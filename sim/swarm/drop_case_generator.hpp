@@ -1,5 +1,4 @@
-// A drop_case_generator: makes one frame for each reason for which a frame can die, with malice
-// aforethought.
+// A drop_case_generator: builds a frame for each drop reason.
 #pragma once
 
 #include <array>
@@ -15,8 +14,9 @@
 
 namespace lockstep::sim {
 
-// What chance brings about too seldom: options, fragments, groups, broadcasts, floods of SYNs, and
-// errors about segments that were really sent. It never resets a connection of others.
+// Builds the frames that random traffic rarely contains: options, fragments, group and broadcast
+// addresses, SYN floods, and errors about segments that were really sent. It never resets a
+// connection of other hosts.
 class DropCaseGenerator final : public Station {
  public:
   DropCaseGenerator(const World& world, const StationSpec& spec, Random random);
@@ -32,9 +32,9 @@ class DropCaseGenerator final : public Station {
   struct Victim {
     Mac mac;
     IpAddress address;
-    Port server;       // zero: it serves nothing
-    IpAddress fixed;   // a neighbour that it knows for good; unspecified: none
-    IpAddress mutual;  // who it calls from `server` to the same port; unspecified: nobody
+    Port server;       // zero: no server
+    IpAddress fixed;   // its static neighbour entry; unspecified: none
+    IpAddress mutual;  // the peer of its mutual application, on the same port; unspecified: none
     std::array<std::byte, 28> heard{};  // the beginning of a packet that it sent us
     bool has_heard = false;
   };
@@ -44,7 +44,7 @@ class DropCaseGenerator final : public Station {
     IpAddress destination;
     wire::IpProtocol protocol = wire::IpProtocol::tcp;
     bool more_fragments = false;
-    std::span<const std::byte> options;  // of IPv4: a multiple of four octets
+    std::span<const std::byte> options;  // IPv4 options: a multiple of four octets
   };
 
   void trick(StationDesk& desk, const Victim& victim);

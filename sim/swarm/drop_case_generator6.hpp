@@ -1,4 +1,4 @@
-// A drop_case_generator of IPv6: makes one frame for each reason for which a frame of IPv6 can die.
+// A drop_case_generator for IPv6: builds a frame for each drop reason of IPv6.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace lockstep::sim {
 
-// It never tells a link address of others, and never claims an address that somebody has.
+// It never sends another host's link address, and never claims an address in use.
 class DropCaseGenerator6 final : public Station {
  public:
   DropCaseGenerator6(const World& world, const StationSpec& spec, Random random);
@@ -29,9 +29,9 @@ class DropCaseGenerator6 final : public Station {
     Mac mac;
     std::uint16_t vlan = 0;
     IpAddress address;
-    IpAddress fixed;  // a neighbour that it knows for good; unspecified: none
+    IpAddress fixed;  // its static neighbour entry; unspecified: none
   };
-  // One packet, of which all but the named is as it should be.
+  // One packet that is valid except in the fields set.
   struct Packet {
     IpAddress source;
     IpAddress destination;
@@ -39,7 +39,7 @@ class DropCaseGenerator6 final : public Station {
     std::uint8_t hop_limit = 255;
     bool to_group_mac = false;
     std::uint8_t version = 6;
-    std::uint32_t cut = 0;  // octets that the frame lacks at its end
+    std::uint32_t cut = 0;  // octets missing at the end of the frame
   };
 
   void trick_discovery(StationDesk& desk, const Victim& victim);

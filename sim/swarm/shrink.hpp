@@ -1,4 +1,4 @@
-// Shrinks a failing world: leaves out what it fails without.
+// Shrinks a failing world: removes what the failure does not need.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace lockstep::sim {
 
-// Walks through simpler worlds: next() offers one, answer() says if it still fails. The caller runs
-// them, as some end their process. Bounded by the parts of the world.
+// Iterates over simpler worlds: next() proposes one, answer() takes whether it still fails. The
+// caller runs them, because some end their process. Bounded by the number of parts of the world.
 class Shrinker {
  public:
   explicit Shrinker(const World& failing) : smallest_(failing) {}
 
-  // The next simpler world; false: nothing more can be left out.
+  // The next simpler world; false: nothing more can be removed.
   bool next(World& candidate);
   void answer(bool still_fails);
 
@@ -25,7 +25,7 @@ class Shrinker {
 
   World smallest_;
   World candidate_;
-  std::uint32_t at_ = 0;  // which cut comes next
+  std::uint32_t at_ = 0;  // the next cut
   bool cut_any_ = false;  // in this round
   std::uint32_t tries_ = 0;
 };

@@ -1,4 +1,4 @@
-// What a range of seeds has exercised: how often each edge, drop, fault and timer.
+// What a range of seeds has exercised: counts of each transition, drop reason, fault and timer.
 #pragma once
 
 #include <array>
@@ -14,7 +14,8 @@ namespace lockstep::sim {
 
 class Kernel;
 
-// Plain numbers, so that it can lie in memory shared by processes. Sums: the order is of no matter.
+// Plain numbers, so that it can be in memory shared by processes. Sums, so the order does not
+// matter.
 struct Tally {
   std::array<std::uint64_t, tcp::transitions.size()> transitions{};
   std::array<std::uint64_t, tcp::timer_kind_count> timers{};
@@ -27,14 +28,14 @@ struct Tally {
   std::uint64_t connections = 0;
   std::uint64_t bytes_read = 0;
   std::uint64_t virtual_ms = 0;
-  std::uint64_t fingerprint = 0;  // of all seeds and their runs' fingerprints
+  std::uint64_t fingerprint = 0;  // of all seeds and the fingerprints of their runs
 
   void add(const Tally& other);
-  // All that a run has exercised.
+  // Adds everything that a run has exercised.
   void add(const Kernel& kernel);
 };
 
-// What can never fire, and why. Short, and checked: whatever fires must not stand here.
+// Names that can never be counted, with the reason. Checked: none of these may have a count.
 struct Unreachable {
   std::string_view name;
   std::string_view why;
@@ -44,7 +45,7 @@ inline constexpr std::array unreachable{
     Unreachable{"wrong_shard", "a host is drawn as one shard; those of spread_test are more"},
 };
 
-// Why nothing of that name can be asked for; empty: it can.
+// Why that name cannot be required; empty: it can.
 constexpr std::string_view why_unreachable(std::string_view name) {
   for (const Unreachable& each : unreachable) {
     if (each.name == name) {
@@ -54,8 +55,8 @@ constexpr std::string_view why_unreachable(std::string_view name) {
   return {};
 }
 
-// Calls visit(kind, name, count) for every row of the table, in a fixed order. For an edge, the
-// name is of the state that it leaves and `to` of the one that it reaches.
+// Calls visit(kind, name, count) for every row of the table, in a fixed order. For a transition,
+// `name` is the state it leaves and `to` the state it enters.
 struct TallyRow {
   std::string_view kind;
   std::string_view name;

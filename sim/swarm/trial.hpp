@@ -20,15 +20,15 @@ struct TrialResult {
   bool failed() const { return !findings.empty(); }
 };
 
-// The models and stations that drawn worlds name.
+// The models and stations that drawn worlds use.
 Registry swarm_registry();
 
-// A run that has more steps than this moves, but gets nowhere.
+// The step limit: a run with more steps than this makes no progress.
 inline constexpr std::uint64_t trial_steps_max = 3'000'000;
 
-// Runs until every application is done and every stack has let go of its connections, or until the
-// world's limit. `watcher` may be nullptr: one more observer, a trace perhaps. `registry` knows the
-// world's models and stations.
+// Runs until every application is done and every stack has released its connections, or until the
+// world's limit. `watcher` is one more observer, such as a trace, or nullptr. `registry` must have
+// the world's models and stations.
 TrialResult run_trial(const World& world, std::uint64_t seed, Observer* watcher = nullptr,
                       const Registry& registry = swarm_registry());
 

@@ -1,4 +1,4 @@
-// A trickler: an attacker who sends a little and never stops, beside hosts that are to be served.
+// A trickler: an attacker that sends little but never stops, beside hosts that must be served.
 #pragma once
 
 #include <array>
@@ -16,11 +16,11 @@
 namespace lockstep::sim {
 
 enum class Trickle : std::uint8_t {
-  syns,        // SYNs of invented sources that answer no question for their link address
-  heard_syns,  // the same of sources that do, and let the answers pass
-  neighbours,  // ARP requests of invented neighbours, and text that asks for one
-  fragments,   // first or later pieces of datagrams, of invented and of honest sources
-  gaps,        // connections of its own, left with text above gaps
+  syns,        // SYNs from forged sources that answer no ARP request
+  heard_syns,  // the same from sources that answer ARP but not the SYN-ACK
+  neighbours,  // ARP requests from forged neighbours, and data that makes the victim send one
+  fragments,   // first or later fragments, from forged and from honest sources
+  gaps,        // connections of its own, left with data above gaps
 };
 
 inline constexpr std::uint32_t trickle_count = 5;
@@ -32,8 +32,8 @@ constexpr std::string_view name_of(Trickle trickle) {
   return names[static_cast<std::uint32_t>(trickle)];
 }
 
-// Speaks IPv4 to the servers of the world's applications. Its sources are 10.0.1.0 to 10.0.255.255,
-// which are on the link of hosts whose prefix has 16 bits.
+// Sends IPv4 to the servers of the world's applications. Its sources are 10.0.1.0 to 10.0.255.255,
+// which are on-link for hosts with a 16-bit prefix.
 class Trickler final : public Station {
  public:
   Trickler(const World& world, const StationSpec& spec, Random random, Trickle trickle);
@@ -44,7 +44,7 @@ class Trickler final : public Station {
   std::unique_ptr<Station> clone() const override { return std::make_unique<Trickler>(*this); }
 
  private:
-  // Of connections of its own: more would be all that a host has.
+  // The limit of its own connections: more would use all connections of a host.
   static constexpr std::uint32_t gap_connections_max = 12;
   static constexpr std::uint32_t gaps_each = 8;
 
@@ -52,7 +52,7 @@ class Trickler final : public Station {
     Mac mac;
     IpAddress address;
     Port server;
-    IpAddress friend_address;  // who calls it
+    IpAddress friend_address;  // address of an honest client
   };
 
   bool answers_for(IpAddress address) const;

@@ -1,4 +1,4 @@
-// A world in which one station lies to a host while another host goes on with its work.
+// A world in which an attacker attacks a host while another host uses it.
 #pragma once
 
 #include <cstdint>
@@ -9,31 +9,31 @@
 
 namespace lockstep::sim {
 
-// What is told how often, and to which configuration, which the honest host has as well.
-// `frames` 0: nobody lies, which is what the rest is compared with.
+// The kind of attack, its number of frames, and the configuration of the victim and the honest
+// host. `frames` 0: no attack, the baseline for comparison.
 struct Hostility {
   Lie lie = Lie::syn_flood;
   std::uint64_t frames = 0;
   Config config{};  // profile default
 };
 
-// hosts[0] is the victim and hosts[1] honest; stations[0] is the attacker. The honest host has 100
-// Mbit/s, for 2 s of uploads over 4 connections at a time and some downloads; the link of the
-// victim has ten times of that, so that what is lost is lost by the victim and not by the link.
+// hosts[0] is the victim, hosts[1] the honest host, stations[0] the attacker. The honest host has
+// 100 Mbit/s, for 2 s of uploads over 4 concurrent connections and some downloads. The victim's
+// link has ten times that rate, so that losses occur at the victim and not on the link.
 World hostile_world(const Hostility& hostility);
 
-// What the victim did, and what became of the honest host.
+// What the victim did, and whether the honest host succeeded.
 struct HostileReport {
   std::uint64_t frames_in = 0;  // from the attacker
   std::uint64_t bytes_in = 0;
-  std::uint64_t frames_out = 0;  // to the attacker, and to the sources that it invented
+  std::uint64_t frames_out = 0;  // to the attacker and to its forged sources
   std::uint64_t bytes_out = 0;
-  PoolUse most;                 // each pool's highest use after a turn
-  bool honest_done = false;     // every byte in its place, every connection finished
-  std::uint64_t honest_ns = 0;  // until then
+  PoolUse most;                 // highest use of each pool after a turn
+  bool honest_done = false;     // every byte correct, every connection finished
+  std::uint64_t honest_ns = 0;  // virtual time until honest_done
 };
 
-// Runs the world until both are done. The same for the same arguments.
+// Runs the world until both are done. Deterministic.
 HostileReport run_hostile(const Hostility& hostility, std::uint64_t seed);
 
 }  // namespace lockstep::sim

@@ -1,4 +1,4 @@
-// A nasty little world out of a seed: few hosts, every fault, mixed models, Config near its edges.
+// A nasty small world from a seed: few hosts, every fault, mixed models, Config near its limits.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace lockstep::sim {
 
-// The same world for the same seed. Its faults end after some seconds of virtual time, so that the
-// run completes within World::limit.
+// Deterministic. Its faults end after some seconds of virtual time, so that the run completes
+// within World::limit.
 World nasty_world(std::uint64_t seed);
 
 }  // namespace lockstep::sim
