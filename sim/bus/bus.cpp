@@ -1,4 +1,4 @@
-// Frames from lane to lane: sending, copying, switching, dying.
+// The bus: sends, copies, switches and drops frames.
 #include "sim/bus/bus.hpp"
 
 #include "core/stack/shard.hpp"
@@ -8,7 +8,7 @@
 namespace lockstep::sim {
 namespace {
 
-// Of the frames of a world: with a tag if any host sends one.
+// The link header length of a world's frames: with a VLAN tag if any host sends one.
 std::uint32_t ethernet_bytes_of(const World& world) {
   std::uint16_t vlan = 0;
   for (const HostSpec& host : world.hosts) {
@@ -55,7 +55,7 @@ Bus::Bus(const World& world, Random root)
       station_lanes_[from.index] = id;
     } else {
       auto& out = switches_[from.index].out;
-      // Frames that come in by this port travel on the other lane of the link.
+      // Frames that arrive on this port travel on the other lane of the link.
       ports_[twin(id).value] = static_cast<std::uint32_t>(out.size());
       out.push_back(id);
     }
@@ -98,7 +98,7 @@ void Bus::send(const Sending& sending, Schedule& schedule, const Watch& watch) {
   }
 }
 
-// The answer goes back by the other lane of the link, past what its sender has in the queue there.
+// The answer returns on the other lane of the link, bypassing the queue there.
 void Bus::answer_too_big(const Sending& sending, Schedule& schedule) {
   Lane const& lane = lanes_[sending.lane.value];
   TooBig about;
@@ -155,9 +155,9 @@ void Bus::forward(Instant now, FrameId frame, Schedule& schedule, const Watch& w
   frames_.give(frame);
 }
 
-// A port of several queues: what a shard sends goes to the wire, what comes off it to its home, or
-// to somebody else by the fault. Like any NIC's, this one gives a frame to one queue only: what
-// is everyone's to the first, which copies it.
+// The port of a host with several shards: frames from a shard go to the wire; frames from the wire
+// go to the shard that owns them, or to another one by the missteer fault. Like a NIC, it gives a
+// frame to one queue only; frames for all shards go to the first, which copies them.
 void Bus::forward_at_port(Instant now, FrameId frame, Schedule& schedule, const Watch& watch) {
   LaneId const came{frames_.lane(frame)};
   Switch& at = switches_[ends_[came.value].index];

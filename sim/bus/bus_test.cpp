@@ -22,7 +22,7 @@ TEST(Lane, TimeOnTheWireIsLengthOverRateRoundedUp) {
   std::vector<std::byte> frame = frame_of(100);
   // 800 bits at 3 Mbit/s: 266,666.67 ns.
   EXPECT_EQ(lane.send(Instant{0}, frame).at.ns, 266'667u + 500);
-  // The second waits for the first.
+  // The second frame waits for the first.
   EXPECT_EQ(lane.send(Instant{10}, frame).at.ns, 2 * 266'667u + 500);
   EXPECT_EQ(lane.waiting(Instant{10}), 2u);
   EXPECT_EQ(lane.first_departure().ns, 266'667u);
@@ -45,7 +45,7 @@ TEST(Lane, AFullQueueDropsByBytesAndByPackets) {
   EXPECT_EQ(by_packets.send(Instant{0}, frame).drop, LinkDrop::none);
   EXPECT_EQ(by_packets.send(Instant{0}, frame).drop, LinkDrop::none);
   EXPECT_EQ(by_packets.send(Instant{0}, frame).drop, LinkDrop::queue_full);
-  // When one has left there is room for one.
+  // When one frame has left, there is room for one.
   EXPECT_EQ(by_packets.send(Instant{800'000'000}, frame).drop, LinkDrop::none);
   spec.queue_packets = 0;
   spec.queue_bytes = 250;
@@ -56,7 +56,7 @@ TEST(Lane, AFullQueueDropsByBytesAndByPackets) {
   EXPECT_EQ(by_bytes.counters().drops[static_cast<std::uint32_t>(LinkDrop::queue_full)], 1u);
 }
 
-// An IPv4 header with its checksum behind `link` octets, and the ECN field `field`.
+// A packet with a valid IPv4 header checksum after `link` octets, and the ECN field `field`.
 std::vector<std::byte> packet_of(std::uint32_t link, std::uint8_t field) {
   std::vector<std::byte> frame(link + 60);
   wire::Ipv4Header header;
@@ -152,12 +152,12 @@ TEST(LearningSwitch, LearnsForgetsNothingAndIsBounded) {
   EXPECT_EQ(table.port_of(Mac::broadcast()), SwitchPort::everywhere());
 }
 
-// Three hosts on a switch: what one says to another the third hears only before it is known.
+// Three hosts on a switch: a frame for one host reaches the others only until its port is known.
 TEST(Bus, ASwitchFloodsWhatItDoesNotKnow) {
   World world;
   world.hosts = {plain_host("a", 1), plain_host("b", 2), plain_host("c", 3)};
   for (HostSpec& host : world.hosts) {
-    host.config.announcements = Count{0};  // by which a switch learns where everybody is
+    host.config.announcements = Count{0};  // from which a switch would learn the ports
   }
   world.switches = {{"s", 16}};
   for (std::uint32_t i = 0; i < 3; ++i) {
@@ -169,7 +169,7 @@ TEST(Bus, ASwitchFloodsWhatItDoesNotKnow) {
   Kernel kernel(world, 1);
   ASSERT_EQ(kernel.run(), Ending::completed);
   EXPECT_EQ(kernel.bus().switch_at(0).learned(), 2u);
-  // Host c hears the broadcast of ARP, and nothing of the transfer.
+  // Host c receives the ARP broadcast but no frame of the transfer.
   EXPECT_LE(kernel.host({2}).state().frames_received, 2u);
   EXPECT_GT(kernel.host({1}).state().frames_received, 60u);
 }

@@ -1,4 +1,4 @@
-// Lanes: the queue, the time on the wire, and what the fault rules make of a frame.
+// Lanes: the queue, the transmission time, and the verdicts of the fault rules.
 #include "sim/bus/lane.hpp"
 
 #include "sim/bus/ecn_mark.hpp"
@@ -34,11 +34,11 @@ LinkDrop Lane::refusal_of(Instant now, std::uint32_t length) {
   forget_departed(now);
   bool const packets_full = spec_.queue_packets != 0 && waiting_ >= spec_.queue_packets;
   bool const bytes_full = spec_.queue_bytes != 0 && waiting_bytes_ + length > spec_.queue_bytes;
-  // An idle link takes any frame, however small its queue.
+  // An idle link accepts any frame, however small its queue.
   return waiting_ != 0 && (packets_full || bytes_full) ? LinkDrop::queue_full : LinkDrop::none;
 }
 
-// A step, as a data centre's switches have it: all that finds so much before it is marked.
+// Step marking as in data centre switches: marks every packet that finds that many in the queue.
 void Lane::mark_if_long(std::span<std::byte> frame) {
   if (spec_.mark_packets != 0 && waiting_ >= spec_.mark_packets &&
       mark_congestion(frame, link_header_bytes_)) {
@@ -80,7 +80,7 @@ Instant Lane::departure_of(Instant now, std::uint32_t length) {
 }
 
 Arrivals Lane::judged(Instant left, std::span<std::byte> frame) {
-  // A copy asked for by two rules is one copy, late by both. A rule that drops ends the matter.
+  // Copies requested by two rules are one copy, delayed by both. A rule that drops ends the loop.
   Arrivals arrivals;
   Duration extra;
   Duration copy_late;

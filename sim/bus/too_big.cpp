@@ -1,4 +1,4 @@
-// Answers to packets that are too large, written as routers write them.
+// Builds ICMP errors about packets that are too large, as routers do.
 #include "sim/bus/too_big.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint8_t hops = 64;
 
-// The router has an address beside the one that the packet was for.
+// The router's address is derived from the destination of the packet.
 IpAddress router_of(IpAddress destination) {
   destination.low = (destination.low & ~std::uint64_t{0xff}) | 0xfe;
   return destination;

@@ -1,4 +1,5 @@
-// A router before a narrow link: what it answers, to what, and that a path MTU is found by it.
+// A router ahead of a narrow link: which errors it sends, and that hosts find the path MTU from
+// them.
 #include "sim/bus/too_big.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@
 namespace lockstep::sim {
 namespace {
 
-// The frame of a packet of IPv4 with a header of TCP's size and so much more.
+// The frame of an IPv4 packet with a header of TCP's size and `payload` more octets.
 std::vector<std::byte> large_frame(const wire::Ipv4Header& header, std::uint32_t payload) {
   std::vector<std::byte> frame(wire::ethernet_header_bytes + wire::ipv4_header_bytes + payload);
   Mac const to{{2, 0, 0, 0, 0, 2}};
@@ -82,7 +83,7 @@ TEST(TooBig, IsNotAnsweredWhereNoRouterWould) {
   EXPECT_EQ(answer_to(std::vector<std::byte>(1'400), room), 0u);
 }
 
-// Hosts of 1,500 octets with a link of 1,280 between them, of either kind.
+// Hosts with an MTU of 1,500 octets and a link of 1,280 between them, IPv4 or IPv6.
 World narrow_world(bool six, LinkType link) {
   LaneSpec lane;
   lane.delay = Duration::milliseconds(1);
@@ -113,7 +114,7 @@ TEST(TooBig, APathMtuIsFoundInEitherFamily) {
       auto const refused = lane.drops[static_cast<std::uint32_t>(LinkDrop::mtu_exceeded)];
       EXPECT_GT(refused, 0u) << six;
       EXPECT_LT(refused, 50u);
-      // Without an answer nobody learns of it.
+      // Without the error the sender does not find the path MTU.
       world.links[0].forward.answers_too_big = false;
       world.hosts[0].config.tcp.path_mtu_probing = false;
       Kernel mute(world, 1);
@@ -122,7 +123,7 @@ TEST(TooBig, APathMtuIsFoundInEitherFamily) {
   }
 }
 
-// Whoever sends by the other lane has its queue to itself: the answer is there after the delay.
+// The error bypasses the queue of the other lane: it arrives after the delay alone.
 TEST(TooBig, AnAnswerTakesNoPlaceInAQueue) {
   LaneSpec spec;
   spec.rate_bits_per_second = 1'000'000;

@@ -1,4 +1,4 @@
-// Host clocks: monotonic both ways, exact inverses, near the end of time too.
+// Host clocks: monotonic in both directions, exact inverses, also near the end of time.
 #include "sim/clock/host_clock.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Each fault rule does what it says, no more, and the same for the same stream.
+// Each fault rule does what it specifies and no more, and is deterministic for a random stream.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,7 +21,7 @@ std::vector<std::byte> frame_of(std::uint32_t length) {
   return frame;
 }
 
-// How many of `count` frames a rule acted upon.
+// The number of `count` frames that a rule affected.
 std::uint32_t acted(Rule& rule, std::uint32_t count) {
   std::vector<std::byte> frame = frame_of(100);
   std::uint32_t found = 0;
@@ -34,7 +34,7 @@ std::uint32_t acted(Rule& rule, std::uint32_t count) {
 TEST(Loss, LosesTheShareThatItIsGiven) {
   Rule rule(Loss{{100'000'000}}, {}, Random(1));
   std::uint32_t const lost = acted(rule, 100'000);
-  // One in ten: with this seed within three in a hundred of it, and the same for ever.
+  // 10% of 100,000; with this seed within 3% of the expected number.
   EXPECT_GT(lost, 9'700u);
   EXPECT_LT(lost, 10'300u);
   Rule again(Loss{{100'000'000}}, {}, Random(1));
@@ -58,7 +58,7 @@ TEST(BurstLoss, LosesInRuns) {
     before = now;
   }
   ASSERT_GT(runs, 0u);
-  // A burst ends with a chance of one in ten a frame: ten frames long on average.
+  // A burst ends with a probability of 10% per frame: ten frames on average.
   EXPECT_GE(lost / runs, 8u);
   EXPECT_LE(lost / runs, 12u);
 }

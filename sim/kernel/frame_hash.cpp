@@ -1,4 +1,4 @@
-// Hashing frames, eight octets at a time, taken as little-endian numbers.
+// Hashes frames eight octets at a time, read as little-endian numbers.
 #include "sim/kernel/frame_hash.hpp"
 
 #include <array>

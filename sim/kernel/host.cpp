@@ -1,4 +1,4 @@
-// Making a host, and asking when its faults let go of it.
+// Creates a host, and computes when its faults end.
 #include "sim/kernel/host.hpp"
 
 #include <new>
@@ -29,7 +29,7 @@ void Host::bind(const Pattern& pattern) {
   }
 }
 
-// Rules may follow each other without a gap: bounded by their number.
+// Rules may be active one directly after another: the loop is bounded by their number.
 template <class Fault>
 Instant Host::over(Instant now) const {
   Instant at = now;

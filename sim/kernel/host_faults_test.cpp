@@ -1,4 +1,4 @@
-// Hosts that stall, poll slowly, run out of descriptors or of room to send, and odd clocks.
+// Hosts that stall, poll slowly, run out of descriptors or transmit room, or have odd clocks.
 #include <gtest/gtest.h>
 
 #include "sim/kernel/kernel.hpp"
@@ -16,7 +16,7 @@ World small_world() {
   return world;
 }
 
-// The instant at which the only connection of a run was over for its opener.
+// When the only connection of a run ended for its opener.
 Instant completed(const World& world) {
   Kernel kernel(world, 1);
   EXPECT_EQ(kernel.run(), Ending::completed);

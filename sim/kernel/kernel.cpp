@@ -1,4 +1,4 @@
-// The kernel's steps: frames arrive, stations act, hosts turn, timers come due.
+// The kernel's steps: frame arrivals, station actions, host turns, timers.
 #include "sim/kernel/kernel.hpp"
 
 #include <algorithm>
@@ -10,14 +10,13 @@
 namespace lockstep::sim {
 namespace {
 
-// A stack whose deadline has come, and that then does nothing so many times in a row, will do
-// nothing for ever.
+// A stack that takes this many consecutive turns at its deadline without doing anything is stuck.
 constexpr std::uint32_t idle_turns_max = 256;
 
-// The kernel that stepped last, for current_run(): it decides nothing.
+// The kernel that stepped last, for current_run(); it affects no run.
 const Kernel* running = nullptr;
 
-// The application that turn() runs: hands each event to the model whose connection it is of.
+// The application that turn() runs: passes each event to the model that owns the connection.
 class ModelsOfHost {
  public:
   ModelsOfHost(Host& host, Desk desk) : host_(host), desk_(desk) {}
@@ -59,7 +58,7 @@ class ModelsOfHost {
 
 static_assert(Application<ModelsOfHost>);
 
-// What a NIC's MAC is joined to: the host's lane.
+// The link of a NIC's MAC: the host's lane.
 class LinkOfHost final : public NicLink {
  public:
   explicit LinkOfHost(const PortTurn& turn)
@@ -150,7 +149,7 @@ void Kernel::make_models(const Registry& registry) {
   for (const AppSpec& app : world_.apps) {
     ModelMaker const maker = registry.model(app.model);
     CHECK(maker != nullptr);
-    // Each shard of the client begins its share of the flows; each of the server listens.
+    // Each shard of the client runs its share of the flows; each shard of the server listens.
     HostSpec const& client = world_.hosts[app.client.value];
     for (std::uint32_t shard = 0; shard < client.shards() && shard < app.flows; ++shard) {
       HostIndex const at = client.shards() == 1 ? app.client : client.sibling({shard});
@@ -239,7 +238,7 @@ void Kernel::end() {
 }
 
 bool Kernel::done() const {
-  // Starts where the last answer was no: mostly one question.
+  // Starts at the model that was not done last time: usually one call.
   while (undone_host_ < hosts_.size()) {
     auto const& models = hosts_[undone_host_]->models();
     while (undone_model_ < models.size() && models[undone_model_]->done()) {
@@ -251,7 +250,7 @@ bool Kernel::done() const {
     undone_model_ = 0;
     ++undone_host_;
   }
-  // A server that was done may have been called since: ask all once more.
+  // A server that was done may have accepted a connection since: ask all models once more.
   undone_host_ = 0;
   for (auto const& each : hosts_) {
     for (auto const& model : each->models()) {
@@ -263,7 +262,7 @@ bool Kernel::done() const {
   return true;
 }
 
-// Shards share a NIC, which is the first one's; and so do the links of one NIC.
+// Shards share the NIC of the first shard; so do hosts on the links of one NIC.
 std::unique_ptr<Nic> Kernel::nic_for(const HostSpec& spec, NicMaker maker) {
   ShardId const shard{spec.config.tcp.shard.value};
   if (shard.value != 0) {
@@ -331,8 +330,8 @@ NicTaking Kernel::nic_takes(Host& at, FrameId frame) {
   return at.nic()->arrive({now_, with.local_now, link}, bus_.frames().bytes(frame));
 }
 
-// A NIC that several shards share has the frame from here on; on the way to the worker that it
-// chose goes no more than word of it.
+// A NIC that several shards share stores the frame now; the frame sent on to the chosen worker only
+// notifies it.
 void Kernel::arrive_at_nic(FrameId frame, Host& first) {
   NicTaking const taking = nic_takes(first, frame);
   if (taking.taken) {
@@ -342,7 +341,7 @@ void Kernel::arrive_at_nic(FrameId frame, Host& first) {
   }
 }
 
-// Off the wire, or handed over by another shard; whose it is shows when a turn takes it.
+// The frame came from the wire or from another shard; the turn that takes it finds out whose it is.
 void Kernel::arrive_at_shard(FrameId frame, Host& at) {
   HostState& state = at.state();
   bool const handed = bus_.frames().handed(frame);
@@ -388,7 +387,7 @@ void Kernel::schedule_station(std::uint32_t index) {
   }
 }
 
-// What a host may not do before: a stall, or its own polling interval, puts turns off.
+// The earliest instant at which the host may take a turn: stalls and its polling interval delay it.
 Instant Kernel::allowed(const Host& host, Instant at) const {
   Instant when = later(at, now_);
   if (host.state().turned && host.spec().poll.ns != 0) {
@@ -412,7 +411,7 @@ void Kernel::want_turn(Host& host, Instant at) {
   }
 }
 
-// The earliest of what the host waits for. While it has no room to send, what is ready to leave
+// The earliest deadline of the host. While it has no room to send, a stack with pending output
 // waits for that room.
 Instant Kernel::wanted(const Host& host) const {
   HostState const& state = host.state();
@@ -422,7 +421,7 @@ Instant Kernel::wanted(const Host& host) const {
   Instant at = Instant::never();
   if (state.blocked) {
     Lane const& lane = bus_.lane(bus_.lane_from({NodeKind::host, host.index().value}));
-    // With no fault and no frame ahead of it there is room by now.
+    // Without a fault and with no frame queued there is room now.
     at = host.ring_full(now_)                ? host.ring_full_until(now_)
          : host.nic() != nullptr             ? host.nic()->room_at()
          : lane.first_departure().is_never() ? now_
@@ -438,7 +437,7 @@ Instant Kernel::wanted(const Host& host) const {
 
 void Kernel::timer_of_host(Host& host, Instant at) {
   if (host.state().timer_at != at) {
-    return;  // An earlier entry took its place.
+    return;  // superseded by an earlier entry
   }
   host.state().timer_at = Instant::never();
   want_turn(host, wanted(host));

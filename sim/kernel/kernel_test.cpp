@@ -66,7 +66,7 @@ TEST(Kernel, ARunFromASnapshotEndsAlike) {
   auto const kept = cut.snapshot();
   ASSERT_EQ(cut.run(), Ending::completed);
   EXPECT_EQ(cut.fingerprint(), whole.fingerprint());
-  // Back to the middle in the same kernel, and in one that was never there.
+  // Restores the middle of the run in the same kernel, and in one that did not run to it.
   cut.restore(*kept);
   EXPECT_NE(cut.fingerprint(), whole.fingerprint());
   ASSERT_EQ(cut.run(), Ending::completed);
@@ -96,7 +96,7 @@ TEST(Kernel, NoFrameIsLostByTheBus) {
   }
 }
 
-// Told, and nothing else: who is no model of the world's.
+// A model that only records events and owns no connection.
 class Bystander final : public Model {
  public:
   void on_event(Desk&, const Event& event) override { kinds.push_back(event.kind); }
@@ -125,7 +125,7 @@ TEST(Kernel, ACallBetweenTwoStepsIsHeardWhenItsHostIsWoken) {
   kernel.wake({NodeKind::host, 0});
   EXPECT_EQ(kernel.next_at(), later);
   kernel.advance_to(later + Duration::seconds(1));
-  // Nobody listens there, and nobody has booked the connection.
+  // The port has no listener and no model owns the connection.
   EXPECT_EQ(static_cast<Bystander&>(*client.models()[0]).kinds, std::vector{EventKind::closed});
 }
 

@@ -1,4 +1,4 @@
-// Booking connections, finding them again, and summing up what was measured.
+// Records connections, finds them, and computes results.
 #include "sim/kernel/ledger.hpp"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ std::uint64_t goodput_bits_per_second(const FlowEnd& to) {
   if (ns == 0) {
     return 0;
   }
-  // Scaled so that neither product overflows: by nanoseconds while the bits are few.
+  // Scaled so that neither product overflows: by nanoseconds while the number of bits is small.
   std::uint64_t const bits = to.read * 8;
   if (bits < std::uint64_t{18'000'000'000}) {
     return bits * 1'000'000'000 / ns;
@@ -93,7 +93,7 @@ FlowId Ledger::open(const Opening& opening) {
   flow.tuple = opening.tuple;
   flow.iss = opening.iss;
   flow.foreign = opening.foreign;
-  // The latest of two that look alike is the one to be found.
+  // Of two connections with the same key, the later one is found.
   places_[find_place(opening.tuple, opening.iss)] = id;
   flows_.push_back(flow);
   return id;

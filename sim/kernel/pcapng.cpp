@@ -25,7 +25,7 @@ PcapngWriter::PcapngWriter(ByteSink& sink) : sink_(sink) {
   add32(0x1a2b'3c4d);
   add16(1);
   add16(0);
-  // The length of the section is not known beforehand.
+  // The length of the section is not known yet.
   add32(0xffff'ffff);
   add32(0xffff'ffff);
   finish();
@@ -35,7 +35,7 @@ void PcapngWriter::interface(CaptureLink link, std::string_view name) {
   begin(interface_description);
   add16(static_cast<std::uint16_t>(link));
   add16(0);
-  add32(0);  // no limit to a packet's length
+  add32(0);  // no snapshot length
   add_option(option_interface_name, bytes_of(name));
   constexpr std::array nanoseconds{std::byte{9}};
   add_option(option_resolution, nanoseconds);
@@ -64,7 +64,7 @@ void PcapngWriter::packet(const Packet& packet) {
 void PcapngWriter::begin(std::uint32_t type) {
   block_.clear();
   add32(type);
-  add32(0);  // the length, filled in at the end
+  add32(0);  // block length, filled in at the end
 }
 
 void PcapngWriter::finish() {

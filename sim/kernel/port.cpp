@@ -1,4 +1,4 @@
-// The simulated port: rings in, rings out, and the checksums that hardware would finish.
+// The simulated port: its two rings, and the checksums that hardware would complete.
 #include "sim/kernel/port.hpp"
 
 #include "core/wire/checksum.hpp"
@@ -7,8 +7,8 @@
 namespace lockstep::sim {
 namespace {
 
-// As a network NIC does: the field holds the sum of the pseudo-header; all from the start on is
-// added, and the complement stored, most significant octet first.
+// Checksum offload as a NIC does it: the field holds the sum of the pseudo-header; adds everything
+// from checksum_start and stores the complement, most significant octet first.
 void complete_checksum(std::span<std::byte> frame, const Egress& egress) {
   auto const segment = frame.subspan(egress.checksum_start);
   std::uint16_t const checksum = wire::sum(segment).checksum();

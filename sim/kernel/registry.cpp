@@ -1,4 +1,4 @@
-// The models and stations that every kernel knows.
+// The standard models and stations.
 #include "sim/kernel/registry.hpp"
 
 #include <utility>

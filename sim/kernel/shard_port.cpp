@@ -1,4 +1,4 @@
-// Frames from shard to shard: copied onto the queue that leads to the other one.
+// Forwards frames between shards: copies them onto the lane from the port to the other shard.
 #include "sim/kernel/shard_port.hpp"
 
 #include <algorithm>
@@ -71,7 +71,7 @@ void Siblings::hand(const Ingress& frame, ShardId to) {
   frames.set_length(copy, static_cast<std::uint32_t>(frame.bytes.size()));
   std::copy(frame.bytes.begin(), frame.bytes.end(), frames.bytes(copy).begin());
   frames.set_handed(copy);
-  // From the port to it, as the port itself would have sent it.
+  // On the lane from the port to it, as if the port had sent it.
   NodeRef const sibling{NodeKind::host, turn_.host.spec().sibling(to).value};
   LaneId const lane{turn_.bus.lane_from(sibling).value ^ 1u};
   turn_.bus.send({turn_.now, lane, copy}, turn_.schedule, turn_.watch);

@@ -1,4 +1,4 @@
-// Taking a kernel's snapshot, and going back to one.
+// Takes and restores a kernel's snapshot.
 #include "sim/kernel/snapshot.hpp"
 
 namespace lockstep::sim {

@@ -1,4 +1,4 @@
-// Copies a host and puts a port between it and its link.
+// Copies a host into shards and puts a port between them and their link.
 #include "sim/kernel/spread.hpp"
 
 #include <array>
@@ -8,7 +8,7 @@
 namespace lockstep::sim {
 namespace {
 
-// "server-12". Cut at the length of a name, in the middle if need be: the number stays.
+// For example "server-12". If too long, the name is cut and the number kept.
 Name numbered(Name name, std::uint32_t number) {
   std::array<char, Name::length_max> text{};
   std::array<char, 4> digits{};
@@ -57,7 +57,7 @@ void spread(World& world, const Spreading& how) {
   host.shard_first = how.host;
   host.shard_second = {second};
   if (!host.nic.plain() && how.missteer.per_billion != 0) {
-    host.nic.mispredicted = how.missteer;  // of whichever steers
+    host.nic.mispredicted = how.missteer;  // the NIC does the steering
   }
   world.hosts[how.host.value] = host;
   for (std::uint32_t shard = 1; shard < how.shards.value; ++shard) {

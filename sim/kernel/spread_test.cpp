@@ -1,4 +1,4 @@
-// Hosts of several shards: flows stay at home, mis-steered frames find it, nothing is reset.
+// Hosts with several shards: flows stay with their shard, mis-steered frames reach it, no resets.
 #include "sim/kernel/spread.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ World spread_world(const Shape& shape) {
     host.config.tcp.active_max = Count{256};
     host.config.tcp.time_wait_max = Count{256};
     host.config.tcp.blocks_max = Count{512};
-    host.config = test_keys(host.config);  // whatever the seed
+    host.config = test_keys(host.config);  // independent of the seed
   }
   AppSpec app = app_of("echo", 20'000);
   app.flows = shape.flows;
@@ -47,7 +47,7 @@ World spread_world(const Shape& shape) {
   return world;
 }
 
-// Runs it to its end under the checkers, and asks that every octet came back intact.
+// Runs to the end under the checkers and expects every octet back intact.
 void expect_echoed(Kernel& kernel, std::uint32_t flows) {
   Findings findings;
   ConservationChecker conservation(findings);
@@ -127,7 +127,7 @@ TEST(Spread, EveryFrameWrongIsStillAll) {
   EXPECT_EQ(sums.wrong + sums.resets, 0u);
 }
 
-// Every frame that hosts send, with its sender and its time.
+// A hash of every frame that hosts send, with its sender and its time.
 class SentFrames final : public Observer {
  public:
   void sent(const Kernel&, const FrameNote& note) override {
@@ -150,8 +150,8 @@ TEST(Spread, TheSameSeedIsTheSameRun) {
   another.run();
   EXPECT_EQ(once.fingerprint(), twice.fingerprint());
   EXPECT_EQ(sums_of(once).forwarded, sums_of(twice).forwarded);
-  // What goes astray is another matter, and costs somebody else a turn; but as a queue takes no
-  // time, no frame differs.
+  // Which frames are mis-steered differs, and costs another shard a turn; but as a queue adds no
+  // delay, the frames sent are the same.
   EXPECT_NE(sums_of(once).forwarded, sums_of(another).forwarded);
   EXPECT_EQ(frames.hash, other_frames.hash);
 }

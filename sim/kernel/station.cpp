@@ -1,4 +1,4 @@
-// How a station's frame gets onto its link.
+// Sends a station's frame on its link.
 #include "sim/kernel/station.hpp"
 
 #include <cstring>

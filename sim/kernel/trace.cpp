@@ -1,4 +1,4 @@
-// What a packet is, of which connection, and why it leaves now.
+// Finds out what a packet is, which connection it belongs to, and why it is sent.
 #include "sim/kernel/trace.hpp"
 
 #include <algorithm>
@@ -23,11 +23,11 @@ std::string_view name_of_node(const World& world, NodeRef node) {
                                      : world.stations[node.index].name.view();
 }
 
-// The TCP segment of a frame, or what it is instead.
+// The TCP segment of a frame, or its other protocol.
 struct Opened {
   bool is_tcp = false;
   std::string_view other;
-  FourTuple tuple;  // as the sender sees it
+  FourTuple tuple;  // as seen by the sender
   wire::Segment segment;
 };
 
@@ -189,7 +189,7 @@ void Trace::describe_segment(const Kernel& kernel, HostIndex host, const FourTup
   Known* const known = find(kernel, host, tuple);
   bool again = false;
   if (known != nullptr) {
-    // The frame has been written already: this is the connection after it.
+    // The frame is already written: this is the state of the connection after it.
     ConnectionInfo const info = kernel.host(host).stack().inspect(known->id);
     again = info.retransmissions != known->retransmissions;
     known->retransmissions = info.retransmissions;
@@ -246,7 +246,7 @@ Trace::Known* Trace::find(const Kernel& kernel, HostIndex host, const FourTuple&
   return nullptr;
 }
 
-// Goes through the connections that the host's models know: only when one is not found.
+// Reads the connections that the host's models own; called only when one is not found.
 void Trace::learn(const Kernel& kernel, HostIndex host) {
   Stack const& stack = kernel.host(host).stack();
   auto& known = causes_[host.value].known;

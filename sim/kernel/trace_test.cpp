@@ -1,4 +1,4 @@
-// Captures: the bytes of pcapng, and comments that say who, in which state, and why.
+// Captures: pcapng bytes, and comments with the host, its state and the cause.
 #include "sim/kernel/trace.hpp"
 
 #include <gtest/gtest.h>

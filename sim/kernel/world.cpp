@@ -1,4 +1,4 @@
-// Questions about a world: is it whole, and when do its faults end.
+// Validates a world, and finds out when its faults end.
 #include "sim/kernel/world.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::uint32_t count_of(const World& world, NodeKind kind) {
   return 0;
 }
 
-// One number for each node: hosts, then stations, then switches.
+// A number for each node: hosts, then stations, then switches.
 std::uint32_t number_of(const World& world, NodeRef node) {
   auto const hosts = static_cast<std::uint32_t>(world.hosts.size());
   auto const stations = static_cast<std::uint32_t>(world.stations.size());
@@ -62,7 +62,7 @@ WorldFault fault_of_link(const World& world, const LinkSpec& link) {
   return {};
 }
 
-// Links that make a loop would let a flooded frame circle for ever; found by joining sets.
+// In a loop of links a flooded frame would circulate for ever. Finds loops by union-find.
 WorldFault fault_of_topology(const World& world) {
   std::vector<std::uint32_t> set(world.hosts.size() + world.stations.size() +
                                  world.switches.size());
@@ -97,7 +97,7 @@ WorldFault fault_of_host(const HostSpec& host) {
   if (std::string_view const fault = fault_of_nic(host); !fault.empty()) {
     return {fault, host.name};
   }
-  // What has no keys is given some by the kernel.
+  // The kernel adds keys where there are none.
   Config keyed = host.config;
   draw_keys(keyed, entropy_of(Random(1)));
   std::string_view const fault = lockstep::fault_of(keyed);
@@ -135,7 +135,7 @@ WorldFault fault_of_app(const World& world, const AppSpec& app) {
   return {};
 }
 
-// What a NIC has once for all its links, the hosts on it must agree on.
+// Hosts on links of one NIC must agree on the properties that the NIC has only once.
 WorldFault fault_of_sharing(const World& world, const HostSpec& host) {
   const HostSpec& first = world.hosts[host.nic_first.value];
   if (host.nic_link != 0 &&
@@ -185,7 +185,7 @@ std::string_view fault_of_nic(const HostSpec& host) {
   if (host.nic_links > nic_links_max) {
     return "a nic has at most 4 links: same_nic_as";
   }
-  // From 25 workers on some share a ring out, and sooner where there are several links.
+  // From 25 workers on, some share a transmit ring; with several links, from fewer workers on.
   std::uint32_t const rings = nic_rings_max / host.nic_links;
   std::uint32_t const sharing = (host.shards() + rings - 1) / rings;
   if (host.transmit_ring * sharing > transmit_most) {

@@ -1,4 +1,4 @@
-// The lies: what each says by its clock, and how it answers what it hears.
+// The attacks: the timed actions of each, and its replies to received segments.
 #include "sim/models/attacker.hpp"
 
 #include <algorithm>
@@ -147,7 +147,7 @@ void Attacker::run(StationDesk& desk) {
   if (game.standing) {
     act_on(desk, game);
   } else if (game.over) {
-    // Refused, or reset: another one in its place.
+    // Refused or reset: replace it by a new one.
     game = games_.back();
     games_.pop_back();
   }
@@ -237,7 +237,7 @@ void Attacker::ask(StationDesk& desk, Game& game) {
   send(desk, spec_.address, segment);
 }
 
-// Each SYN of a source that was never seen: 16,777,216 addresses, and a new port for each.
+// Each SYN has a new source: 16,777,216 addresses, and a new port for each.
 void Attacker::flood(StationDesk& desk) {
   IpAddress const source =
       IpAddress::v4(11, static_cast<std::uint8_t>(done_ >> 16),
@@ -290,8 +290,8 @@ void Attacker::forge_icmp(StationDesk& desk) {
   send_packet(desk, spec_.address, wire::IpProtocol::icmp, std::span(packet).first(length.count));
 }
 
-// Forty octets: nothing but NOPs, as many unknown options as there can be, impossible lengths, four
-// blocks of SACK, or timestamps three times over.
+// Forty octets: NOPs only, the maximum number of unknown options, impossible lengths, four SACK
+// blocks, or three timestamp options.
 void Attacker::bomb(StationDesk& desk, Game& game) {
   std::array<std::byte, 40> options{};
   std::uint32_t const kind = done_ % 6;
@@ -328,7 +328,7 @@ void Attacker::play_urgent(StationDesk& desk, Game& game) {
   send(desk, spec_.address, segment);
 }
 
-// One octet in each block of the victim's store, above a gap of one.
+// One octet in each block of the victim's store, each above a gap of one octet.
 void Attacker::leave_gap(StationDesk& desk, Game& game) {
   wire::Segment segment = segment_of(game);
   segment.sequence = game.next + Bytes{1 + draw(32) * 2'048};
@@ -336,7 +336,7 @@ void Attacker::leave_gap(StationDesk& desk, Game& game) {
   send(desk, spec_.address, segment);
 }
 
-// Blocks about what came, and about anything else.
+// SACK blocks about received data and about random ranges.
 void Attacker::report(StationDesk& desk, Game& game, Sequence before) {
   wire::Segment segment = segment_of(game);
   wire::Options& options = segment.options;
@@ -358,7 +358,7 @@ void Attacker::report(StationDesk& desk, Game& game, Sequence before) {
   send(desk, spec_.address, segment);
 }
 
-// A single octet of each segment, then nothing, and now and then all of it.
+// SACKs a single octet of each segment, then nothing; sometimes acknowledges everything.
 void Attacker::renege(StationDesk& desk, Game& game) {
   wire::Segment segment = segment_of(game);
   std::uint32_t const what = draw(16);
@@ -373,7 +373,7 @@ void Attacker::renege(StationDesk& desk, Game& game) {
   send(desk, spec_.address, segment);
 }
 
-// Of eight identifications at a time, anywhere within 1,600 octets, seldom the same twice.
+// Uses eight identifications at a time, with random offsets below 1,600 octets.
 void Attacker::send_fragment(StationDesk& desk) {
   std::array<std::byte, frame_max> frame{};
   wire::write(wire::EthernetHeader{victim_mac_, spec_.mac, wire::EtherType::ipv4}, frame);

@@ -1,4 +1,4 @@
-// Bulk: as fast as the stack takes it.
+// Bulk: writes as fast as the stack accepts.
 #include "sim/models/bulk.hpp"
 
 namespace lockstep::sim {

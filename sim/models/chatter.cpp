@@ -1,4 +1,4 @@
-// Chatter: the client asks, the server answers each whole request.
+// Chatter: the client sends requests; the server answers each complete request.
 #include "sim/models/chatter.hpp"
 
 namespace lockstep::sim {
@@ -11,7 +11,7 @@ void ChatterClient::ask(Desk& desk, Session& session) {
   ++session.round;
   session.goal += spec().bytes;
   write_to_goal(desk, session);
-  // A response of no length is there already.
+  // A response of zero length is complete at once.
   if (spec().reply_bytes == 0) {
     wake(session, desk.now + spec().think);
   }
@@ -46,7 +46,7 @@ void ChatterServer::readable(Desk& desk, Session& session) {
 void ChatterServer::peer_finished(Desk& desk, Session& session) { readable(desk, session); }
 
 void ChatterServer::writable(Desk& desk, Session& session) {
-  // A request that was cut short gets no answer.
+  // An incomplete request gets no response.
   if (write_to_goal(desk, session) && end_of(desk, session).peer_finished) {
     part(desk, session, CloseMode::finish);
   }

@@ -1,10 +1,10 @@
-// Clients and servers: planning, calling, listening, and trying again after a refusal.
+// Clients and servers: scheduling, connecting, listening, and retries after a refusal.
 #include "sim/models/client.hpp"
 
 namespace lockstep::sim {
 namespace {
 
-// A refused call (no port, no room, quiet time) is tried again after this.
+// The retry interval after a refused connect (no port, no room, quiet time).
 constexpr Duration patience = Duration::milliseconds(100);
 
 }  // namespace

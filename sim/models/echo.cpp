@@ -1,4 +1,4 @@
-// Echo: reads no more than it can say at once, so that it holds nothing of its own.
+// Echo: reads no more than it can write back at once, so that it buffers nothing itself.
 #include "sim/models/echo.hpp"
 
 namespace lockstep::sim {
@@ -23,7 +23,7 @@ void EchoClient::readable(Desk& desk, Session& session) {
 }
 
 void EchoServer::opened(Desk& desk, Session& session) {
-  // Its stream is the client's own.
+  // Its stream is the client's stream.
   end_of(desk, session).shift = desk.ledger.flow(session.flow).end(Side::opener).shift;
 }
 

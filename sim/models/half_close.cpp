@@ -1,4 +1,4 @@
-// Half close: one half after the other.
+// Half close: one direction after the other.
 #include "sim/models/half_close.hpp"
 
 namespace lockstep::sim {

@@ -1,4 +1,4 @@
-// Each model talks to its end, through faults, and the random_peer brings none of them down.
+// Each model completes, through faults, and random_peer disturbs none of them.
 #include <gtest/gtest.h>
 
 #include "core/stack/statistics.hpp"
@@ -25,7 +25,7 @@ World world_with(const AppSpec& app) {
   return world;
 }
 
-// Both ends of every flow have closed as they wanted, and read what the other wrote.
+// Both ends of every flow have closed cleanly and read what the other wrote.
 void expect_all_said(const Kernel& kernel, std::uint32_t flows) {
   std::uint32_t seen = 0;
   for (const Flow& flow : kernel.ledger().flows()) {
@@ -101,7 +101,7 @@ TEST(Pattern, TellsStreamsAndOffsetsApart) {
   EXPECT_FALSE(pattern.matches(two, 70'000, pattern.at(one, 70'000).first(1'000)));
 }
 
-// A change that no checksum sees reaches the reader, and the reader sees it.
+// A reader receives and detects a change that the checksum does not cover.
 TEST(Integrity, AChecksumPreservingChangeIsFound) {
   World world = two_hosts(usual_lane());
   world.apps = {app_of("bulk", 300'000)};
@@ -146,7 +146,7 @@ TEST(RandomPeer, DisturbsNobodyElsesStream) {
         EXPECT_TRUE(flow.ends[0].intact && flow.ends[1].intact);
       }
     }
-    // It got through: connections of its own stood, and many kinds of frames died.
+    // It had an effect: connections of its own were established, and many kinds of frames dropped.
     EXPECT_GT(foreign, 0u);
     std::uint32_t kinds = 0;
     for (std::uint32_t i = 0; i < drop_count; ++i) {

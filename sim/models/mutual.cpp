@@ -1,4 +1,4 @@
-// Mutual: the same script on both sides.
+// Mutual: the same program on both sides.
 #include "sim/models/mutual.hpp"
 
 namespace lockstep::sim {

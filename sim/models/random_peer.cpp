@@ -1,4 +1,4 @@
-// The random_peer's acts: what it opens, how it teases, what it forges.
+// The random_peer's actions: opening connections, unusual segments, forgeries.
 #include "sim/models/random_peer.hpp"
 
 #include "core/wire/arp.hpp"
@@ -65,7 +65,7 @@ void RandomPeer::hear(StationDesk& desk, std::span<const std::byte> packet) {
       game.standing = true;
       game.next = segment.acknowledgment;
     }
-    // Mostly polite, so that connections come far enough to be worth attacking.
+    // Usually acknowledges correctly, so that connections get far enough to be worth attacking.
     if (segment.length().count != 0 && !segment.flags.rst() && draw(4) != 0) {
       wire::Segment answer = segment_of(game);
       stamp(game, answer);
@@ -116,7 +116,7 @@ void RandomPeer::open(StationDesk& desk, const Victim& victim) {
   segment.flags = wire::flag::syn;
   segment.acknowledgment = {};
   segment.options.has_mss = draw(4) != 0;
-  // Zero, one and the like are what a victim must survive.
+  // Zero and one are sizes that a victim must handle.
   constexpr std::array<std::uint16_t, 6> sizes{0, 1, 28, 64, 536, 1'460};
   segment.options.mss = segment.options.has_mss ? sizes[draw(sizes.size())] : std::uint16_t{0};
   segment.options.has_window_scale = draw(2) != 0;
@@ -148,7 +148,7 @@ wire::Segment RandomPeer::segment_of(const Game& game) const {
   return segment;
 }
 
-// A later timestamp mostly; an old one or none now and then.
+// Usually a later timestamp; sometimes an old one or none.
 void RandomPeer::stamp(Game& game, wire::Segment& segment) {
   std::uint32_t const what = draw(16);
   std::uint32_t const step = draw(100);
@@ -166,21 +166,21 @@ void RandomPeer::play(StationDesk& desk, Game& game) {
   Envelope const to{game.victim.mac, spec_.address, game.victim.server.address};
   std::uint32_t const length = draw(text_.size());
   switch (draw(8)) {
-    case 0:  // In order.
+    case 0:  // in order
       segment.payload = std::span(text_).first(length);
       game.next = segment.end();
       break;
-    case 1:  // Above a gap, or overlapping what was said, with other text.
+    case 1:  // above a gap, or overlapping earlier data with different content
       segment.payload = std::span(text_).subspan(length / 2, length / 2);
       segment.sequence = game.next + Bytes{draw(2'000)} - Bytes{1'000};
       break;
-    case 2: {  // Shrinks its window, to nothing too. A draw a statement: their order is ours.
+    case 2: {  // shrinks its window, possibly to zero; one draw per statement fixes their order
       bool const closed = draw(2) == 0;
       std::uint32_t const open = draw(600);
       segment.window = {static_cast<std::uint16_t>(closed ? 0 : open)};
       break;
     }
-    case 3:  // Acknowledges old, part or more than was sent.
+    case 3:  // acknowledges old data, part of the data, or unsent data
       segment.acknowledgment = game.expected + Bytes{draw(4'000)} - Bytes{3'000};
       break;
     case 4:
@@ -195,7 +195,7 @@ void RandomPeer::play(StationDesk& desk, Game& game) {
   send(desk, to, segment);
 }
 
-// Resets, SYNs, bad flags and sequence numbers from anywhere.
+// Resets, SYNs, and random flags and sequence numbers.
 void RandomPeer::tease(StationDesk&, Game& game, wire::Segment& segment) {
   switch (draw(5)) {
     case 0:
@@ -224,8 +224,8 @@ void RandomPeer::tease(StationDesk&, Game& game, wire::Segment& segment) {
   }
 }
 
-// Selective acknowledgments of what was never sent, of what is acknowledged, of single octets, of
-// what the last ones said nothing of: a peer that reneges.
+// SACK blocks about unsent data, about acknowledged data, about single octets, and without what
+// earlier blocks reported (reneging).
 void RandomPeer::lie_of_blocks(const Game& game, wire::Segment& segment) {
   std::uint32_t const held_back = draw(8'000);
   segment.acknowledgment = game.expected - Bytes{held_back};
@@ -240,7 +240,7 @@ void RandomPeer::lie_of_blocks(const Game& game, wire::Segment& segment) {
   }
 }
 
-// Guesses at a connection between two others.
+// A forged segment of a connection between two other hosts.
 void RandomPeer::blind(StationDesk& desk, const Victim& victim) {
   Victim const peer = victims_[draw(victims_.size())];
   wire::Segment segment;
@@ -258,7 +258,7 @@ void RandomPeer::blind(StationDesk& desk, const Victim& victim) {
   send(desk, {victim.mac, peer.server.address, victim.server.address}, segment);
 }
 
-// An error about a segment that the victim may or may not have sent.
+// An ICMP error about a segment that the victim may or may not have sent.
 void RandomPeer::forge_icmp(StationDesk& desk, const Victim& victim) {
   Victim const peer = victims_[draw(victims_.size())];
   std::array<std::byte, 28> quote{};
@@ -287,7 +287,7 @@ void RandomPeer::forge_icmp(StationDesk& desk, const Victim& victim) {
               static_cast<std::uint8_t>(wire::IpProtocol::icmp));
 }
 
-// A frame of random octets, with a link header that lets it in.
+// A frame of random octets, with a valid link header.
 void RandomPeer::noise(StationDesk& desk, const Victim& victim) {
   std::array<std::byte, 128> frame{};
   for (std::byte& each : frame) {
@@ -296,7 +296,7 @@ void RandomPeer::noise(StationDesk& desk, const Victim& victim) {
   wire::write(wire::EthernetHeader{victim.mac, spec_.mac,
                                    draw(3) == 0 ? wire::EtherType::arp : wire::EtherType::ipv4},
               frame);
-  // Half of them look like IPv4 from the outside.
+  // Half of them start like an IPv4 header.
   if (draw(2) == 0) {
     frame[14] = std::byte{0x45};
   }
@@ -307,7 +307,7 @@ void RandomPeer::send(StationDesk& desk, const Envelope& envelope, wire::Segment
   std::array<std::byte, frame_max> packet{};
   std::size_t const length =
       write_segment(segment, {envelope.source, envelope.destination}, packet);
-  // Now and then the checksum is wrong, or the options are nonsense.
+  // Sometimes the checksum is wrong, or the options are malformed.
   if (draw(16) == 0) {
     std::uint32_t const bit = draw(8);
     packet[draw(length)] ^= static_cast<std::byte>(1u << bit);

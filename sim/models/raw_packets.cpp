@@ -1,4 +1,4 @@
-// Packets as stations make them, checksums right.
+// Packets that stations build, with correct checksums.
 #include "sim/models/raw_packets.hpp"
 
 #include <array>

@@ -1,4 +1,4 @@
-// Which model a connection or a listener belongs to.
+// Finds the model that a connection or a listener belongs to.
 #include "sim/models/model.hpp"
 
 namespace lockstep::sim {

@@ -1,4 +1,4 @@
-// Sessions: booking, writing, reading and verifying, and waking up in time.
+// Sessions: records connections, writes, reads and verifies, and schedules.
 #include "sim/models/session.hpp"
 
 #include <algorithm>
@@ -6,13 +6,13 @@
 namespace lockstep::sim {
 namespace {
 
-// Every so manyth acknowledgement samples the round trip time.
+// The round trip time is sampled once per this many acknowledged bytes.
 constexpr std::uint64_t rtt_every_bytes = 65'536;
 
-// With more connections than this, only those that are closing are noted after a timer's turn.
+// With more connections than this, only closing ones are recorded after a timer's turn.
 constexpr std::uint32_t noted_max = 64;
 
-// What is written before the handshake where Fast Open may take it along.
+// Written before the handshake, so that Fast Open can send it on the SYN.
 constexpr std::uint64_t early_bytes = 2'000;
 
 std::uint32_t shift_of(const Session& session) {
@@ -62,7 +62,7 @@ Session* SessionModel::call(Desk& desk, const Call& call) {
   Open open;
   open.local.port = call.local;
   open.remote = call.remote;
-  // Two that call each other can tell whose text is whose only once they are joined.
+  // Not for simultaneous open: until the two flows are joined, the pattern to expect is not known.
   open.fast_open =
       spec_.fast_open != 0 && call.local.value == 0 && desk.stack.config().tcp.fast_open_client;
   Session session;
@@ -91,7 +91,8 @@ void SessionModel::accept(Desk& desk, const Event& event) {
   if (session.flow != FlowId{}) {
     FlowEnd const& ours = desk.ledger.flow(session.flow).end(Side::acceptor);
     FlowEnd const& theirs = desk.ledger.flow(session.flow).end(Side::opener);
-    // What was opened fast may end before the caller hears of it, whose next SYN opens it anew.
+    // A Fast Open connection may end before its SYN-ACK arrives; the client's next SYN opens it
+    // anew.
     known = !ours.begun || (!ours.open && theirs.open && theirs.established.is_never());
   }
   if (!known) {
@@ -165,7 +166,7 @@ void SessionModel::begin_talk(Desk& desk, Session& session) {
   opened(desk, session);
 }
 
-// Simultaneous open: both sides have booked a flow. The later booking joins the earlier one, as its
+// Simultaneous open: both sides have recorded a flow. The later one joins the earlier as its
 // acceptor; nothing has been written yet.
 void SessionModel::join(Desk& desk, Session& session) {
   ConnectionInfo const info = desk.stack.inspect(session.id);
@@ -220,8 +221,7 @@ void SessionModel::begin_closing(Session& session) {
   }
 }
 
-// An id is stale once `closed` has been told, so that what a connection did last is looked up
-// while it lives.
+// After `closed` the id is stale, so the state of a connection is recorded while it exists.
 void SessionModel::turned(Desk& desk, bool by_clock) {
   if (by_clock && open_ <= noted_max) {
     for (Session& session : sessions_) {
@@ -253,7 +253,7 @@ bool SessionModel::write_to_goal(Desk& desk, Session& session) {
     }
     ++writes_;
     if (spec_.urgent_every != 0 && writes_ % spec_.urgent_every == 0) {
-      // Refused if all of it has left by now: nothing to mark then.
+      // Refused if all of it has been sent by now: then there is nothing to mark.
       static_cast<void>(desk.stack.urgent(session.id));
     }
     if (!desk.watch.empty()) {
@@ -285,7 +285,7 @@ std::uint64_t SessionModel::read_some(Desk& desk, Session& session, std::uint64_
     }
     bytes = bytes.first(bytes.size() < limit ? bytes.size() : static_cast<std::size_t>(limit));
     auto const length = static_cast<std::uint32_t>(bytes.size());
-    // Nobody reads what was not written: that is an error of the stream too.
+    // Reading more than was written is also an error of the stream.
     bool const right = flow.foreign || (end_now.read + length <= writer.written &&
                                         desk.pattern.matches(writer.shift, end_now.read, bytes));
     if (!right && end_now.intact) {
@@ -311,7 +311,7 @@ void SessionModel::part(Desk& desk, Session& session, CloseMode close_mode) {
   if (end_now.finished_writing) {
     return;
   }
-  // Refused for another reason only if the connection has ended in the meantime: `closed` follows.
+  // Any other refusal means that the connection has ended: `closed` follows.
   Refusal refused = Refusal::none;
   switch (close_mode) {
     case CloseMode::finish:
@@ -344,7 +344,7 @@ void SessionModel::run(Desk& desk) {
   if (waiting_ == 0 || desk.now < earliest_) {
     return;
   }
-  // Each session that is due once; what it asks for anew waits for a later turn.
+  // Calls each session that is due once; a new deadline that it sets waits for a later turn.
   Instant next = Instant::never();
   for (std::uint32_t i = 0; i < sessions_.size(); ++i) {
     if (!sessions_[i].open || !sessions_[i].waiting) {

@@ -1,4 +1,4 @@
-// Slow reader: by the clock, not by what has arrived.
+// Slow reader: reads on a timer, not on arrival.
 #include "sim/models/slow_reader.hpp"
 
 namespace lockstep::sim {
@@ -13,7 +13,7 @@ void SlowReader::due(Desk& desk, Session& session) {
     part(desk, session, CloseMode::finish);
     return;
   }
-  // A connection on which nothing comes costs nothing, however long it stays.
+  // A connection without unread data schedules no reads, so an idle one costs nothing.
   if (!desk.stack.unread(session.id).empty()) {
     look_again(desk, session);
   }

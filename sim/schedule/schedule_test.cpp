@@ -1,4 +1,4 @@
-// The schedule against a stable sort, and its order at one instant.
+// The schedule compared with a stable sort, and its order at one instant.
 #include "sim/schedule/schedule.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Draws the topology, and lets each part draw its own.
+// Draws the topology and calls the functions that draw the parts.
 #include "sim/swarm/draw.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t hosts_most = 6;
 
-// MTUs of hosts; a world mixes at most two.
+// MTUs of hosts; a world has at most two different ones.
 std::uint32_t draw_mtu(Dice& dice) {
   return dice.pick({68u, 128u, 296u, 576u, 1'006u, 1'500u, 1'500u, 1'500u, 4'000u, 9'000u});
 }
@@ -67,7 +67,7 @@ void add_link(Dice& dice, World& world, NodeRef a, NodeRef b) {
   for (const HostSpec& host : world.hosts) {
     mtu = std::max(mtu, host.config.mtu.count);
   }
-  // Behind the host's own link nothing is larger than the host can take; elsewhere all fits.
+  // The link of a host carries no more than the host's MTU; links between switches carry all sizes.
   for (NodeRef const node : {a, b}) {
     if (node.kind == NodeKind::host && a.kind != b.kind) {
       mtu = world.hosts[node.index].config.mtu.count;
@@ -117,7 +117,7 @@ void add_adversary(Dice& dice, World& world) {
   world.stations.push_back(station);
 }
 
-// Everyone knows everyone: no ARP is needed.
+// Static neighbour entries for all hosts: no ARP is needed.
 void add_static_neighbours(World& world) {
   for (HostSpec& host : world.hosts) {
     std::uint32_t count = 0;
@@ -132,7 +132,7 @@ void add_static_neighbours(World& world) {
   }
 }
 
-// Links that carry less than the hosts at their ends, and routers before them that say so.
+// Links with a smaller MTU than the hosts at their ends, with routers that report it.
 void draw_narrow(Dice& dice, World& world) {
   bool const v4 = world.hosts[0].config.addresses[0].address.is_v4();
   for (LinkSpec& link : world.links) {
@@ -151,7 +151,7 @@ bool is_narrow(const World& world) {
                      [](const LinkSpec& link) { return link.forward.answers_too_big; });
 }
 
-// All that changes what a segment holds and how many fit, at once.
+// All settings that change the size of a segment's data, at once.
 void draw_together(Dice& dice, World& world) {
   if (!dice.percent(25)) {
     return;
@@ -199,7 +199,7 @@ World draw_mixed(const Random& root) {
   aim_sequence_numbers(apps, world);
   Dice faults(root.fork("faults"));
   draw_faults(faults, world);
-  world.invariants_every = 0;  // the invariant checker looks more often
+  world.invariants_every = 0;  // the invariant checker checks more often
   world.limit = faults_end(world).since(Instant{0}) + healing_time(world);
   return world;
 }
@@ -233,7 +233,7 @@ Duration healing_time(const World& world) {
     slow = slow || host.receive_ring == 1 ||
            std::uint32_t{config.tcp.port_last.value} - config.tcp.port_first.value < ports_enough;
   }
-  // Whoever gives up last does so before.
+  // The connection that gives up last does so before the healing time is over.
   Duration longest;
   for (const HostSpec& host : world.hosts) {
     longest = std::max(longest, host.config.tcp.user_timeout);

@@ -1,4 +1,4 @@
-// Draws applications, bounded in what they move, and aims their initial sequence numbers.
+// Draws applications with bounded amounts of data, and their initial sequence numbers.
 #include <algorithm>
 
 #include "core/tcp/opening/isn.hpp"
@@ -7,10 +7,10 @@
 namespace lockstep::sim {
 namespace {
 
-// What keeps a seed cheap: segments that an application may need, all its connections together.
+// Keeps a seed cheap: the limit of an application's segments, over all its connections.
 constexpr std::uint64_t segments_max = 400;
 
-// The least text that a full segment between the two may carry.
+// The data in the smallest full segment between the two hosts.
 std::uint64_t segment_bytes(const World& world, const AppSpec& app) {
   std::uint64_t least = 65'535;
   for (HostIndex const index : {app.client, app.server}) {
@@ -28,7 +28,7 @@ void draw_amounts(Dice& dice, const World& world, AppSpec& app) {
   std::uint64_t const talks = std::uint64_t{app.flows} * app.repeat * app.rounds;
   std::uint64_t const most =
       std::max<std::uint64_t>(segments_max / talks, 2) * segment_bytes(world, app);
-  // A request of no length is never answered.
+  // A request of zero length is never answered.
   bool const asks = app.model == Name("chatter");
   app.bytes =
       !asks && dice.percent(5) ? 0 : dice.magnitude({1, std::min<std::uint64_t>(most, 150'000)});
@@ -47,7 +47,7 @@ void draw_manner(Dice& dice, AppSpec& app) {
   app.read_every = dice.pick({ms(30), ms(100), ms(400)});
   app.read_after = dice.pick({Duration{}, ms(500), ms(8'000)});
   if (app.model == Name("slow_reader")) {
-    // At most so many reads.
+    // At most 300 reads.
     app.bytes = std::min(app.bytes, app.read_bytes * 300);
   }
   app.lend = dice.percent(30);
@@ -60,8 +60,8 @@ void draw_manner(Dice& dice, AppSpec& app) {
 struct Aim {
   HostIndex host;
   FourTuple tuple;
-  Duration after;        // the host's origin
-  std::uint32_t within;  // octets below 2^32, or 2^31
+  Duration after;        // from the host's clock origin
+  std::uint32_t within;  // maximum distance in octets below 2^32 or 2^31
 };
 
 void aim(World& world, Dice& dice, const Aim& target) {
@@ -103,7 +103,7 @@ void draw_full_segments(Dice& dice, World& world) {
   }
 }
 
-// The first connection of an application can be foretold: its port is a function of the keys.
+// The first connection of an application is predictable: its port is a function of the keys.
 void aim_sequence_numbers(Dice& dice, World& world) {
   for (const AppSpec& app : world.apps) {
     if (!dice.percent(60)) {

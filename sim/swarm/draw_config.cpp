@@ -1,4 +1,4 @@
-// Draws configurations of hosts: mostly sane, often at an edge of what is allowed.
+// Draws host configurations: mostly sane, often at a limit of what is allowed.
 #include "sim/swarm/draw_parts.hpp"
 #include "sim/worlds/build.hpp"
 
@@ -21,8 +21,8 @@ void draw_turns(Dice& dice, Config& config) {
   config.reply_bytes = {dice.pick({4'096u, 32'768u})};
   config.neighbours_max = {dice.pick({2u, 8u, 64u})};
   config.neighbour_reachable = dice.pick({ms(500), seconds(5), seconds(60)});
-  // All tries and the wait behind the last one are longer than any way there and back: an answer
-  // to a question that is forgotten is not believed.
+  // All tries together take longer than any round trip: a reply that arrives after the entry has
+  // expired is ignored.
   std::uint32_t const more = dice.pick({0u, 3u});
   std::uint32_t const pace = dice.below32(3);
   constexpr Duration paces[] = {ms(300), ms(700), seconds(1)};
@@ -112,7 +112,7 @@ void draw_policies(Dice& dice, tcp::Config& tcp) {
   tcp.challenge_jitter = dice.percent(50);
   tcp.challenges_per_connection = {dice.pick({1u, 10u, 65'535u})};
   tcp.syn_cookies = dice.pick({tcp::SynCookies::off, tcp::SynCookies::on, tcp::SynCookies::always});
-  // Every keep-alive probe must find its answer.
+  // Every keep-alive probe must be answered.
   tcp.empty_answers_per_second = {dice.pick({100u, 1'000u})};
   if (dice.percent(20)) {
     tcp.port_first = {50'000};
@@ -162,7 +162,7 @@ void draw_congestion(Dice& dice, tcp::Config& tcp) {
 
 Config draw_profile(Dice& dice) { return profile_at(dice.below32(profile_count)); }
 
-// What an administrator leaves alone.
+// The settings that an administrator would keep.
 void draw_plain(Dice& dice, Config& config) {
   tcp::Config& tcp = config.tcp;
   tcp.connections_max = {64};
@@ -192,7 +192,7 @@ void draw_keys(Dice& dice, Config& config) {
 
 void draw_config(Dice& dice, Config& config) {
   draw_plain(dice, config);
-  // One concern after the other leaves the plain road, so that plain and strange ones meet.
+  // Each group of settings departs from the defaults independently, so that both mix.
   if (dice.percent(50)) {
     draw_turns(dice, config);
   }
@@ -224,7 +224,7 @@ void draw_config(Dice& dice, Config& config) {
 
 void draw_host(Dice& dice, HostSpec& host) {
   if (dice.percent(40)) {
-    // From zero to six hours before the end of time, which no run lasts.
+    // From zero to six hours before the end of time; no run lasts that long.
     host.clock.origin = {dice.pick({std::uint64_t{1}, seconds(3'600).ns, std::uint64_t{1} << 63,
                                     Duration::ns_max - seconds(21'600).ns})};
   }

@@ -1,4 +1,4 @@
-// Draws the family that a world speaks: some worlds speak IPv6, and some behind a VLAN tag.
+// Draws the address family: some worlds use IPv6, and some a VLAN tag.
 #include "sim/swarm/draw_parts.hpp"
 
 namespace lockstep::sim {

@@ -1,11 +1,11 @@
-// Draws faults of links and hosts, each with a time at which it ends.
+// Draws faults of links and hosts, each with an end.
 #include "sim/swarm/draw_parts.hpp"
 
 namespace lockstep::sim {
 namespace {
 
 constexpr auto ms = Duration::milliseconds;
-constexpr std::uint32_t percent = 10'000'000;  // of a Probability
+constexpr std::uint32_t percent = 10'000'000;  // in units of Probability
 
 Active draw_active(Dice& dice) {
   Active active;
@@ -42,16 +42,16 @@ LaneFault draw_loss(Dice& dice) {
 
 LaneFault draw_change(Dice& dice, const World& world) {
   if (dice.percent(60)) {
-    // Any bit, or one of the first 34 octets: link and IP headers.
+    // Any bit, or a bit of the first 34 octets: link and IP headers.
     std::uint32_t const last = dice.percent(60) ? 0xffff'ffff : 34 * 8 - 1;
-    // Or the one that makes a group of the sender.
+    // Or the group bit of the source address.
     constexpr std::uint32_t group_bit = 6 * 8 + 7;
     bool const group = dice.percent(20);
     return Corrupt{
         {dice.pick({1u, 5u}) * percent}, group ? group_bit : 0, group ? group_bit : last};
   }
   bool const ethernet = world.hosts[0].config.link == LinkType::ethernet;
-  // Seldom the headers too: then only invariants can be asked for.
+  // Rarely includes the headers: then only invariants are checked.
   std::uint32_t const link = ethernet ? 14 : 0;
   return Substitute{{dice.pick({1u, 5u}) * percent}, link + (dice.percent(15) ? 20u : 40u)};
 }

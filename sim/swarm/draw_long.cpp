@@ -1,4 +1,4 @@
-// Draws worlds with one connection of more than 2^31 octets, or more than 2^32.
+// Draws worlds with one connection of more than 2^31 or 2^32 octets.
 #include "sim/swarm/draw.hpp"
 #include "sim/swarm/draw_parts.hpp"
 #include "sim/worlds/build.hpp"
@@ -6,7 +6,7 @@
 namespace lockstep::sim {
 namespace {
 
-// As few segments as can be: the octets cost time enough.
+// As few segments as possible: the octets take long enough.
 constexpr std::uint32_t mtu_most = 65'535;
 
 void draw_memory(Dice& dice, Config& config) {
@@ -52,7 +52,7 @@ World draw_long(const Random& root) {
     loss.active.until = Instant{Duration::seconds(60).ns};
     world.lane_faults = {loss};
   }
-  world.invariants_every = 0;  // the invariant checker looks more often
+  world.invariants_every = 0;  // the invariant checker checks more often
   world.limit = faults_end(world).since(Instant{0}) + healing_time(world);
   return world;
 }

@@ -1,4 +1,4 @@
-// Draws worlds in which attackers trickle and honest hosts are to be served.
+// Draws worlds in which tricklers attack and honest hosts must be served.
 #include "sim/swarm/draw.hpp"
 #include "sim/swarm/draw_parts.hpp"
 #include "sim/swarm/trickler.hpp"
@@ -22,9 +22,9 @@ void add_hosts(Dice& dice, World& world) {
     host.config.address_count = {1};
     draw_plain(dice, host.config);
     draw_keys(dice, host.config);
-    // Without cookies 64 records cannot serve anybody beside 500 strangers a second.
+    // Without cookies, 64 entries cannot serve anyone beside 500 forged SYNs a second.
     host.config.tcp.syn_cookies = dice.pick({tcp::SynCookies::on, tcp::SynCookies::always});
-    // Each connection of an application has its port, also after TIME-WAIT.
+    // So that each connection of an application finds a port outside TIME-WAIT.
     host.config.tcp.msl = ms(500);
     world.hosts.push_back(host);
   }
@@ -52,7 +52,7 @@ void add_links(Dice& dice, World& world) {
   }
 }
 
-// From 5 to 500 a second; now and then for most of an hour.
+// From 5 to 500 frames a second; sometimes for most of an hour.
 void add_tricklers(Dice& dice, World& world) {
   std::uint32_t const count = dice.pick({1u, 1u, 2u});
   constexpr Name names[] = {"eve", "mallory"};
@@ -102,7 +102,7 @@ World draw_trickled(const Random& root) {
   Dice apps(root.fork("apps"));
   add_apps(apps, world);
   aim_sequence_numbers(apps, world);
-  world.invariants_every = 0;  // the invariant checker looks more often
+  world.invariants_every = 0;  // the invariant checker checks more often
   world.limit = healing_time(world);
   return world;
 }

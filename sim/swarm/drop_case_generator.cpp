@@ -1,4 +1,4 @@
-// The drop_case_generator's tricks, by the floor at which the victim must see through them.
+// The drop_case_generator's frames, by the layer at which the victim must drop them.
 #include "sim/swarm/drop_case_generator.hpp"
 
 #include <cstring>
@@ -113,17 +113,17 @@ void DropCaseGenerator::trick_arp(StationDesk& desk, const Victim& victim) {
     case 1:  // the victim's own address
       packet.sender = victim.address.as_v4();
       break;
-    case 2:  // a neighbour that it knows better
+    case 2:  // contradicts a static neighbour entry
       packet.sender = victim.fixed.is_unspecified() ? packet.sender : victim.fixed.as_v4();
       break;
-    default:  // an answer that nobody asked for
+    default:  // an unsolicited reply
       packet.operation = wire::ArpOperation::reply;
       break;
   }
   std::array<std::byte, wire::ethernet_header_bytes + wire::arp_packet_bytes> frame{};
   wire::write(wire::EthernetHeader{victim.mac, spec_.mac, wire::EtherType::arp}, frame);
   wire::write(packet, std::span(frame).subspan(wire::ethernet_header_bytes));
-  // A frame so short that no switch can read it, too.
+  // Also a frame that is too short for a switch.
   desk.send(std::span(frame).first(dice_.percent(5) ? 5 : frame.size()));
 }
 
@@ -136,7 +136,7 @@ DropCaseGenerator::Packet DropCaseGenerator::packet_to(const Victim& victim) con
 }
 
 void DropCaseGenerator::trick_ip(StationDesk& desk, const Victim& victim) {
-  // A length of one; a strict source route that is not at its end.
+  // An option length of one; a strict source route that is not complete.
   static constexpr std::array<std::byte, 4> malformed{octet(7), octet(1), octet(0), octet(0)};
   static constexpr std::array<std::byte, 8> routed{octet(137), octet(7), octet(4), octet(10),
                                                    octet(0),   octet(0), octet(1), octet(0)};
@@ -189,7 +189,7 @@ void DropCaseGenerator::trick_icmp(StationDesk& desk, const Victim& victim) {
   }
 }
 
-// An error about a segment of our own connection that the victim sent, or never sent.
+// An ICMP error about a segment of our own connection that the victim sent or did not send.
 void DropCaseGenerator::quote(StationDesk& desk, const Victim& victim) {
   if (!victim.has_heard) {
     send_segment(desk, packet_to(victim), syn_to(victim));
@@ -223,7 +223,7 @@ wire::Segment DropCaseGenerator::syn_to(const Victim& victim) {
   return segment;
 }
 
-// More half-open connections than a backlog has room for.
+// More half-open connections than the backlog has room for.
 void DropCaseGenerator::flood(StationDesk& desk, const Victim& victim) {
   for (std::uint32_t i = 0; i < flood_segments; ++i) {
     send_segment(desk, packet_to(victim), syn_to(victim));
@@ -251,7 +251,7 @@ void DropCaseGenerator::trick_tcp(StationDesk& desk, const Victim& victim) {
     case 4:
     case 5:
       if (!victim.mutual.is_unspecified()) {
-        // In the name of the one that it calls: neither SYN, ACK nor RST.
+        // With the source address of its peer: no SYN, ACK or RST.
         wire::Segment segment = syn_to(victim);
         segment.source = victim.server;
         segment.flags = wire::flag::psh;

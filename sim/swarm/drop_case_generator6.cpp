@@ -1,4 +1,4 @@
-// The drop_case_generator's tricks of IPv6, by the floor at which the victim must see through them.
+// The drop_case_generator's IPv6 frames, by the layer at which the victim must drop them.
 #include "sim/swarm/drop_case_generator6.hpp"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ void DropCaseGenerator6::trick_discovery(StationDesk& desk, const Victim& victim
     case 0:
       packet.hop_limit = 64;
       break;
-    case 1:  // solicited, to a group
+    case 1:  // solicited, sent to a group
       message.type = wire::Icmp6Type::neighbour_advertisement;
       message.solicited = true;
       packet.destination = all_nodes;
@@ -87,7 +87,7 @@ void DropCaseGenerator6::trick_discovery(StationDesk& desk, const Victim& victim
       message.type = wire::Icmp6Type::neighbour_advertisement;
       message.target.low ^= 0x4000;
       break;
-    case 6:  // a neighbour that it knows better
+    case 6:  // contradicts a static neighbour entry
       message.type = wire::Icmp6Type::neighbour_advertisement;
       message.target = victim.fixed.is_unspecified() ? message.target : victim.fixed;
       message.target.low ^= victim.fixed.is_unspecified() ? 0x4000u : 0u;
@@ -95,7 +95,7 @@ void DropCaseGenerator6::trick_discovery(StationDesk& desk, const Victim& victim
     case 7:
       message.type = wire::Icmp6Type::router_solicitation;
       break;
-    default:  // many strangers ask
+    default:  // one of many unknown sources
       packet.source = {own_.high, dice_.word()};
       break;
   }
@@ -115,7 +115,7 @@ void DropCaseGenerator6::trick_headers(StationDesk& desk, const Victim& victim) 
   bytes[3] = octet(4);
   packet.next = 60;
   switch (dice_.below(12)) {
-    case 0:  // a header beyond the end
+    case 0:  // extends beyond the end of the packet
       bytes[1] = octet(200);
       break;
     case 1:
@@ -135,7 +135,7 @@ void DropCaseGenerator6::trick_headers(StationDesk& desk, const Victim& victim) 
     case 5:
       packet.next = 17;
       break;
-    case 6:  // a fragment of nothing that is whole
+    case 6:  // a fragment of a datagram that never becomes complete
       packet.next = 44;
       bytes[2] = {};
       bytes[3] = octet(1);

@@ -1,4 +1,4 @@
-// The cuts, one after the other, round after round until none succeeds.
+// Applies the cuts in order, repeatedly until none succeeds.
 #include "sim/swarm/shrink.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ enum class Cut : std::uint8_t {
   config,
 };
 constexpr std::uint32_t cut_count = 11;
-constexpr std::uint32_t parts_max = 16;  // of one kind
+constexpr std::uint32_t parts_max = 16;  // per kind of part
 
 template <class T>
 bool erase_one(std::vector<T>& from, std::uint32_t index) {
@@ -61,7 +61,7 @@ bool plain(HostSpec& host) {
   return was;
 }
 
-// TCP's constants as a bare Config has them, but for what the world is made of.
+// Resets TCP's constants to those of Config{}, except the fields that the world depends on.
 bool plain(Config& config) {
   tcp::Config const bare;
   bool const was = config.tcp.blocks_max != bare.blocks_max;
@@ -89,7 +89,7 @@ bool cut_app(AppSpec& app, Cut cut) {
     case Cut::rounds:
       return lower(app.rounds, 1u);
     case Cut::bytes:
-      // Down to one: a request of no length is never answered.
+      // Down to one: a request of zero length is never answered.
       return (app.bytes > 1 && lower(app.bytes, app.bytes / 2)) ||
              lower(app.reply_bytes, app.reply_bytes / 2);
     default:
@@ -97,7 +97,7 @@ bool cut_app(AppSpec& app, Cut cut) {
   }
 }
 
-// True: something was cut.
+// Whether something was cut.
 bool apply(World& world, Cut cut, std::uint32_t index) {
   switch (cut) {
     case Cut::lane_fault:
@@ -150,7 +150,7 @@ void Shrinker::answer(bool still_fails) {
   if (still_fails) {
     smallest_ = candidate_;
     cut_any_ = true;
-    // The same place once more: the next part has moved into it.
+    // Repeats this position: the next part has moved into it.
     --at_;
   }
 }

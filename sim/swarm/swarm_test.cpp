@@ -1,4 +1,4 @@
-// Worlds from seeds: the same for the same seed, whole, healed in time; shrinking keeps a failure.
+// Worlds drawn from seeds: deterministic, valid, healed in time; shrinking keeps a failure.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -23,7 +23,7 @@ TEST(Swarm, EveryDrawnWorldIsWholeAndHeals) {
   }
 }
 
-// Each way to trickle, each profile, and worlds with all that changes a segment's size at once.
+// Every kind of trickler, every profile, and worlds with all settings of segment size at once.
 TEST(Swarm, DrawsTricklersAndEveryProfile) {
   std::array<std::uint32_t, trickle_count> trickles{};
   std::uint32_t together = 0;
@@ -58,7 +58,7 @@ TEST(Swarm, DrawsTricklersAndEveryProfile) {
   EXPECT_GT(narrow, 20u);
 }
 
-// Some of the seeds that every test run has, by the amount of a single connection.
+// A sample of seeds, by the number of octets of a single connection.
 TEST(Swarm, DrawsStreamsBeyondTheCrossings) {
   std::uint32_t beyond_31 = 0;
   std::uint32_t beyond_32 = 0;

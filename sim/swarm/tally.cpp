@@ -1,4 +1,4 @@
-// Adds up counters of stacks, lanes and fault rules.
+// Adds up the counters of stacks, lanes and fault rules.
 #include "sim/swarm/tally.hpp"
 
 #include "core/stack/statistics.hpp"

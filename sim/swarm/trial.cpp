@@ -1,4 +1,4 @@
-// Runs a world to its end, lets its stacks settle, and asks the checkers.
+// Runs a world to its end, lets its stacks settle, and evaluates the checkers.
 #include "sim/swarm/trial.hpp"
 
 #include <utility>
@@ -17,10 +17,10 @@
 namespace lockstep::sim {
 namespace {
 
-// After the applications: connections that no application knows end by their timers.
+// After the applications are done: connections that none of them owns end by their timers.
 constexpr Duration settling_time = Duration::seconds(1'200);
 
-// When the last station has done its last act: what it opens has to be let go of after that.
+// The last action of all stations: the connections that they open must be released after that.
 Instant stations_end(const World& world) {
   Instant end;
   for (const StationSpec& station : world.stations) {
@@ -99,7 +99,7 @@ class Trial {
   }
 
  private:
-  // Until it is over, nothing is left to happen, or `limit` has passed.
+  // Runs until over() is true, the schedule is empty, or `limit` has passed.
   template <class Over>
   void go_on(Instant limit, Over over) {
     while (!over() && kernel_.now() <= limit && kernel_.step()) {

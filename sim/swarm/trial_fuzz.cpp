@@ -1,5 +1,5 @@
-// A small world under libFuzzer: two hosts and a stranger whose frames are the input's, as are the
-// applications' calls and which frames a link loses; every checker of the swarm is the oracle.
+// Fuzzes a small world: two hosts and a station whose frames come from the input, as do the
+// applications' calls and the frames that a link loses; the oracle is every checker of the swarm.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -19,7 +19,7 @@
 namespace lockstep::sim {
 namespace {
 
-// Hands out the input's octets; zeros when it is used up. A plain value: a copy goes on by itself.
+// Reads the input's octets; zeros when it is used up. A plain value: a copy reads on independently.
 class Tape {
  public:
   Tape() = default;
@@ -30,7 +30,7 @@ class Tape {
     std::uint8_t const high = octet();
     return static_cast<std::uint16_t>(high << 8 | octet());
   }
-  // Near zero mostly, on either side of it.
+  // Usually near zero, on either side.
   Bytes near() {
     std::int8_t const step = static_cast<std::int8_t>(octet());
     std::int32_t const scale = step % 3 == 0 ? 211 : 1;
@@ -42,7 +42,7 @@ class Tape {
   std::size_t at_ = 0;
 };
 
-// Where the station that the registry makes by name finds its frames: one world at a time.
+// The input of the station, which the registry creates by name: one world at a time.
 Tape& frames_of_input() {
   static Tape tape;
   return tape;
@@ -51,8 +51,8 @@ Tape& frames_of_input() {
 constexpr std::uint8_t stranger_last = 9;
 constexpr std::uint32_t games_max = 4;
 
-// Opens connections to the servers and says on them what the tape has, besides noise and ICMP
-// errors. Of others' connections it knows nothing, and leaves them to the random_peer of the swarm.
+// Opens connections to the servers and sends segments read from the input, besides noise and ICMP
+// errors. It does not touch connections of other hosts; random_peer does that in the swarm.
 class Stranger final : public Station {
  public:
   Stranger(const World& world, const StationSpec& spec)
@@ -106,7 +106,7 @@ class Stranger final : public Station {
     IpAddress address;
   };
   struct Game {
-    Sequence next{7'000};  // ours
+    Sequence next{7'000};  // our next sequence number
     Sequence expected;
     std::uint32_t stamp = 0;
   };
@@ -153,7 +153,7 @@ class Stranger final : public Station {
     }
   }
 
-  // A frame of the tape's octets that looks like ARP, or like IPv4 with a right checksum.
+  // A frame of input octets that looks like ARP, or like IPv4 with a correct checksum.
   void noise(StationDesk& desk) {
     std::array<std::byte, 128> frame{};
     std::size_t const length = wire::ethernet_header_bytes + tape_.octet() % 110u;
@@ -176,7 +176,7 @@ class Stranger final : public Station {
     desk.send(std::span(frame).first(length));
   }
 
-  // An error about a segment that this game's server has sent, or nearly.
+  // An ICMP error about a segment that this game's server has sent, or a similar one.
   void icmp(StationDesk& desk, const Game& game) {
     auto const number = static_cast<std::uint32_t>(&game - games_.data());
     Victim const& victim = hosts_[1];
@@ -253,7 +253,7 @@ HostSpec host_of(Tape& tape, Name name, std::uint8_t last) {
   tcp.receive_buffer = {2'000u + (second >> 3 & 7) * 500u};
   tcp.receive_buffer_max = tcp.receive_buffer;
   tcp.msl = Duration::milliseconds(500);
-  // The stranger answers no ARP: it is known.
+  // The station answers no ARP: it has a static neighbour entry.
   config.static_neighbours[0] = {IpAddress::v4(10, 0, 0, stranger_last),
                                  {{0x02, 0, 0, 0, 0, stranger_last}}};
   config.static_neighbour_count = {1};

@@ -1,4 +1,4 @@
-// What a trickler sends, a frame or two at a time.
+// The frames of a trickler, one or two at a time.
 #include "sim/swarm/trickler.hpp"
 
 #include "core/wire/arp.hpp"
@@ -50,7 +50,7 @@ void Trickler::arrived(StationDesk& desk, std::span<const std::byte> frame) {
   }
 }
 
-// Ends the handshake, and says an octet above each of some gaps; then never another word.
+// Completes the handshake, sends an octet above each of some gaps, and nothing after that.
 void Trickler::leave_gaps(StationDesk& desk, const wire::Ipv4Packet& packet, Mac from) {
   wire::Segment heard;
   if (wire::parse(packet.payload, heard) != Drop::none || !heard.flags.syn() ||
@@ -117,7 +117,7 @@ void Trickler::send_syn(StationDesk& desk, const Victim& victim, IpAddress sourc
   send_segment(desk, victim, source, segment);
 }
 
-// An invented neighbour asks for the victim: it may learn the address of who asks.
+// A forged neighbour requests the victim's address; the victim may learn the neighbour's.
 void Trickler::send_arp(StationDesk& desk, const Victim& victim) {
   std::array<std::byte, wire::ethernet_header_bytes + wire::arp_packet_bytes> frame{};
   wire::write(wire::EthernetHeader{victim.mac, spec_.mac, wire::EtherType::arp}, frame);
@@ -135,7 +135,7 @@ void Trickler::send_fragment(StationDesk& desk, const Victim& victim) {
   header.protocol = wire::IpProtocol::tcp;
   header.time_to_live = 64;
   header.more_fragments = true;
-  // Some of them lie beyond every datagram that a host keeps.
+  // Some of them lie beyond the maximum size of a reassembled datagram.
   header.fragment_offset =
       static_cast<std::uint16_t>(dice_.percent(10) ? 8'000 : dice_.below32(4) * 3);
   header.identification = static_cast<std::uint16_t>(dice_.word());

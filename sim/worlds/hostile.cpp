@@ -1,4 +1,4 @@
-// Building and running a hostile world, and measuring its victim.
+// Builds and runs a hostile world, and measures its victim.
 #include "sim/worlds/hostile.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint8_t liar_number = 66;
 
-// A flood comes at 300 Mbit/s, all else at its ease.
+// The interval of the attacker's actions: a SYN flood of 300 Mbit/s, the others slower.
 Duration pace_of(Lie lie) {
   return lie == Lie::syn_flood ? Duration::microseconds(2) : Duration::microseconds(100);
 }
@@ -47,7 +47,7 @@ void add_work(World& world) {
   world.apps = {upload, download};
 }
 
-// Counts what passes between the victim and the attacker's link address.
+// Counts frames between the victim and the attacker's link address.
 class Meter final : public Observer {
  public:
   Meter(const World& world, HostileReport& out) : liar_(world.stations[0].mac), out_(out) {}

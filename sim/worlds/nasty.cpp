@@ -1,4 +1,4 @@
-// Drawing a nasty world: hosts with odd configurations, links with faults, models of every kind.
+// Draws a nasty world: hosts with odd configurations, links with faults, all models.
 #include "sim/worlds/nasty.hpp"
 
 #include <array>
@@ -48,11 +48,11 @@ HostSpec nasty_host(Random random, std::uint8_t number) {
   config.burst_frames = {one_of<std::uint32_t>(random, std::array{1u, 7u, 64u})};
   config.neighbour_reachable = Duration::seconds(draw(random, 1, 60));
   host.clock.skew_ppb = static_cast<std::int32_t>(draw(random, 0, 400'000)) - 200'000;
-  // Some clocks are an hour short of the end of time.
+  // Some clocks start an hour before the end of time.
   host.clock.origin = random.below(4) == 0
                           ? Duration{Duration::ns_max - Duration::seconds(3'600).ns}
                           : Duration{random.below(Duration::seconds(100'000).ns)};
-  // A draw a statement: the order of two within one expression is the compiler's.
+  // One draw per statement: within an expression the compiler chooses the order.
   bool const polls = random.below(2) != 0;
   std::uint32_t const poll_us = draw(random, 1, 500);
   host.poll = Duration::microseconds(polls ? poll_us : 0);
@@ -78,7 +78,7 @@ void add_faults(World& world, Random random, std::uint32_t link) {
   };
   Active const until_healed{Instant{0}, heal, {}, {}};
   auto const add = [&](Name name, const LaneFault& fault) {
-    // Each fault is there in half of the worlds.
+    // Each fault is present in half of the worlds.
     if (random.below(2) == 0) {
       world.lane_faults.push_back(
           {name, link, random.below(4) != 0, random.below(4) != 0, until_healed, fault});
@@ -89,7 +89,7 @@ void add_faults(World& world, Random random, std::uint32_t link) {
   add("copies", Duplicate{some(50), Duration::milliseconds(draw(random, 0, 20))});
   add("late", Reorder{some(100), Duration::milliseconds(draw(random, 1, 30))});
   add("jitter", Delay{{}, Duration::milliseconds(draw(random, 0, 5)), random.below(2) == 0, {}});
-  // Behind the Ethernet header: what a checksum guards.
+  // The bits after the Ethernet and IPv4 headers, which the TCP checksum covers.
   add("bits", Corrupt{some(30), 14 * 8 + 160, 0xffff'ffff});
 }
 
