@@ -1,4 +1,4 @@
-// Addresses of ns-3 in the core's words, and back.
+// Converts addresses between ns-3 and the core.
 #include "sim/ns3/addresses.hpp"
 
 #include <ns3/inet-socket-address.h>

@@ -1,4 +1,4 @@
-// Applications over our sockets whose text can be foretold: a sender and a sink that verifies it.
+// A sender of a known byte pattern and a sink that verifies it, over our sockets.
 #include "sim/ns3/applications.hpp"
 
 #include <ns3/abort.h>

@@ -1,4 +1,5 @@
-// Attributes and drops: what is refused is refused aloud, and who is blamed died of it.
+// Attributes and drops: bad values are refused with a message; a drop is reported for the right
+// packet.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <ns3/boolean.h>
@@ -89,7 +90,7 @@ TEST(Ns3AttributesDeathTest, NobodySendsToThePortNought) {
   EXPECT_DEATH(RunUntil(1), HasSubstr("on node 0 has the port 0: nobody can listen there"));
 }
 
-// 1460 is the default of the core, and not what a device of 9000 octets would get.
+// 1460 is the default of the core, but not what a device with an MTU of 9000 octets would use.
 TEST(Ns3Attributes, TheMssThatWasSetIsUsed) {
   for (auto const& [set, used] : {std::pair{0u, 8960u}, {1460u, 1460u}, {536u, 536u}}) {
     for (const char* profile : {"default", "linux"}) {
@@ -120,7 +121,7 @@ void NoteDied(std::vector<Died>* died, Ptr<const Packet> packet, std::string rea
   died->push_back({Simulator::Now().GetSeconds(), packet->GetSize(), reason});
 }
 
-// Two calls of a port where nobody listens die before somebody looks; then comes an innocent.
+// Two connects to a closed port are dropped before a trace sink is connected; a valid one follows.
 TEST(Ns3Attributes, WhoLooksLaterIsToldNothingOfBefore) {
   TwoNodes link;
   LockstepHelper().Install(link.nodes.Get(1));

@@ -1,4 +1,4 @@
-// The headers that scripts of ns-3 begin with, as they stand there, in C++20.
+// The headers that ns-3 scripts usually include, unchanged, compiled as C++20.
 #include <gtest/gtest.h>
 
 #include "sim/ns3/core_module.hpp"
@@ -35,7 +35,7 @@ TEST(Ns3CoreModule, IsEnoughForAScript) {
   EXPECT_EQ(DynamicCast<PacketSink>(sinks.Get(0))->GetTotalRx(), 100'000u);
 }
 
-// What scripts that read files, tell the time of day or run in it begin with.
+// Headers for scripts that read files, read the wall clock or run in real time.
 TEST(Ns3CoreModule, HasWhatIsNotOfTheSimulationToo) {
   SystemWallClockMs clock;
   clock.Start();

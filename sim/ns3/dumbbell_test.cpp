@@ -1,5 +1,5 @@
-// A dumbbell in two worlds: four hosts, two switches and a bottleneck that drops, in our simulator
-// and in ns-3, send the same frames at the same nanosecond.
+// A dumbbell (four hosts, two switches and a bottleneck that drops) sends the same frames at the
+// same nanosecond in our simulator and in ns-3.
 #include <gtest/gtest.h>
 #include <ns3/bridge-helper.h>
 #include <ns3/drop-tail-queue.h>
@@ -35,9 +35,9 @@ struct Scenario {
   std::uint64_t access_bits_per_second = 100'000'000;
   std::uint64_t bottleneck_bits_per_second = 10'000'000;
   std::uint64_t delay_us = 10'000;  // of the bottleneck; an access link has 1 ms
-  std::uint32_t queue = 20;         // frames that wait before the bottleneck, without that on it
+  std::uint32_t queue = 20;         // frames queued at the bottleneck, without the one being sent
   std::uint64_t bytes = 400'000;    // of each flow
-  std::list<std::uint32_t> lost;    // frames behind the bottleneck, counted from 0
+  std::list<std::uint32_t> lost;    // frames after the bottleneck, counted from 0
   void (*change)(lockstep::Config&) = nullptr;
 };
 
@@ -93,8 +93,8 @@ std::vector<Sighting> RunOurs(const Scenario& scenario, std::uint32_t queue_pack
   return RunWorld(OurDumbbell(scenario, queue_packets), host_count, scenario.lost);
 }
 
-// The rule of ns-3's device: SimpleNetDevice times a packet without the header of its link. This
-// one has the 14 octets of Ethernet behind each packet on the wire, and takes them off again.
+// SimpleNetDevice computes the transmission time of a packet without its link header. This device
+// appends the 14 octets of Ethernet to each packet on the wire, and removes them on receipt.
 class EthernetDevice : public SimpleNetDevice {
  public:
   explicit EthernetDevice(bool counted) : counted_(counted) {}
@@ -110,11 +110,12 @@ class EthernetDevice : public SimpleNetDevice {
     framing_ = false;
     return sent;
   }
-  // What the base holds a packet to has room for the header as well.
+  // The MTU that the base class checks must include the header as well.
   std::uint16_t GetMtu() const override {
     return static_cast<std::uint16_t>(SimpleNetDevice::GetMtu() + (framing_ ? ethernet_header : 0));
   }
-  void SetReceiveCallback(ReceiveCallback) override {}  // all comes by the other one
+  void SetReceiveCallback(ReceiveCallback) override {
+  }  // the promiscuous callback receives everything
   void SetPromiscReceiveCallback(PromiscReceiveCallback callback) override {
     callback_ = callback;
     SimpleNetDevice::SetReceiveCallback(MakeCallback(&EthernetDevice::Mute, this));
@@ -138,7 +139,7 @@ class EthernetDevice : public SimpleNetDevice {
 struct Wire {
   std::uint64_t bits_per_second = 0;
   std::uint64_t delay_us = 0;
-  std::uint32_t queue = 100'000;  // packets, at the first end
+  std::uint32_t queue = 100'000;  // in packets, of the access links
   bool counted = true;
 };
 
@@ -214,14 +215,14 @@ std::vector<Sighting> RunInNs3(const Scenario& scenario, bool counted = true) {
   return seen;
 }
 
-// Our world ends with its last flow; ns-3's goes on, and neighbours are probed.
+// Our run ends with its last flow; ns-3's continues with neighbour probes, which are removed here.
 std::vector<Sighting> UntilTheEndOf(const std::vector<Sighting>& ours,
                                     std::vector<Sighting> theirs) {
   std::erase_if(theirs, [&](const auto& each) { return each.ns > ours.back().ns; });
   return theirs;
 }
 
-// What ns-3 traces is a packet without the header of its link.
+// ns-3 traces a packet without its link header.
 std::vector<Sighting> WithoutHeaders(std::vector<Sighting> all) {
   for (auto& each : all) {
     each.bytes.erase(each.bytes.begin(), each.bytes.begin() + ethernet_header);
@@ -229,7 +230,7 @@ std::vector<Sighting> WithoutHeaders(std::vector<Sighting> all) {
   return all;
 }
 
-// Delayed acknowledgments are due when the next segment comes, to the nanosecond.
+// Delayed ACKs are due at the very nanosecond at which the next segment arrives.
 Scenario Tied() {
   Scenario scenario;
   scenario.lost = {12, 60, 61};
@@ -251,7 +252,7 @@ std::vector<Scenario> Scenarios() {
   return all;
 }
 
-// The rule of ns-3's queue: the packet that is on the wire is not counted, as it is with us.
+// ns-3's queue does not count the packet being sent, so our queue limit is one larger.
 TEST(Ns3Dumbbell, SendsTheSameFramesAtTheSameNanosecond) {
   for (auto const& scenario : Scenarios()) {
     auto const ours = RunOurs(scenario, scenario.queue + 1);

@@ -1,4 +1,4 @@
-// What an ns-3 user may expect: traces, queues, marks, attributes, seeds, clear errors.
+// Features that ns-3 users expect: traces, queues, ECN marks, attributes, seeds, clear errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <ns3/bulk-send-application.h>
@@ -97,7 +97,7 @@ void NoteDrop(std::vector<std::string>* reasons, Ptr<const Packet>, std::string 
 TEST(Ns3Features, WhatDiesHereIsToldWithItsReason) {
   TwoNodes two;
   LockstepHelper().Install(two.nodes.Get(1));
-  // ns-3's TCP calls a port where nobody listens.
+  // ns-3's TCP connects to a closed port.
   BulkSendHelper source(kTheirs, two.Remote());
   source.Install(two.nodes.Get(0));
   std::vector<std::string> reasons;
@@ -120,7 +120,7 @@ TEST(Ns3Features, OnOffAndPacketSinkRunOnOurSockets) {
   EXPECT_EQ(DynamicCast<PacketSink>(sinks.Get(0))->GetTotalRx(), 100'000u);
 }
 
-// A host on a LAN finds its gateway where the node's own routes have it.
+// A host on a LAN uses the gateway from the node's own routes.
 TEST(Ns3Features, TheGatewayIsTakenFromTheRoutesOfTheNode) {
   Scene const scene;
   NodeContainer nodes(3);
@@ -139,8 +139,8 @@ TEST(Ns3Features, TheGatewayIsTakenFromTheRoutesOfTheNode) {
   EXPECT_EQ(sink->GetTotalRx(), kMegabyte);
 }
 
-// So does a host of IPv6, from routes that were set before its stack was installed and after; the
-// gateway is the router's address of the link.
+// So does an IPv6 host, with routes set before or after its stack was installed; the gateway is the
+// router's link-local address.
 TEST(Ns3Features, TheGatewayOfIpv6IsTakenToo) {
   for (bool const routes_first : {true, false}) {
     Scene const scene;
@@ -148,7 +148,7 @@ TEST(Ns3Features, TheGatewayOfIpv6IsTakenToo) {
     auto const lan = JoinCsma(NodeContainer(nodes.Get(0), nodes.Get(1)));
     auto const far = JoinCsma(NodeContainer(nodes.Get(1), nodes.Get(2)));
     InternetStackHelper().Install(nodes);
-    Ipv6AddressHelper addresses;  // routers of ns-3 refuse what is for documentation
+    Ipv6AddressHelper addresses;  // ns-3's routers do not forward documentation addresses
     addresses.SetBase(Ipv6Address("fd00:0:0:1::"), Ipv6Prefix(64));
     auto near_side = addresses.Assign(lan);
     addresses.SetBase(Ipv6Address("fd00:0:0:2::"), Ipv6Prefix(64));
@@ -167,7 +167,7 @@ TEST(Ns3Features, TheGatewayOfIpv6IsTakenToo) {
       set_routes();
     }
     Flow flow{nodes.Get(0), nodes.Get(2), Inet6SocketAddress(far_side.GetAddress(1, 1), 5001)};
-    flow.at = Seconds(3);  // the router has tested its addresses for duplicates
+    flow.at = Seconds(3);  // after the router's duplicate address detection
     auto const sink = StartFlow(flow);
     RunFor(60);
     EXPECT_EQ(sink->GetTotalRx(), kMegabyte);
@@ -177,7 +177,7 @@ TEST(Ns3Features, TheGatewayOfIpv6IsTakenToo) {
   }
 }
 
-// The queue of the device holds five packets: the stack waits for room and loses nothing.
+// The device queue holds five packets: the stack waits for room and loses nothing.
 TEST(Ns3Features, AStoppedQueueHoldsTheStackBack) {
   Scene const scene;
   NodeContainer nodes(2);
@@ -198,7 +198,7 @@ TEST(Ns3Features, AStoppedQueueHoldsTheStackBack) {
   EXPECT_EQ(stack->GetCore().statistics().tcp.retransmissions, 0u);
 }
 
-// A queue disc of our own node marks our packets, and both ends make something of it.
+// A queue disc on our node marks packets, and both ends react to the marks.
 TEST(Ns3Features, AQueueDiscMarksAndTheSenderHears) {
   Scene const scene;
   NodeContainer nodes(2);
@@ -225,7 +225,7 @@ TEST(Ns3Features, AQueueDiscMarksAndTheSenderHears) {
   EXPECT_EQ(stack->GetCore().statistics().drops.of(lockstep::Drop::ip_checksum), 0u);
 }
 
-// A dumbbell with random losses: the captures of all interfaces, one after the other.
+// A dumbbell with random losses: the captures of all interfaces, concatenated.
 std::string CaptureAll(std::uint64_t run) {
   RngSeedManager::SetSeed(1);
   RngSeedManager::SetRun(run);
@@ -280,13 +280,13 @@ TEST(Ns3Features, EveryFieldOfConfigIsAnAttribute) {
   StringValue word;
   stack->GetAttribute("Congestion", word);
   EXPECT_THAT(word.Get(), StrEq("reno"));
-  // Out of range, and of no word: refused, and nothing changed.
+  // Out of range, and not a valid choice: refused, and nothing changes.
   EXPECT_FALSE(stack->SetAttributeFailSafe("DuplicateAcks", UintegerValue(0)));
   EXPECT_FALSE(stack->SetAttributeFailSafe("Congestion", StringValue("vegas")));
   EXPECT_EQ(stack->Fields().tcp.duplicate_acks.value, 3u);
 }
 
-// Whoever still holds a socket when all is over is told that there is no connection.
+// A socket that is still held after the simulation reports that it has no connection.
 TEST(Ns3Features, ASocketOutlivesTheSimulation) {
   auto two = std::make_unique<TwoNodes>();
   LockstepHelper().Install(two->nodes);

@@ -1,4 +1,4 @@
-// Every field of Config as an attribute of ns-3, by its name in ns-3's spelling.
+// Every field of Config as an ns-3 attribute, with its name in ns-3's spelling.
 #include "sim/ns3/fields.hpp"
 
 #include <ns3/attribute.h>
@@ -24,7 +24,7 @@ using lockstep::Config;
 using lockstep::FieldRange;
 using lockstep::Unit;
 
-// Durations beyond this are `forever`: ns-3's Time has 63 bits.
+// Longer durations mean `forever`: ns-3's Time has 63 bits.
 constexpr std::uint64_t time_max = 0x7fff'ffff'ffff'ffff;
 
 template <class Field>
@@ -58,7 +58,7 @@ void SetNumber(Config& config, std::string_view name, std::uint64_t number) {
   });
 }
 
-// One field that is a number.
+// Accesses a field that is a number.
 class NumberAccessor : public AttributeAccessor {
  public:
   NumberAccessor(std::string_view name, Unit unit) : name_(name), unit_(unit) {}
@@ -116,7 +116,7 @@ class NumberAccessor : public AttributeAccessor {
   Unit unit_;
 };
 
-// One field that is one of a few words.
+// Accesses a field that is one of a few words.
 class ChoiceAccessor : public AttributeAccessor {
  public:
   explicit ChoiceAccessor(std::string_view name) : name_(name) {}
@@ -161,7 +161,8 @@ class ChoiceAccessor : public AttributeAccessor {
   std::string_view name_;
 };
 
-// One of a few words. What is none is refused, as ns-3 does it, and the words are named.
+// Checks a word against the choices; as usual in ns-3, a wrong one is refused and the choices are
+// listed.
 class ChoiceChecker : public AttributeChecker {
  public:
   ChoiceChecker(std::string_view name, std::vector<std::string_view> words)
@@ -208,7 +209,7 @@ class ChoiceChecker : public AttributeChecker {
   std::vector<std::string_view> words_;
 };
 
-// The device says what these are.
+// Fields that are set from the device.
 bool IsOfTheDevice(std::string_view field) { return field == "mtu_bytes"; }
 
 TypeId AddNumber(TypeId tid, std::string_view field, Unit unit, FieldRange range,
@@ -216,7 +217,7 @@ TypeId AddNumber(TypeId tid, std::string_view field, Unit unit, FieldRange range
   std::string const name = LockstepAttributeName(field);
   std::string help = "Config's " + std::string(field) + ": see core/stack/README.md.";
   if (field == "mss") {
-    // Or what was set could not be told from what was not.
+    // 0 marks an MSS that was not set.
     help += " 0: as large as the MTU allows.";
     range.least = 0;
     number = 0;

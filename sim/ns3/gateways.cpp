@@ -1,4 +1,4 @@
-// What the routes of a node's own IPv4 and IPv6 say of the way to somewhere else.
+// Reads gateways from the routes of a node's own IPv4 and IPv6.
 #include "sim/ns3/gateways.hpp"
 
 #include <ns3/channel.h>
@@ -37,7 +37,7 @@ void AddOurs(Ptr<const Node> node, Addresses& out) {
   }
 }
 
-// The first interface is the loopback.
+// Skips the first interface, which is the loopback.
 void AddIpv4(Ptr<const Node> node, Addresses& out) {
   auto const ipv4 = node->GetObject<Ipv4>();
   for (std::uint32_t i = 1; ipv4 != nullptr && i < ipv4->GetNInterfaces(); ++i) {
@@ -61,7 +61,7 @@ void AddIpv6(Ptr<const Node> node, Addresses& out) {
   }
 }
 
-// Of either family's classes: they have the same words.
+// For the classes of either family, whose members have the same names.
 template <class Header, class Stack, class Destination>
 LockstepWay Ask(Ptr<Stack> stack, Ptr<NetDevice> device, Destination destination) {
   if (stack == nullptr || stack->GetRoutingProtocol() == nullptr) {
@@ -76,13 +76,13 @@ LockstepWay Ask(Ptr<Stack> stack, Ptr<NetDevice> device, Destination destination
                           : LockstepWay{route->GetOutputDevice(), ToLockstep(route->GetGateway())};
 }
 
-// Addresses of one family that lie behind one gateway.
+// Addresses of one family behind one gateway.
 struct Behind {
   lockstep::IpAddress gateway;
   Addresses destinations;
 };
 
-// What is reached through which gateway, the one of most destinations first.
+// The destinations of each gateway; the gateway of most destinations first.
 std::vector<Behind> GatewaysOf(Ptr<NetDevice> device, const Addresses& destinations, bool v4) {
   std::vector<Behind> found;
   bool const one = RoutersBeside(device) <= 1;
@@ -108,7 +108,7 @@ std::vector<Behind> GatewaysOf(Ptr<NetDevice> device, const Addresses& destinati
   return found;
 }
 
-// The network of an address, or the address alone where a gateway besides leads to that network.
+// The network of an address, or the address alone if another gateway also leads to that network.
 lockstep::ConfigRoute RouteOf(const lockstep::HostAddress& to, const std::vector<Behind>& all,
                               lockstep::IpAddress gateway) {
   std::uint32_t const more = to.address.is_v4() ? 96 : 0;
@@ -138,7 +138,7 @@ Addresses AddressesOfOthers(Ptr<const Node> node) {
 }
 
 LockstepWay WayTo(Ptr<const Node> node, Ptr<NetDevice> device, lockstep::IpAddress destination) {
-  // Their ports do not matter.
+  // The port does not matter.
   Address const address = ToNs3(lockstep::Endpoint{destination, {0}});
   return destination.is_v4() ? Ask<Ipv4Header>(node->GetObject<Ipv4>(), device,
                                                InetSocketAddress::ConvertFrom(address).GetIpv4())

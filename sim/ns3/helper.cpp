@@ -1,4 +1,4 @@
-// Puts stacks on the devices of nodes, as ns-3's helpers do.
+// Installs stacks on the devices of nodes, in the manner of ns-3's helpers.
 #include "sim/ns3/helper.hpp"
 
 #include <ns3/abort.h>
@@ -36,7 +36,7 @@ lockstep::Config ProfileOf(const std::string& name) {
   return {};
 }
 
-// Takes the addresses of the node's own Ipv4 on the device; false: it has none.
+// Takes the addresses of the node's own Ipv4 on the device; false: there are none.
 bool TakeIpv4(Ptr<Ipv4> ipv4, LockstepStack& stack) {
   std::int32_t const interface =
       ipv4 == nullptr ? -1 : ipv4->GetInterfaceForDevice(stack.GetDevice());
@@ -70,7 +70,7 @@ bool TakeIpv6(Ptr<Ipv6> ipv6, LockstepStack& stack) {
   return found;
 }
 
-// An address of either family with the length of its prefix, and nothing else.
+// Parses an IPv4 or IPv6 address with its prefix length.
 bool ReadPrefix(const std::string& text, lockstep::HostAddress& out) {
   auto const slash = std::min(text.find('/'), text.size());
   std::string const address = text.substr(0, slash);
@@ -92,7 +92,7 @@ bool ReadPrefix(const std::string& text, lockstep::HostAddress& out) {
 }  // namespace
 
 LockstepHelper::LockstepHelper() {
-  // Without it ns-3 sends segments whose checksums are empty, and takes such as are wrong.
+  // Otherwise ns-3 sends segments with empty checksums and accepts wrong ones.
   GlobalValue::Bind("ChecksumEnabled", BooleanValue(true));
 }
 

@@ -1,4 +1,4 @@
-// What Lockstep is to a node: its stacks, one a device, and the factory of its sockets.
+// Lockstep on one node: its stacks, one per device, and the socket factory.
 #include "sim/ns3/host.hpp"
 
 #include <ns3/abort.h>
@@ -63,7 +63,7 @@ Ptr<LockstepStack> LockstepHost::Towards(const lockstep::IpAddressPair& local_an
       best = stack;
       nearest = near;
     } else if (near == nearest) {
-      best = nullptr;  // whichever is taken may be the wrong one
+      best = nullptr;  // ambiguous
     }
   }
   return best;

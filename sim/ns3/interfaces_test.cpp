@@ -19,7 +19,7 @@ void RunFor(double seconds) {
   Simulator::Run();
 }
 
-// Links between some of five nodes, each a network of its own, with ns-3's routes.
+// Links between some of five nodes, each its own network, with ns-3's routes.
 struct Net {
   explicit Net(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& links) {
     InternetStackHelper().Install(nodes);
@@ -43,7 +43,7 @@ struct Net {
   std::vector<Ipv6InterfaceContainer> interfaces6;
 };
 
-// Of two links and of three the last one leads there, and the first leads nowhere.
+// With two or three links, the last one leads to the destination and the first does not.
 TEST(Ns3Interfaces, TheRoutesOfTheNodeSayByWhichLink) {
   for (std::uint32_t const last : {2u, 3u}) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> links{{0, 1}, {0, 2}};
@@ -61,7 +61,7 @@ TEST(Ns3Interfaces, TheRoutesOfTheNodeSayByWhichLink) {
   }
 }
 
-// The routes of IPv6 are asked before the node's own IPv6 leaves the devices.
+// The IPv6 routes are read before the node's own IPv6 leaves the devices.
 TEST(Ns3Interfaces, SoIsItByIpv6) {
   Net net({{0, 1}, {0, 2}, {2, 3}});
   auto& far = net.interfaces6[2];
@@ -72,13 +72,14 @@ TEST(Ns3Interfaces, SoIsItByIpv6) {
   LockstepHelper().Install(net.nodes.Get(0));
   Flow flow{net.nodes.Get(0), net.nodes.Get(3), Inet6SocketAddress(far.GetAddress(1, 1), 5001),
             kOurs, kTheirs};
-  flow.at = Seconds(3);  // the others have tested their addresses for duplicates
+  flow.at = Seconds(3);  // after the others' duplicate address detection
   auto const sink = StartFlow(flow);
   RunFor(60);
   EXPECT_EQ(sink->GetTotalRx(), kMegabyte);
 }
 
-// A triangle: the address of one link is reached by the other, both ways, as between ns-3's own.
+// A triangle: the address of one link is reached through the other, in both directions, as with
+// ns-3's own TCP.
 TEST(Ns3Interfaces, APacketForAnyAddressOfTheHostIsTakenByAnyLink) {
   for (bool const ours_sends : {true, false}) {
     Net net({{0, 1}, {1, 2}, {0, 2}});
@@ -87,7 +88,7 @@ TEST(Ns3Interfaces, APacketForAnyAddressOfTheHostIsTakenByAnyLink) {
     Flow flow{ours, net.nodes.Get(2), InetSocketAddress(net.interfaces[1].GetAddress(1), 5001),
               kOurs, kTheirs};
     if (!ours_sends) {
-      // Node 1 reaches this address of node 0 by the link between them.
+      // Node 1 reaches this address of node 0 through the link between them.
       flow = {net.nodes.Get(1), ours, InetSocketAddress(net.interfaces[2].GetAddress(0), 5001),
               kTheirs, kOurs};
     }
@@ -97,7 +98,7 @@ TEST(Ns3Interfaces, APacketForAnyAddressOfTheHostIsTakenByAnyLink) {
   }
 }
 
-// Without ns-3's IPv4 nothing says which of two links leads on: neither is guessed.
+// Without ns-3's IPv4 there are no routes to choose between two links: neither is guessed.
 TEST(Ns3Interfaces, NoLinkIsGuessed) {
   Scene const scene;
   NodeContainer nodes(3);
@@ -149,7 +150,7 @@ TEST(Ns3Interfaces, EachNetworkHasItsGateway) {
 void NoteArrival(std::string* order, Ptr<const Packet>) { *order += 'r'; }
 void NoteDeparture(std::string* order, Ptr<const Packet>) { *order += 't'; }
 
-// A capture has what was heard before what was said to it.
+// In a capture, a received packet precedes the response to it.
 TEST(Ns3Interfaces, AnAnswerFollowsWhatItAnswers) {
   Scene const scene;
   NodeContainer nodes(2);
@@ -174,7 +175,7 @@ TEST(Ns3Interfaces, AnAnswerFollowsWhatItAnswers) {
 using Ns3InterfacesDeathTest = ::testing::Test;
 
 TEST(Ns3InterfacesDeathTest, AClockCoarserThanOursGoesOn) {
-  // From the first line of a program: ns-3 bears no change of it once it has run.
+  // In a new process: ns-3 does not allow this change after a run.
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   for (auto const unit : {Time::US, Time::MS}) {
     auto const run = [&] {

@@ -1,4 +1,4 @@
-// A packet of the core in a queue disc of ns-3.
+// A packet of the core in an ns-3 queue disc.
 #include "sim/ns3/queue_item.hpp"
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace ns3 {
 namespace {
 
-// An IP header with options or of IPv6, and the ports.
+// An IPv4 header with options or an IPv6 header, and the ports.
 constexpr std::uint32_t head_max = 64;
 
 struct Head {

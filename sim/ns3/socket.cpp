@@ -1,4 +1,4 @@
-// ns-3's Socket over the core: what lets BulkSend, OnOff and PacketSink run on it unchanged.
+// ns-3's Socket over the core, so that BulkSend, OnOff and PacketSink run on it unchanged.
 #include "sim/ns3/socket.hpp"
 
 #include <ns3/log.h>
@@ -20,7 +20,7 @@ NS_OBJECT_ENSURE_REGISTERED(LockstepSocket);
 
 namespace {
 
-constexpr std::uint32_t peek = 2;  // ns-3 has no name for the flag MSG_PEEK
+constexpr std::uint32_t peek = 2;  // the value of MSG_PEEK; ns-3 does not name it
 
 Time ToTime(lockstep::Duration duration) {
   return NanoSeconds(std::min(duration.ns, std::uint64_t{0x7fff'ffff'ffff'ffff}));
@@ -162,7 +162,7 @@ int LockstepSocket::Connect(const Address& address) {
   open.local = local_;
   open.remote = remote_;
   open.dscp = static_cast<std::uint8_t>(GetIpTos() >> 2);
-  stack_->TellTime();  // of which the first sequence number is made
+  stack_->TellTime();  // needed for the initial sequence number
   auto const refusal = stack_->GetCore().connect(open, id_);
   if (refusal != lockstep::Refusal::none) {
     return Refused(refusal);
@@ -208,7 +208,8 @@ Ptr<LockstepSocket> LockstepSocket::Fork(Ptr<LockstepStack> stack, lockstep::Con
   socket->remote_ = info.tuple.remote;
   socket->connected_or_opening_ = true;
   socket->established_ = true;
-  // As ns-3's: whoever said so of the listener closes by itself when the peer does.
+  // As in ns-3: shutdown of the listener applies to accepted sockets, which close when the peer
+  // does.
   socket->shut_send_ = shut_send_;
   socket->shut_receive_ = shut_receive_;
   return socket;
@@ -321,7 +322,7 @@ Ptr<Packet> LockstepSocket::Recv(std::uint32_t size, std::uint32_t flags) {
   auto const octets = Readable();
   auto const length = static_cast<std::uint32_t>(std::min<std::size_t>(octets.size(), size));
   if (length == 0) {
-    // As ns-3's: an empty packet is the end.
+    // As in ns-3: an empty packet is the end of the stream.
     return peer_finished_ ? Create<Packet>() : nullptr;
   }
   auto const packet = Create<Packet>(reinterpret_cast<const std::uint8_t*>(octets.data()), length);
@@ -437,7 +438,7 @@ void LockstepSocket::Watch() {
 void LockstepSocket::Sample() {
   auto const info = Inspect();
   if (!info.exists) {
-    // What is left of it, if it waits for its last segments to die.
+    // The state of the connection that the stack keeps until its last segments have expired.
     state_.Set(HasConnection() ? ToState(stack_->GetCore().state_of({local_, remote_}))
                                : TcpSocket::CLOSED);
     return;

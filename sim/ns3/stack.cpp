@@ -38,10 +38,10 @@ NS_OBJECT_ENSURE_REGISTERED(LockstepStack);
 namespace {
 
 constexpr std::size_t alignment = 64;
-// A stack that has work for so many turns in a row at one instant will have some for ever.
+// A stack that still has work after this many consecutive turns at one instant is stuck.
 constexpr std::uint32_t turns_at_once_max = 100'000;
 
-// Memory of at least `bytes`, beginning where a Stack wants it.
+// At least `bytes` of memory, aligned as Stack requires.
 std::span<std::byte> Aligned(std::vector<std::byte>& memory, std::uint64_t bytes) {
   memory.resize(bytes + alignment);
   void* start = memory.data();
@@ -55,7 +55,7 @@ std::uint64_t DrawWord(UniformRandomVariable& random) {
   return upper << 32 | random.GetInteger(0, 0xffff'ffff);
 }
 
-// Of a packet that holds its IP header.
+// The destination of a packet that starts with its IP header.
 lockstep::IpAddress DestinationOf(std::span<const std::byte> packet) {
   auto const octets = [&](std::size_t at, std::size_t count) {
     std::uint64_t number = 0;
@@ -151,8 +151,9 @@ void LockstepStack::SetDevice(Ptr<NetDevice> device) {
   device_->SetPromiscReceiveCallback(MakeCallback(&LockstepStack::Receive, this));
 }
 
-// What the device gives here it gives to Receive() as well: before this, as most do, or after.
-// Its captures have the packet by the second time, so that the answer stands behind it.
+// The plain receive callback, for packets that Receive() gets as well: most devices call this one
+// first. The turn waits for the second callback, because the device captures the packet in between,
+// and the response must follow it in the capture.
 bool LockstepStack::Mute(Ptr<NetDevice>, Ptr<const Packet>, std::uint16_t, const Address&) {
   speech_ = Speech::twice;
   if (stored_at_ == nullptr) {
@@ -198,7 +199,7 @@ std::int32_t LockstepStack::Nearness(lockstep::IpAddress remote) const {
   for (auto const& each : std::span(config_.addresses).first(config_.address_count.value)) {
     consider(each.address, each.prefix_bits);
     if (config_.link == lockstep::LinkType::ip) {
-      consider(each.address, 0);  // whoever is at the other end knows the way
+      consider(each.address, 0);  // on a point-to-point link the neighbour forwards
     }
   }
   for (auto const& each : std::span(config_.routes).first(config_.route_count.value)) {
@@ -207,7 +208,8 @@ std::int32_t LockstepStack::Nearness(lockstep::IpAddress remote) const {
   return best;
 }
 
-// Of a link with neighbours the node's own routes know the way on, unless routes were given.
+// On a link with neighbours, takes the gateways from the node's own routes, unless routes were
+// given.
 void LockstepStack::TakeGateways() {
   if (config_.link == lockstep::LinkType::ip || config_.route_count.value != 0) {
     return;
@@ -224,8 +226,8 @@ void LockstepStack::TakeGateways() {
   }
 }
 
-// From here on the node's own IPv6 is silent there. Or it would test our addresses for duplicates,
-// and find them.
+// Disables the node's own IPv6 on the device. Otherwise it would do duplicate address detection for
+// our addresses, and find duplicates.
 void LockstepStack::LeaveIpv6() {
   auto const ipv6 = device_->GetNode()->GetObject<Ipv6>();
   std::int32_t const interface = ipv6 == nullptr ? -1 : ipv6->GetInterfaceForDevice(device_);
@@ -310,7 +312,7 @@ void LockstepStack::DoInitialize() {
   Object::DoInitialize();
 }
 
-// To the queues of the device, which are all there by now.
+// Connects to the device's queues, which all exist by now.
 void LockstepStack::Connect() {
   traffic_control_ = device_->GetNode()->GetObject<TrafficControlLayer>();
   if (traffic_control_ != nullptr) {
@@ -374,7 +376,7 @@ bool LockstepStack::Receive(Ptr<NetDevice>, Ptr<const Packet> packet, std::uint1
   return true;
 }
 
-// The turn that a packet is worth, once the device has said of it all that it says.
+// Takes the turn for a stored packet, once the device has called all its callbacks.
 void LockstepStack::SettleArrival() {
   announced_ = false;
   auto const receiver = std::exchange(stored_at_, nullptr);
@@ -383,7 +385,7 @@ void LockstepStack::SettleArrival() {
   }
 }
 
-// Of the first packet: the device has not spoken again.
+// For the first packet: the device called only one of the two callbacks.
 void LockstepStack::SettleLate() {
   if (stored_at_ != nullptr) {
     speech_ = Speech::once;
@@ -391,8 +393,8 @@ void LockstepStack::SettleLate() {
   }
 }
 
-// Of a host with several interfaces, the stack that has the address to which this goes: whatever
-// interface it came by.
+// On a node with several interfaces, the stack that has the destination address, on whichever
+// interface the packet arrived.
 Ptr<LockstepStack> LockstepStack::ReceiverOf(const Packet& packet, std::uint16_t protocol) {
   std::array<std::byte, 40> header{};
   bool const v6 = protocol == 0x86dd;
@@ -436,9 +438,9 @@ void LockstepStack::Store(Ptr<const Packet> packet, std::uint16_t protocol, cons
   place.packet = std::move(packet);
 }
 
-// Who died of what, told of the one frame of the turn or of the last of several.
+// Reports drops to the trace Drop, with the packet of the turn, or the last one of several.
 void LockstepStack::NoteDrops(std::uint32_t frames) {
-  // Whoever begins to listen is told nothing of before: the frames of then are gone.
+  // Drops before a trace sink was connected are not reported: their packets no longer exist.
   auto const drops = IsLent() ? drops_seen_ : core_->statistics().drops;
   bool const told = frames != 0 && !drop_trace_.IsEmpty();
   for (std::uint32_t i = 0; i < lockstep::drop_count && told; ++i) {
@@ -490,8 +492,8 @@ void LockstepStack::Transmit(std::span<const std::byte> frame) {
   sender->Send(packet, sender == this ? to : sender->device_->GetBroadcast(), protocol);
 }
 
-// Of a host with several point-to-point links, the stack of that by which the node's own routes
-// lead there at this moment.
+// On a node with several point-to-point links, the stack of the link that the node's own routes
+// choose now.
 Ptr<LockstepStack> LockstepStack::SenderOf(std::span<const std::byte> packet) {
   if (host_ == nullptr || config_.link == lockstep::LinkType::ethernet) {
     return this;
@@ -522,7 +524,7 @@ void LockstepStack::Turn() {
   TurnUntilQuiet();
   turning_ = false;
   if (core_ == nullptr) {
-    return;  // disposed of by what was called
+    return;  // the called code disposed of this stack
   }
   for (std::size_t i = 0; i < watched_.size(); ++i) {
     watched_[i]->Sample();
@@ -549,8 +551,8 @@ lockstep::Instant LockstepStack::Deadline() const {
   return guest_ == nullptr ? at : earlier(at, guest_->Deadline());
 }
 
-// One event, at the next deadline or before it: whoever is woken early looks again. So an
-// acknowledgment that moves a timer on costs no event.
+// Keeps one ns-3 event, at the next deadline or before it; an early one only schedules the next. So
+// an ACK that postpones a timer costs no event.
 void LockstepStack::Arm() {
   std::uint64_t const at = blocked_ ? lockstep::Duration::ns_max : Deadline().ns;
   if (event_at_ <= at) {
@@ -561,13 +563,14 @@ void LockstepStack::Arm() {
   auto const now = Port::Clock().ns;
   Time in = NanoSeconds(at > now ? at - now : 0);
   if (in.GetNanoSeconds() < 0 || static_cast<std::uint64_t>(in.GetNanoSeconds()) + now < at) {
-    in += TimeStep(1);  // ns-3's clock is coarser than ours: not before it, or it is for ever due
+    in += TimeStep(
+        1);  // ns-3's clock is coarser than ours: round up, or the event would repeat for ever
   }
   event_ = Simulator::Schedule(in, &LockstepStack::Due, this);
   ++counters_.events;
 }
 
-// Frames of this instant come before timers, as in our simulator: they are scheduled already.
+// Frames of this instant precede timers, as in our simulator: their events are already scheduled.
 void LockstepStack::Due() {
   event_at_ = lockstep::Duration::ns_max;
   if (Deadline() <= Port::Clock()) {
@@ -653,7 +656,7 @@ void LockstepStack::on_event(lockstep::Stack& stack, const lockstep::Event& even
     Ptr<LockstepSocket> const listener = listeners_[event.listener.slot];
     if (listener == nullptr) {
       if (!TellGuest(stack, event)) {
-        stack.abort(event.id);  // it listens no more
+        stack.abort(event.id);  // no listener any more
       }
       return;
     }

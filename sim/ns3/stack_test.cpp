@@ -1,4 +1,4 @@
-// The stack on nodes of ns-3: with itself and with ns-3's TCP, on each kind of device.
+// The stack on ns-3 nodes: with itself and with ns-3's TCP, on each kind of device.
 #include "sim/ns3/stack.hpp"
 
 #include <gtest/gtest.h>
@@ -11,12 +11,12 @@
 namespace ns3::testing {
 namespace {
 
-// Whose stack is ours (1: the sender's, 2: the receiver's, 3: both), device, version of IP.
+// Where our stack is (1: the sender, 2: the receiver, 3: both), the device, the IP version.
 using Kinds = std::tuple<int, std::string, int>;
 
 class Ns3Pairs : public ::testing::TestWithParam<Kinds> {};
 
-// Whoever sends and whoever receives, all of it arrives, by ns-3's own applications.
+// All data arrives with either stack as sender and receiver, using ns-3's own applications.
 TEST_P(Ns3Pairs, AMegabyteArrives) {
   Scene const scene;
   auto const& [ours, device, version] = GetParam();
@@ -41,7 +41,7 @@ TEST_P(Ns3Pairs, AMegabyteArrives) {
   }
   Flow flow{nodes.Get(0), nodes.Get(1), remote, ours_sends ? kOurs : kTheirs,
             ours_receives ? kOurs : kTheirs};
-  flow.at = Seconds(3);  // both have tested their addresses for duplicates
+  flow.at = Seconds(3);  // after duplicate address detection on both
   auto const sink = StartFlow(flow);
   Simulator::Stop(Seconds(60));
   Simulator::Run();
@@ -56,7 +56,7 @@ TEST_P(Ns3Pairs, AMegabyteArrives) {
   }
 }
 
-// Not ns-3's TCP with itself.
+// Without ns-3's TCP on both sides.
 INSTANTIATE_TEST_SUITE_P(All, Ns3Pairs,
                          ::testing::Combine(::testing::Values(1, 2, 3),
                                             ::testing::Values("p2p", "csma"),

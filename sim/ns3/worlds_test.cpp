@@ -1,5 +1,4 @@
-// Two worlds, one stack: the same two hosts in our simulator and in ns-3 send the same frames at
-// the same nanosecond.
+// The same two hosts send the same frames at the same nanosecond in our simulator and in ns-3.
 #include <gtest/gtest.h>
 #include <ns3/error-model.h>
 #include <ns3/pointer.h>
@@ -19,13 +18,13 @@ namespace {
 
 using lockstep::Duration;
 
-// One scenario, told to both worlds.
+// One scenario for both simulators.
 struct Scenario {
   std::uint64_t bits_per_second = 10'000'000;
   std::uint64_t delay_us = 10'000;
   std::uint64_t bytes = 300'000;
   std::list<std::uint32_t> lost;  // frames towards the receiver, counted from 0
-  std::uint32_t overhead = 0;     // octets that the device puts around each frame
+  std::uint32_t overhead = 0;     // octets that the device adds to each frame
   void (*change)(lockstep::Config&) = nullptr;
 };
 
@@ -56,7 +55,7 @@ std::vector<Sighting> RunOurs(const Scenario& scenario) {
   return RunWorld(world, 0, scenario.lost);
 }
 
-// The stacks of a pair of devices, as the simulator's hosts are.
+// Configures the stacks of two devices like the simulator's hosts.
 void InstallAlike(const Scenario& scenario, const NetDeviceContainer& devices) {
   for (std::uint32_t i = 0; i < 2; ++i) {
     auto const stack = LockstepHelper().Install(devices.Get(i));
@@ -137,7 +136,7 @@ TEST(Ns3Worlds, ASimpleDeviceSendsTheSameFramesAtTheSameNanosecond) {
   }
 }
 
-// The rule of ns-3's device: PointToPointNetDevice puts the two octets of PPP before each packet.
+// PointToPointNetDevice adds the two octets of PPP to each packet.
 TEST(Ns3Worlds, SoDoesPointToPointWithItsTwoOctetsOfPpp) {
   for (auto scenario : Scenarios()) {
     scenario.overhead = 2;
@@ -148,7 +147,7 @@ TEST(Ns3Worlds, SoDoesPointToPointWithItsTwoOctetsOfPpp) {
 TEST(Ns3Worlds, WithoutTheTwoOctetsTheyDiffer) {
   auto const ours = OfHost(RunOurs({}), 1);
   auto const theirs = OfHost(RunInNs3({}, true), 1);
-  // The SYN takes two octets longer: 1.6 us at 10 Mbit/s.
+  // The SYN takes two octet times longer: 1.6 us at 10 Mbit/s.
   EXPECT_EQ(theirs[0].ns, ours[0].ns + 1'600);
   EXPECT_EQ(theirs[0].bytes, ours[0].bytes);
 }

@@ -1,4 +1,4 @@
-// A dumbbell in ns-3 with a flow between two of our stacks and one between two of ns-3's own TCP.
+// An ns-3 dumbbell with one flow between two of our stacks and one between two of ns-3's own TCP.
 #include <ns3/bulk-send-helper.h>
 #include <ns3/inet-socket-address.h>
 #include <ns3/internet-stack-helper.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr uint16_t port = 5001;
 constexpr int seconds = 30;
 
-// One flow across the bottleneck between the hosts of this index, until the end.
+// One flow across the bottleneck between the hosts of this index, until the end of the run.
 ns3::Ptr<ns3::PacketSink> add_flow(ns3::PointToPointDumbbellHelper& dumbbell, uint32_t index,
                                    const std::string& factory) {
   using namespace ns3;
