@@ -114,8 +114,7 @@ class EthernetDevice : public SimpleNetDevice {
   std::uint16_t GetMtu() const override {
     return static_cast<std::uint16_t>(SimpleNetDevice::GetMtu() + (framing_ ? ethernet_header : 0));
   }
-  void SetReceiveCallback(ReceiveCallback) override {
-  }  // the promiscuous callback receives everything
+  void SetReceiveCallback(ReceiveCallback) override {}  // the promiscuous one gets everything
   void SetPromiscReceiveCallback(PromiscReceiveCallback callback) override {
     callback_ = callback;
     SimpleNetDevice::SetReceiveCallback(MakeCallback(&EthernetDevice::Mute, this));

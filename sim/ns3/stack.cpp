@@ -563,8 +563,7 @@ void LockstepStack::Arm() {
   auto const now = Port::Clock().ns;
   Time in = NanoSeconds(at > now ? at - now : 0);
   if (in.GetNanoSeconds() < 0 || static_cast<std::uint64_t>(in.GetNanoSeconds()) + now < at) {
-    in += TimeStep(
-        1);  // ns-3's clock is coarser than ours: round up, or the event would repeat for ever
+    in += TimeStep(1);  // ns-3's clock is coarser: round up, or the event would repeat for ever
   }
   event_ = Simulator::Schedule(in, &LockstepStack::Due, this);
   ++counters_.events;
