@@ -1,4 +1,4 @@
-// Assertions over what TCP_INFO gives: comparisons and arithmetic on whole numbers.
+// Assertions about the fields of TCP_INFO: comparisons and integer arithmetic.
 #include "conformance/script/assertion.hpp"
 
 #include <fmt/core.h>
@@ -14,7 +14,7 @@
 namespace lockstep::conformance::script {
 namespace {
 
-/// As wide as a product of two fields, of which some have 64 bits.
+/// Wide enough for the product of two fields, some of which have 64 bits.
 __extension__ using Whole = __int128;
 __extension__ using Magnitude = unsigned __int128;
 
@@ -101,7 +101,7 @@ const Field* field_named(std::string_view name) {
   return found == fields.end() ? nullptr : &*found;
 }
 
-/// Longer ones first, so that `<=` is not taken for `<`. A prefix binds tightest.
+/// Longer operators first, so that `<=` is not read as `<`. A prefix operator binds tightest.
 struct Operator {
   std::string_view mark;
   int strength;
@@ -130,7 +130,7 @@ constexpr Operator negate{"not", 3, true};
 constexpr Operator minus{"neg", 11, true};
 constexpr Operator parenthesis{"(", 0, true};
 
-/// What is neither an operand nor an operator ends an expression.
+/// Anything that is neither an operand nor an operator ends an expression.
 std::optional<Operator> accept_operator(Cursor& cursor) {
   for (Operator const& one : operators) {
     bool const is_word = std::isalpha(static_cast<unsigned char>(one.mark.front())) != 0;
@@ -232,13 +232,13 @@ class Reader {
   std::vector<Place> open_;
 };
 
-/// A number, or why there is none; what is not needed may lack one.
+/// A number, or why there is none; an operand that is not evaluated may have none.
 struct Operand {
   Whole number = 0;
   std::string_view fault;
 };
 
-/// Python has no bounds; here more than 64 bits and a sign are none.
+/// Python integers are unbounded; here a result beyond 64 bits and a sign is an error.
 Operand bounded(Whole number) {
   constexpr Whole most = UINT64_MAX;
   return -most <= number && number <= most ? Operand{number, {}}
@@ -255,7 +255,7 @@ Operand product(Whole a, Whole b) {
   return bounded(negative ? -static_cast<Whole>(size) : static_cast<Whole>(size));
 }
 
-/// Downwards, and the remainder has the sign of the divisor.
+/// Rounds towards minus infinity; the remainder has the sign of the divisor.
 Operand divided(Whole a, Whole b, bool remainder) {
   if (b == 0) {
     return {0, "a division by zero"};
@@ -278,7 +278,8 @@ Operand shifted(const std::string& mark, Whole a, Whole by) {
   return product(a, Whole{1} << (a == 0 ? 0 : static_cast<int>(by)));
 }
 
-/// As Python computes it. `and` and `or` look at the second only where the first leaves it open.
+/// With Python's semantics: `and` and `or` evaluate the second operand only if the first does not
+/// decide.
 Operand binary(const std::string& mark, const Operand& first, const Operand& second) {
   Whole const a = first.number, b = second.number;
   if (!first.fault.empty()) {
@@ -306,7 +307,7 @@ Operand binary(const std::string& mark, const Operand& first, const Operand& sec
   return divided(a, b, mark == "%");
 }
 
-/// What Python would say when it fails: up to the end of the statement.
+/// Skips the message of an assert statement, up to the end of the statement.
 void skip_message(Cursor& cursor) {
   while (cursor.peek() != '\0' && cursor.peek() != '\n' && cursor.peek() != ';') {
     char const c = cursor.take();
@@ -319,7 +320,7 @@ void skip_message(Cursor& cursor) {
 }  // namespace
 
 std::vector<Assertion> parse_code(const Script& script, const Event& event) {
-  // Blank lines in front keep the lines' numbers; the first line's columns are made up for.
+  // Blank lines and spaces in front keep the line and column numbers of the script.
   std::string text(static_cast<std::size_t>(event.code_place.line - 1), '\n');
   text += std::string(static_cast<std::size_t>(event.code_place.column - 1), ' ') + event.code;
   Defines const none;

@@ -1,4 +1,4 @@
-// Assertions over what TCP_INFO gives: comparisons and arithmetic on whole numbers.
+// Assertions about the fields of TCP_INFO: comparisons and integer arithmetic.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace lockstep::conformance::script {
 
-/// One assert: what it says, and what it computes, in the order of a stack machine.
+/// One assert statement: its text, and its expression as instructions of a stack machine.
 struct Assertion {
   Place place;
   std::string text;
@@ -17,15 +17,16 @@ struct Assertion {
     enum class Kind : std::uint8_t { number, field, apply };
     Kind kind = Kind::number;
     std::int64_t number = 0;
-    std::string name;  ///< of a field of tcp_info, or the operator
+    std::string name;  ///< of a tcp_info field, or the operator
   };
   std::vector<Step> steps;
 };
 
-/// Reads the code of an event. Throws Failure (bad_input) for what is no assertion.
+/// Parses the code of an event. Throws Failure (bad_input) if it is not an assertion.
 std::vector<Assertion> parse_code(const Script& script, const Event& event);
-/// Whether it holds, and the fields that it looked at with their values: "tcpi_state = 1". What
-/// cannot be computed, such as a division by zero, holds not; `seen` says why.
+/// Whether the assertion holds; sets `seen` to the fields used and their values, as in
+/// "tcpi_state = 1". An expression that cannot be evaluated, such as a division by zero, does not
+/// hold; `seen` then gives the reason.
 bool holds(const Assertion& assertion, const lockstep_tcp_info& info, std::string& seen);
 
 }  // namespace lockstep::conformance::script

@@ -1,4 +1,4 @@
-// Calls of a script: opening, naming and closing sockets, and what may block.
+// Calls of a script: open, name and close sockets, and wait for calls that block.
 #include "conformance/script/calls.hpp"
 
 #include <arpa/inet.h>
@@ -21,7 +21,7 @@ namespace {
 
 struct Known {
   std::string_view name;
-  std::size_t least, most;  // arguments
+  std::size_t least, most;  // number of arguments
 };
 
 constexpr std::array<Known, 30> known_calls{
@@ -79,8 +79,7 @@ Given Caller::given(std::int64_t result) const {
   return out;
 }
 
-/// The number by which the script knows a new descriptor: the one that it expects, or else the
-/// lowest that it does not use.
+/// The script's number for a new descriptor: the expected one, or else the lowest that is free.
 std::int64_t Caller::new_number(std::int64_t wanted) const {
   if (wanted >= 0) {
     return wanted;
@@ -228,7 +227,7 @@ Given Caller::connect() {
   Given out =
       given(lockstep_connect(s, live, reinterpret_cast<const sockaddr*>(&to.bytes), to.length));
   subject_ = live;
-  // It gives 0 at once where the SYN waits for the first text.
+  // With Fast Open connect() returns 0 at once; the SYN is sent with the first data.
   bool const begins = out.result == 0 ? to.bytes.ss_family != AF_UNSPEC : out.error == EINPROGRESS;
   if (begins && opening_.insert(live).second) {
     flows_.begin_active(end_of(to));
@@ -242,7 +241,7 @@ Given Caller::connect() {
 
 void Caller::mean(const Flow& flow) {
   const auto port_of = [](const sockaddr_storage& name) {
-    in_port_t port = 0;  // stands at the same place in both families
+    in_port_t port = 0;  // at the same offset in both families
     std::memcpy(&port, reinterpret_cast<const std::byte*>(&name) + sizeof(sa_family_t),
                 sizeof port);
     return Port{ntohs(port)};
@@ -260,7 +259,7 @@ void Caller::mean(const Flow& flow) {
   }
 }
 
-/// A connect() that waits: it is done when the socket can be written to.
+/// Continues a connect() that blocks: it is complete when the socket is writable.
 Given Caller::connect_again() {
   lockstep_sockets* const s = world_.sockets();
   pollfd entry{fd(0), POLLOUT, 0};

@@ -1,4 +1,4 @@
-// Calls of a script, carried out on the sockets of the stack.
+// Executes the calls of a script on the sockets of the stack.
 #pragma once
 
 #include <sys/socket.h>
@@ -17,18 +17,18 @@
 
 namespace lockstep::conformance::script {
 
-/// What a call gave. `waits`: it would block, and is to be tried again when something has happened.
+/// The outcome of a call. `waits`: it would block, and is to be retried after the next event.
 struct Given {
   std::int64_t result = 0;
   int error = 0;
   bool waits = false;
-  std::string wrong;  ///< what else differs, such as an option's value: "SO_ERROR is 104, not 0"
+  std::string wrong;  ///< another difference, such as an option's value: "SO_ERROR is 104, not 0"
 };
 
-/// What a record says under one of these names, or at a place if its items have none.
+/// The item of a record with one of these names, or at position `at` if its items have no names.
 const Value* item(const Value& value, std::initializer_list<const char*> names, std::size_t at);
 
-/// Whether there is such a call, with so many arguments; else what is wrong.
+/// Why the call is unknown or has the wrong number of arguments; empty: it is valid.
 std::string fault_of_call(const Call& call);
 
 class Caller {
@@ -36,16 +36,16 @@ class Caller {
   Caller(const Script& script, const Plan& plan, World& world, Flows& flows)
       : script_(script), plan_(plan), world_(world), flows_(flows) {}
 
-  /// Begins a call. One that may block does so only if `blocking`.
+  /// Starts a call. A call that would block waits only if `blocking`.
   Given begin(const Call& call, Place place, bool blocking);
-  /// Tries a call that waits again; `passed`: since it began.
+  /// Retries a waiting call; `passed`: the time since it started.
   Given again(Duration passed);
 
-  /// Of the connection under test: the last that was accepted or connected; -1: none.
+  /// The connection under test: the last one accepted or connected; -1: none.
   int subject() const { return subject_; }
-  /// Of all sockets that are made or accepted from here on.
+  /// Applies the option to every socket created or accepted from now on.
   void set_later(const LaterOption& option) { later_.push_back(option); }
-  /// The script speaks of this one from here on.
+  /// Makes this the connection that the script refers to from now on.
   void mean(const Flow& flow);
 
  private:
@@ -56,14 +56,14 @@ class Caller {
   Given readiness(const std::string& name);
   Given connect();
   Given connect_again();
-  /// What a call moves, and through which of the sockets' calls.
+  /// The data of a call, and which of the socket calls transfers it.
   struct Text {
     enum class Way : std::uint8_t { plain, flagged, named, vector, message };
     Way way = Way::plain;
     std::vector<std::int64_t> parts;
     int flags = 0;
-    const Value* name = nullptr;    ///< of the other end
-    const Value* length = nullptr;  ///< of that name
+    const Value* name = nullptr;    ///< the address of the other end
+    const Value* length = nullptr;  ///< the length of that address
   };
   Text text_of(const std::string& name) const;
   std::vector<iovec> memory_for(const Text& what, std::int64_t skip);
@@ -109,14 +109,14 @@ class Caller {
   World& world_;
   Flows& flows_;
   std::vector<LaterOption> later_;
-  std::set<int> opening_;            // that have begun an active open
-  std::map<std::int64_t, int> fds_;  // script's to ours
+  std::set<int> opening_;            // descriptors with an active open
+  std::map<std::int64_t, int> fds_;  // the script's descriptor to ours
   int subject_ = -1;
   const Call* call_ = nullptr;
   Place place_;
   bool blocking_ = false;
   bool connecting_ = false;
-  std::int64_t done_ = 0;  // octets that a call which waits has written
+  std::int64_t done_ = 0;  // octets written so far by a waiting call
   Duration passed_;
   std::vector<std::byte> text_;
 };

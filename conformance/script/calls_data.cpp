@@ -1,4 +1,4 @@
-// Calls of a script: text, options and readiness.
+// Calls of a script: data transfer, options and readiness.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <netinet/in.h>
@@ -30,7 +30,7 @@ int Caller::int_of(const Value& value) const {
   return static_cast<int>(out);
 }
 
-/// Of a list of {buffer, octets} the octets of each; `count`: how many of them the call names.
+/// The octets of each part of a list of {buffer, octets}; `count`: how many parts the call uses.
 std::vector<std::int64_t> Caller::parts_of(const Value& value, const Value* count) const {
   if (value.kind != Value::Kind::list) {
     refuse(value, "a list of {..., OCTETS}");
@@ -95,7 +95,7 @@ Caller::Text Caller::text_of(const std::string& name) const {
   return out;
 }
 
-/// Behind the octets that have been moved already.
+/// The memory after the octets that were transferred already.
 std::vector<iovec> Caller::memory_for(const Text& what, std::int64_t skip) {
   std::size_t total = 0;
   for (std::int64_t const part : what.parts) {
@@ -172,7 +172,7 @@ Given Caller::receive(const Text& what) {
   if (what.way == Text::Way::vector) {
     return given(lockstep_readv(s, fd(0), parts.data(), static_cast<int>(parts.size())));
   }
-  // On a connection no name comes back.
+  // On a connection no address is returned.
   if (what.name != nullptr && what.name->kind != Value::Kind::ellipsis) {
     refuse(*what.name, "...: a connection gives no name here");
   }
@@ -210,7 +210,7 @@ Given Caller::get_option() {
   } else if (!is_text && !(level == IPPROTO_TCP && name == TCP_INFO)) {
     length = sizeof(int);
   }
-  // The script's own length is the one that goes in, and must come out again.
+  // The script's length is passed in, and must be returned unchanged.
   Value const& room = argument(4);
   bool const any_room = is_any(room) || (room.items.size() == 1 && is_any(room.items[0]));
   if (!any_room) {
@@ -229,7 +229,7 @@ Given Caller::get_option() {
   return out;
 }
 
-/// What an option is, beside what the script says of it.
+/// Compares an option's value with the one in the script.
 void Caller::judge_option(const Value& wanted, const std::byte* value, Given& out) const {
   if (wanted.kind == Value::Kind::ellipsis) {
     return;

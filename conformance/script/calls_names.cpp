@@ -1,4 +1,4 @@
-// Calls of a script: the names of sockets, as records of the script and as the C structures.
+// Calls of a script: socket addresses, as records of the script and as C structures.
 #include <arpa/inet.h>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -95,8 +95,8 @@ IpAddress Caller::address_of(const Value& value) const {
   return *parsed;
 }
 
-/// `...`: the peer's name, or ours; else {sa_family = ..., sin_port = ..., sin_addr = ...}, each of
-/// which may be `...` or be missing.
+/// `...` is the peer's address or ours; otherwise {sa_family = ..., sin_port = ..., sin_addr =
+/// ...}, of which each item may be `...` or absent.
 Caller::Name Caller::name_of(const Value* value, bool remote) const {
   Head const& head = script_.head;
   bool const any = !is_given(value);
@@ -152,7 +152,7 @@ Caller::Name Caller::name_of(const Value* value, bool remote) const {
 
 Endpoint Caller::end_of(const Name& name) { return read_name(name.bytes).end; }
 
-/// An argument, with the length behind it.
+/// An address argument, followed by its length.
 Caller::Name Caller::name_at(std::size_t at, bool remote) const {
   Name out = name_of(&argument(at), remote);
   if (is_given(&argument(at + 1))) {
@@ -165,7 +165,7 @@ Caller::Name Caller::name_at(std::size_t at, bool remote) const {
   return out;
 }
 
-/// What a call that gives a name gave, where the script says what it should be.
+/// Compares the address that a call returned with the one in the script.
 void Caller::judge_name(const sockaddr_storage& got, socklen_t length, Given& out) const {
   if (out.result < 0) {
     return;
@@ -174,7 +174,7 @@ void Caller::judge_name(const sockaddr_storage& got, socklen_t length, Given& ou
   out.wrong = out.wrong.empty() ? wrong_length(argument(2), length) : out.wrong;
 }
 
-/// A name that a call gave, beside what the script says of it; empty: they agree.
+/// How an address that a call returned differs from the one in the script; empty: they agree.
 std::string Caller::wrong_name(const Value& wanted, const sockaddr_storage& got) const {
   if (!is_given(&wanted)) {
     return {};
@@ -195,7 +195,7 @@ std::string Caller::wrong_name(const Value& wanted, const sockaddr_storage& got)
   return {};
 }
 
-/// The same of the length behind it: N or [N].
+/// The same for its length: N or [N].
 std::string Caller::wrong_length(const Value& wanted, socklen_t got) const {
   bool const any = !is_given(&wanted) || (wanted.kind == Value::Kind::list &&
                                           wanted.items.size() == 1 && !is_given(&wanted.items[0]));

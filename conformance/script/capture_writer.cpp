@@ -1,4 +1,4 @@
-// Writes what a captured connection did in the language of scripts.
+// Writes a captured connection as a script.
 #include "conformance/script/capture_writer.hpp"
 
 #include <fmt/core.h>
@@ -19,9 +19,9 @@ namespace {
 using tools::Segment;
 namespace flag = tools::tcp_flag;
 
-constexpr Duration grace = Duration::seconds(1);  // behind the last thing that the peer did
+constexpr Duration grace = Duration::seconds(1);  // after the peer's last packet
 
-/// What a connection shows of its configuration; the rest is the profile's.
+/// The configuration fields that a capture shows; the others are the profile's.
 constexpr std::array<std::string_view, 16> shown{"window_scale",
                                                  "window_shift_automatic",
                                                  "window_shift",
@@ -43,7 +43,7 @@ bool is_shown(std::string_view name) {
   return std::find(shown.begin(), shown.end(), name) != shown.end();
 }
 
-/// A line for each field that is shown and that the profile has otherwise.
+/// One line for each such field that differs from the profile.
 std::string config_lines(const Config& profile, const Config& config) {
   std::map<std::string_view, std::uint64_t> before;
   std::string out;
@@ -70,7 +70,7 @@ std::string config_lines(const Config& profile, const Config& config) {
   return out;
 }
 
-/// The octets as they stand there, right or wrong.
+/// The option octets as captured, valid or not.
 std::vector<Option> options_in(std::span<const std::byte> bytes) {
   std::vector<Option> out;
   std::size_t at = 0;
@@ -160,7 +160,7 @@ class Writer {
   }
   Instant at(Instant captured) const { return Instant{} + later(captured, start_).since(start_); }
 
-  /// What the script itself does happens in order.
+  /// Calls and packets of the peer are written in order, so times do not decrease.
   std::string fixed(Instant captured) {
     base_ = later(base_, at(captured));
     return seconds_text(base_);
@@ -174,7 +174,8 @@ class Writer {
     return known ? number - script_.isns[incarnation - 1] : number;
   }
 
-  /// The edges of blocks count as acknowledgments do: in the numbers of the other side.
+  /// The edges of SACK blocks count like acknowledgments: in the sequence numbers of the other
+  /// side.
   std::vector<Option> options_of(const Segment& segment, bool from_peer,
                                  std::uint32_t incarnation) const {
     std::vector<Option> out = options_in(segment.options);
@@ -235,7 +236,7 @@ class Writer {
         manner_.profile, six ? "--ip_version=ipv6\n" : "", name_of_host(addresses.device),
         name_of_host(addresses.peer), script_.device.port.value, script_.peer.port.value,
         config.mtu.count, config.tcp.mss.count));
-    // What follows the MTU is not told twice.
+    // Fields that follow from the MTU are not written as well.
     set_mtu(profile, config.mtu);
     lines(config_lines(profile, config));
     lines("\n");
@@ -258,7 +259,7 @@ class Writer {
     Instant const when = later(at(sent.at), base_);
     std::string time = seconds_text(when);
     if (manner_.closeness == Closeness::order) {
-      // Whenever, as long as it is behind what came before it and in front of what comes next.
+      // At any time after the previous line and before the next one.
       Instant const end = later(until, when);
       time = end == base_ ? seconds_text(base_) : seconds_text(base_) + "~" + seconds_text(end);
     }
@@ -270,7 +271,7 @@ class Writer {
          sent.segment.number);
   }
 
-  /// Text that left without PSH had more behind it: it was written at once (RFC 9293 3.9.1.2).
+  /// Data sent without PSH was followed by more data of the same write (RFC 9293 3.9.1.2).
   void join_writes() {
     for (conformance::Sent const& sent : script_.sent) {
       if (sent.segment.data_bytes() != 0 && sent.segment.any(flag::psh | flag::fin)) {
@@ -281,7 +282,7 @@ class Writer {
     }
     writes_.resize(script_.steps.size());
     std::uint32_t end = 0;
-    std::size_t open = script_.steps.size();  // the write that goes on
+    std::size_t open = script_.steps.size();  // the write that continues
     for (std::size_t i = 0; i < script_.steps.size(); ++i) {
       Step const& step = script_.steps[i];
       bool const text =
@@ -298,11 +299,11 @@ class Writer {
       open = found == ends_.end() && step.act == Act::write ? into : script_.steps.size();
     }
     if (open != script_.steps.size()) {
-      writes_[open].bytes += script_.device_mss.count;  // the capture ends before all has left
+      writes_[open].bytes += script_.device_mss.count;  // the capture ends before all was sent
     }
   }
 
-  // ---- what comes ----
+  // ---- arriving packets and calls ----
 
   void put_step(std::size_t at) {
     Step const& step = script_.steps[at];
@@ -336,7 +337,7 @@ class Writer {
          step.packet);
   }
 
-  /// The ACK of our SYN opens the connection that the listener then gives.
+  /// The ACK of our SYN completes the connection, which accept() then returns.
   void put_accept(const Step& step) {
     Segment const& segment = step.segment;
     std::uint32_t const ack = of_device(segment.acknowledgment, step.incarnation);
@@ -349,7 +350,7 @@ class Writer {
     }
   }
 
-  /// The peer's text: where it has no holes it can be read.
+  /// Notes the peer's data: it can be read up to the first gap.
   void take_text(const Segment& segment) {
     if (segment.data_bytes() == 0 || segment.any(flag::rst) ||
         segment.sum == tools::SumState::bad) {
@@ -373,7 +374,7 @@ class Writer {
     if (fd_ == 0 || closed_ || bytes == 0) {
       return;
     }
-    // A read stops in front of the last urgent octet, once.
+    // A read stops once before the last urgent octet.
     auto const mark = std::find_if(marks_.begin(), marks_.end(), [this, bytes](std::uint64_t one) {
       return one > read_ && one < read_ + bytes;
     });
@@ -411,7 +412,7 @@ class Writer {
 
   struct Write {
     std::uint32_t bytes = 0;
-    bool more = false;  // its end left with the FIN
+    bool more = false;  // its end was sent with the FIN
   };
 
   void put_write(const std::string& time, const Write& write) {
@@ -464,12 +465,12 @@ class Writer {
   std::optional<std::uint32_t> peer_isn_;
   int fd_ = 0;
   bool listens_ = false, answered_ = false, held_ = false, closed_ = false;
-  std::map<std::uint32_t, std::uint64_t> pieces_;  // of the peer's text: from, and to
-  std::vector<std::uint64_t> marks_;               // where the last urgent octet stands
+  std::map<std::uint32_t, std::uint64_t> pieces_;  // of the peer's data: first and end
+  std::vector<std::uint64_t> marks_;               // positions of the last urgent octets
   std::uint64_t whole_ = 0, read_ = 0;
-  std::vector<Write> writes_;           // of each step that is one
-  std::map<std::uint32_t, bool> ends_;  // of our text that was pushed; whether with the FIN
-  std::uint32_t sent_end_ = 0;          // the highest number of ours that has left
+  std::vector<Write> writes_;           // for each step that is a write
+  std::map<std::uint32_t, bool> ends_;  // ends of our data sent with PSH; whether with FIN
+  std::uint32_t sent_end_ = 0;          // the highest sequence number that we sent
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Writes what a captured connection did in the language of scripts.
+// Writes a captured connection as a script.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace lockstep::conformance::script {
 
-/// How closely the device's packets are told: their windows and instants; their instants; or their
-/// order among what the peer and the application did.
+/// How much of the device's packets the script fixes: windows and times; times; or only their order
+/// relative to the peer's packets and the calls.
 enum class Closeness : std::uint8_t { windows, instants, order };
 
-/// When the application reads: whatever has come, or only before it closes.
+/// When the application reads: data as soon as it arrives, or only before it closes.
 enum class Reading : std::uint8_t { at_once, late };
 
 struct Manner {
@@ -26,7 +26,7 @@ struct Manner {
 
 struct Written {
   std::string text;
-  std::vector<std::uint64_t> packets;  ///< of each line the packet of the capture; 0: none
+  std::vector<std::uint64_t> packets;  ///< for each line, the packet of the capture; 0: none
 };
 
 Written write_script(const conformance::Script& script, const Manner& manner);

@@ -1,4 +1,4 @@
-// An expected packet beside the one that left: field by field, in the script's numbers.
+// Compares an expected packet with the one sent: field by field, in the script's numbers.
 #include "conformance/script/compare.hpp"
 
 #include <fmt/core.h>
@@ -40,7 +40,8 @@ void compare_ip(const IpFields& ip, const Live& live, std::vector<Row>& rows) {
   add_if(rows, "flowlabel", ip.flow_label, live.flow_label);
 }
 
-/// Stamps that the script counts in its own way, unless they are to be compared.
+/// The options sent, with TSval in the script's numbers. Without `stamps` TSval is replaced by the
+/// expected value, so that it is not compared.
 std::vector<Option> in_script(const Live& live, const TcpPacket& expected, const Flow& flow,
                               bool stamps) {
   std::vector<Option> out = live.options;
@@ -89,7 +90,7 @@ void learn(const Packet& expected, const Live& live, Flow& flow) {
   }
   bool const opens = (live.flags & syn) != 0 && flow.opening;
   if (opens) {
-    // A port is drawn for an active open alone, which begins without an ACK.
+    // Only an active open draws a port, and it starts without an ACK.
     if (!flow.local_known && flow.active && (live.flags & ack) == 0) {
       flow.local = live.source;
       flow.remote = flow.remote_known ? flow.remote : live.destination;
@@ -97,7 +98,7 @@ void learn(const Packet& expected, const Live& live, Flow& flow) {
     }
     flow.shift = live.sequence - expected.tcp.sequence.begin;
     flow.stamps.clear();
-    // Until something has been acknowledged the SYN may be sent again: with the same number.
+    // A retransmitted SYN has the same sequence number.
     flow.opening = false;
   }
   flow.last_sent = live.sequence;

@@ -1,4 +1,4 @@
-// An expected packet beside the one that left: field by field, in the script's numbers.
+// Compares an expected packet with the one sent: field by field, in the script's numbers.
 #pragma once
 
 #include <string>
@@ -9,22 +9,22 @@
 
 namespace lockstep::conformance::script {
 
-/// A line of the two columns.
+/// One field in the two columns.
 struct Row {
   std::string field, expected, actual;
   bool differs = false;
 };
 
-/// Learns what the flow does not know yet, of a packet that is expected: our port, where our
-/// numbers begin, which stamp is which.
+/// Derives from an expected packet what the flow does not know yet: our port, our initial sequence
+/// number, and the timestamp values.
 void learn(const Packet& expected, const Live& live, Flow& flow);
 
-/// All fields that the script speaks of. `stamps`: TSval is compared too.
+/// All fields that the script specifies. `stamps`: compare TSval too.
 std::vector<Row> compare(const Packet& expected, const Live& live, const Flow& flow, bool stamps);
 bool differ(const std::vector<Row>& rows);
 
-/// Joins `next` to the end of `whole`, if it goes on where that ends, as receive offload would:
-/// nothing but what ends a segment may differ. False: it does not.
+/// Appends `next` to `whole` if its data is contiguous, as receive offload would: other fields must
+/// be equal, except those of the last segment. False: not appended.
 bool join(Live& whole, const Live& next, std::uint32_t segment_bytes);
 
 }  // namespace lockstep::conformance::script

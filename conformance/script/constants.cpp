@@ -1,4 +1,4 @@
-// The names of numbers that scripts use: of sockets, options, errors, and of the kernel's states.
+// Names of constants in scripts: sockets, options, errors, and Linux's TCP states.
 #include "conformance/script/constants.hpp"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// The names of numbers that scripts use: of sockets, options, errors, and of the kernel's states.
+// Names of constants in scripts: sockets, options, errors, and Linux's TCP states.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace lockstep::conformance::script {
 
-/// AF_INET, SOL_SOCKET, TCP_NODELAY, O_NONBLOCK, POLLIN, TCP_ESTABLISHED ...
+/// For example AF_INET, SOL_SOCKET, TCP_NODELAY, O_NONBLOCK, POLLIN, TCP_ESTABLISHED.
 std::optional<std::int64_t> constant(std::string_view name);
-/// EAGAIN ...
+/// For example EAGAIN.
 std::optional<int> error_number(std::string_view name);
-/// "EAGAIN", or the number.
+/// For example "EAGAIN", or the number if it has no name.
 std::string error_name(int number);
 
 }  // namespace lockstep::conformance::script

@@ -1,4 +1,4 @@
-// The scripts of this room: each passes, each fails when what it expects is altered.
+// The scripts of this folder: each passes, and each fails when an expectation is altered.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <sys/ioctl.h>
@@ -16,7 +16,7 @@ namespace {
 
 const std::string room = "conformance/script";
 
-/// An event that expects something else, and what else.
+/// An event with one altered expectation, and its description.
 struct Altered {
   std::string what;
   Event event;
@@ -94,13 +94,13 @@ class Alterations {
 
   void tcp() {
     TcpPacket const& has = event_.packet.tcp;
-    for (int const bit : {0, 1, 2, 3, 5, 6, 7, 8}) {  // ACK goes with its number
+    for (int const bit : {0, 1, 2, 3, 5, 6, 7, 8}) {  // ACK is omitted: it goes with its number
       add("flag", [bit](Event& event) {
         event.packet.tcp.flags = static_cast<std::uint16_t>(event.packet.tcp.flags ^ 1u << bit);
       });
     }
     add("length", [](Event& event) { event.packet.tcp.sequence.length += 1; });
-    if ((has.flags & 0x02) == 0) {  // of a SYN the number is the script's to choose
+    if ((has.flags & 0x02) == 0) {  // the sequence number of a SYN is the script's choice
       add("sequence", [](Event& event) { event.packet.tcp.sequence.begin += 1; });
     }
     if (has.ack) {
@@ -120,7 +120,7 @@ class Alterations {
       add("one option less", [at](Event& event) {
         event.packet.tcp.options.erase(event.packet.tcp.options.begin() + at);
       });
-      if (!has.options[i].data.empty()) {  // of a stamp, the echo
+      if (!has.options[i].data.empty()) {  // for a timestamp, the echo
         add("an option's data",
             [i](Event& event) { event.packet.tcp.options[i].data.back() ^= 1; });
       }
@@ -131,7 +131,7 @@ class Alterations {
     Call const& has = event_.call;
     bool const opens = has.name == "socket" || has.name.starts_with("accept") ||
                        has.name.starts_with("epoll_create");
-    if (has.result && opens && *has.result >= 0) {  // else its number is the script's to choose
+    if (has.result && opens && *has.result >= 0) {  // else the number is the script's choice
       add("result", [](Event& event) { event.call.result = -1; });
     } else if (has.result) {
       add("result", [](Event& event) { *event.call.result += 1; });
@@ -188,7 +188,7 @@ TEST(Corpus, EachAlteredExpectationFails) {
     total += count;
   }
   EXPECT_GE(total, 13'500u);
-  // None of them is a word without a script.
+  // Each of these kinds occurs in some script.
   for (const char* const what : {"time",
                                  "flag",
                                  "ecn",
@@ -220,7 +220,7 @@ TEST(Corpus, ComesOutAlikeInAnyOrderAndWithAnyJobs) {
   std::string const once = json_text(run_all(files, batch));
   batch.jobs = 3;
   EXPECT_EQ(json_text(run_all(files, batch)), once);
-  // One after the other in an arena that others have used, from the last to the first.
+  // All scripts in one arena, from the last to the first.
   Arena arena;
   Report backwards;
   std::reverse(files.begin(), files.end());

@@ -1,4 +1,4 @@
-// Walks through the text of a script: blanks, comments, words, numbers, and where they stand.
+// Scans the text of a script: blanks, comments, words, numbers, and their places.
 #include "conformance/script/cursor.hpp"
 
 #include <fmt/core.h>
@@ -156,7 +156,7 @@ std::uint64_t Cursor::seconds() {
     whole = whole * 10 + static_cast<std::uint64_t>(take() - '0');
     any = true;
   }
-  // Not the first dot of an ellipsis.
+  // But not the first dot of an ellipsis.
   if (peek() == '.' && is_digit(peek(1))) {
     take();
     while (is_digit(peek()) && unit > 1) {

@@ -1,4 +1,4 @@
-// Walks through the text of a script: blanks, comments, words, numbers, and where they stand.
+// Scans the text of a script: blanks, comments, words, numbers, and their places.
 #pragma once
 
 #include <cstdint>
@@ -10,47 +10,47 @@
 
 namespace lockstep::conformance::script {
 
-/// What is a comment: of a script, or within its code, where `//` divides.
+/// The comment syntax: that of a script, or that of its code, where `//` is a division.
 enum class Comments : std::uint8_t { of_script, of_code };
 
-/// A value: a copy is a place to come back to. What it was made from outlives it.
+/// A value: a copy can be used to backtrack. The text must outlive it.
 class Cursor {
  public:
   Cursor(const std::string& file, std::string_view text, const Defines& defines,
          Comments comments = Comments::of_script)
       : file_(&file), text_(text), defines_(&defines), comments_(comments) {}
 
-  /// Steps over blanks, line ends and comments of every form.
+  /// Skips blanks, line ends and all forms of comments.
   void skip();
   bool at_end();
   Place place() const { return place_; }
-  /// The next character without stepping over anything; 0 at the end.
+  /// The next character, skipping nothing; 0 at the end.
   char peek(std::size_t ahead = 0) const {
     return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
   }
   char take();
   std::string_view rest() const { return text_.substr(at_); }
 
-  /// Each steps over blanks first.
+  /// Each of these skips blanks first.
   bool accept(std::string_view mark);
   void expect(std::string_view mark, std::string_view mend);
-  /// The word that comes next, without taking it: letters, digits and `_`; empty if there is none.
+  /// The next word, without consuming it: letters, digits and `_`; empty if there is none.
   std::string_view next_word();
   bool accept_word(std::string_view word);
   std::string word(std::string_view expected);
-  /// A whole number, decimal, 0x, 0 (octal) or a defined name; negative ones too.
+  /// An integer: decimal, 0x, 0 (octal) or a defined name; may be negative.
   std::int64_t number(std::string_view expected);
   std::uint32_t number_up_to(std::uint64_t most, std::string_view expected);
-  /// Seconds with a fraction, as nanoseconds.
+  /// Seconds with a fraction; returns nanoseconds.
   std::uint64_t seconds();
-  /// Up to `mark`, which is taken too.
+  /// The text up to `mark`, which is consumed too.
   std::string until(std::string_view mark, std::string_view what);
-  /// What is on this line from here on.
+  /// The rest of this line.
   std::string line();
   const std::string* defined(std::string_view name) const;
 
   [[noreturn]] void fail(Place at, const std::string& message) const;
-  /// "'xyz' was found, expected ...".
+  /// Throws "'xyz' was found, expected ...".
   [[noreturn]] void unexpected(std::string_view expected, std::string_view mend = {});
 
  private:
@@ -62,7 +62,7 @@ class Cursor {
   Place place_;
 };
 
-/// Of a whole text; nothing if it is none.
+/// The whole text as a number; nothing if it is not one.
 std::optional<std::int64_t> parse_number(std::string_view text);
 
 }  // namespace lockstep::conformance::script

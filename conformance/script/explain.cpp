@@ -1,4 +1,4 @@
-// Says what a step of a script exercises, and which clauses are cited for it.
+// Explains a step of a script, and lists the clauses that it cites.
 #include "conformance/script/explain.hpp"
 
 #include <fmt/core.h>
@@ -38,7 +38,7 @@ At place_of(const std::string& place) {
   return {place.substr(0, colon), static_cast<int>(*line)};
 }
 
-/// The event that stands on the line, or that began above and goes on.
+/// The event on the line, or one that began above and continues there.
 std::size_t event_at(const Script& script, int line) {
   for (std::size_t i = 0; i < script.events.size(); ++i) {
     int const begin = script.events[i].place.line;
@@ -136,7 +136,7 @@ std::string step_text(const Event& event) {
   return what + ", " + when_text(event.when);
 }
 
-// ---- what is cited ----
+// ---- citations ----
 
 /// RFC and section of a line `#= rfc9293#3.4`.
 struct Section {
@@ -168,7 +168,7 @@ void add_clauses(const std::string& text, const Section& section, int line,
   }
 }
 
-/// Of the lines [begin, end), both from 1.
+/// The clauses cited in lines [begin, end), counted from 1.
 std::vector<CitedClause> clauses_in(const Script& script, int begin, int end) {
   std::vector<CitedClause> out;
   Section section;
@@ -186,7 +186,7 @@ std::vector<CitedClause> clauses_in(const Script& script, int begin, int end) {
   return out;
 }
 
-/// Where the comments begin that stand directly above a line.
+/// The first line of the comments directly above a line.
 int comments_above(const Script& script, int line) {
   int begin = line;
   while (begin > 1) {
@@ -205,7 +205,7 @@ void name_clauses(const std::string& file, std::vector<CitedClause>& clauses) {
     try {
       catalogue = catalogue ? catalogue : tools::load_catalogue(tools::find_root(start));
     } catch (const tools::Failure&) {
-      // Outside of the repository the ids must do.
+      // Outside the repository only the ids are available.
     }
   }
   for (CitedClause& one : clauses) {
@@ -217,7 +217,7 @@ void name_clauses(const std::string& file, std::vector<CitedClause>& clauses) {
   }
 }
 
-/// The state behind so many events; empty if one of them fails.
+/// The state after `events` events; empty if one of them fails.
 std::string state_behind(Script script, std::size_t events, Overrides overrides) {
   if (events == 0) {
     return "nothing has happened";

@@ -1,4 +1,4 @@
-// A step in words, with its clauses.
+// Explanations of a step, with its clauses.
 #include "conformance/script/explain.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
-// The connections of a script: whose numbers stand for which on the wire.
+// The connections of a script, and how its sequence numbers and timestamps map to those on the
+// wire.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +14,26 @@
 
 namespace lockstep::conformance::script {
 
-/// The peer's sequence numbers and stamps are the script's. Those of the stack are not: its initial
-/// sequence number and its first stamp are known when they have been sent.
+/// The peer's sequence numbers and timestamps are the script's. Those of the stack are mapped: its
+/// initial sequence number and first timestamp are known once they have been sent.
 struct Flow {
   Endpoint local, remote;
-  std::optional<PortNames> name;  ///< active: as the script calls its ports, ours first
+  std::optional<PortNames> name;  ///< active open: the ports as the script writes them, ours first
   bool active = false;
-  bool used = false;            ///< a packet has come or left
-  bool local_known = false;     ///< of an active open: the port has been drawn
-  bool remote_known = false;    ///< the call said whom it connects to
-  bool opening = true;          ///< the next SYN that leaves says where its numbers begin
+  bool used = false;            ///< a packet has arrived or was sent
+  bool local_known = false;     ///< active open: our port is known
+  bool remote_known = false;    ///< the connect() gave the remote address
+  bool opening = true;          ///< the next SYN sent sets `shift`
   std::uint32_t shift = 0;      ///< live number = script's number + shift
-  std::uint32_t last_sent = 0;  ///< the live sequence number of the last segment that left
+  std::uint32_t last_sent = 0;  ///< live sequence number of the last segment sent
   struct Stamp {
     std::uint32_t script = 0, live = 0;
   };
-  std::vector<Stamp> stamps;  ///< that have left
+  std::vector<Stamp> stamps;  ///< timestamps that were sent
 
   std::uint32_t to_live(std::uint32_t script) const { return script + shift; }
   std::uint32_t to_script(std::uint32_t live) const { return live - shift; }
-  /// Of an echo; one that never left is moved as the first stamp was.
+  /// Maps an echo; a timestamp that was not sent is shifted like the first one.
   std::uint32_t stamp_to_live(std::uint32_t script) const {
     for (auto one = stamps.rbegin(); one != stamps.rend(); ++one) {
       if (one->script == script) {
@@ -43,8 +44,8 @@ struct Flow {
   }
 };
 
-/// All connections of a script, and the one that is meant where a packet names none: the last that
-/// connected, or that a packet named. References stay valid.
+/// All connections of a script, and the current one, to which a packet without ports belongs: the
+/// last one connected or named by a packet. References stay valid.
 class Flows {
  public:
   Flows(const Endpoint& local, const Endpoint& remote) : local_(local), remote_(remote) { add(); }
@@ -52,7 +53,7 @@ class Flows {
   Flow& now() { return all_[at_]; }
   const Flow& now() const { return all_[at_]; }
 
-  /// An active open begins, to `remote` if the call said so: our port is not known yet.
+  /// Starts an active open, to `remote` if the call gave it; our port is not known yet.
   void begin_active(const std::optional<Endpoint>& remote = {}) {
     if (now().used || now().active) {
       add();
@@ -64,8 +65,7 @@ class Flows {
     now().remote = remote.value_or(now().remote);
   }
 
-  /// The connection that a packet names is the one that is meant from here on. Gives whether it was
-  /// another one before.
+  /// Makes the connection that a packet names the current one. Returns whether that changed.
   bool select(const Packet& packet) {
     std::size_t const before = at_;
     if (packet.ports) {
@@ -78,7 +78,7 @@ class Flows {
     return at_ != before;
   }
 
-  /// Whose packet it is, for its numbers; the one that is meant if it is nobody's.
+  /// The connection of a packet, for its numbers; the current one if no connection matches.
   const Flow& of(const Endpoint& source, const Endpoint& destination) const {
     for (Flow const& one : all_) {
       if (one.local == source && one.remote == destination) {

@@ -1,4 +1,4 @@
-// Makes a script of a captured connection: the device's packets are expected, the peer's arrive.
+// Makes a script of a captured connection: expects the device's packets and injects the peer's.
 #include "conformance/script/from_capture.hpp"
 
 #include <fmt/core.h>
@@ -17,9 +17,9 @@ namespace {
 
 namespace flag = tools::tcp_flag;
 
-constexpr std::uint64_t lines_max = 2'000'000;  // of all attempts; a long capture gets few
+constexpr std::uint64_t lines_max = 2'000'000;  // over all attempts; fewer for a long capture
 
-/// The connection, and the side whose place our stack takes.
+/// The connection, and the side that our stack replaces.
 struct Chosen {
   conformance::Flow flow;
   Endpoint device;
@@ -46,9 +46,9 @@ Chosen choose(const std::string& path, const std::optional<IpAddress>& local) {
                   local ? ", or another --local" : ""));
 }
 
-/// What may be told in one way or another; the first that passes is taken.
+/// A way of writing the script; the first one that passes is used.
 struct Attempt {
-  bool mended = false;  // what the act of capturing did is undone
+  bool mended = false;  // artefacts of capturing are removed
   Manner manner;
 };
 
@@ -71,19 +71,19 @@ std::vector<Attempt> attempts() {
   return out;
 }
 
-/// A script that was tried.
+/// A script that was run.
 struct Tried {
   Written written;
   Ran ran;
-  std::uint64_t packet = 0;  // of the capture, where it differs
-  std::string why_not;       // it cannot be run
+  std::uint64_t packet = 0;  // of the capture, where the run differs
+  std::string why_not;       // why it cannot be run
 };
 
 Tried try_out(const conformance::Script& script, const Manner& manner, Arena& arena) {
   Tried out;
   out.written = write_script(script, manner);
   Overrides overrides;
-  overrides.referee = false;  // the capture alone says what is right
+  overrides.referee = false;  // the capture alone decides
   try {
     out.ran = run(parse("script", out.written.text, {}), overrides, arena);
   } catch (const tools::Failure& failure) {
@@ -99,7 +99,7 @@ Tried try_out(const conformance::Script& script, const Manner& manner, Arena& ar
   return out;
 }
 
-/// "packet 12: our stack ...": what was expected, and what came.
+/// "packet 12: our stack ...": what was expected, and what was sent.
 std::string difference(const std::string& path, const Tried& tried) {
   if (tried.ran.verdict == Verdict::bad) {
     return fmt::format("{}: this connection cannot be told as a script: {}", path, tried.why_not);
@@ -148,7 +148,7 @@ FromCapture from_capture(const std::string& path, const std::optional<IpAddress>
                          tools::text_of(chosen.flow.first), tools::text_of(chosen.flow.second),
                          tools::text_of(chosen.device), best->written.text);
   if (best->ran.verdict != Verdict::passed) {
-    // The line above was not there when it ran.
+    // One line was inserted above after the run.
     ++best->ran.finding.place.line;
     out.difference = difference(path, *best);
   }

@@ -1,4 +1,4 @@
-// Makes a script of a captured connection: the device's packets are expected, the peer's arrive.
+// Makes a script of a captured connection: expects the device's packets and injects the peer's.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,16 @@
 namespace lockstep::conformance::script {
 
 struct FromCapture {
-  std::string text;        ///< the script, whole, whether it passes or not
-  std::string difference;  ///< empty: it passes; else one line: the packet, and what our stack did
-  std::uint64_t packets = 0;  ///< of the connection
+  std::string text;        ///< the whole script, whether it passes or not
+  std::string difference;  ///< empty: it passes; else one line: the packet and our stack's output
+  std::uint64_t packets = 0;  ///< number of packets of the connection
 };
 
-/// The first connection of the capture that begins with a SYN, or the first of which one end is
-/// `local`, seen from there (else from the side that was called). Calls are inferred as `lockstep
-/// replay` does; the profile, when the application reads and how closely times are told are those
-/// with which our stack gets farthest. Throws Failure (bad_input, environment) for what is no
+/// Uses the first connection of the capture that begins with a SYN; with `local`, the first one
+/// with that address at one end, seen from there (otherwise from the passive side). Infers calls as
+/// `lockstep replay` does. Chooses the profile, the time of reads and the strictness of times with
+/// which our stack gets farthest. Throws Failure (bad_input, environment) if the file is not a
+/// capture or has no such connection.
 /// capture, or holds no such connection.
 FromCapture from_capture(const std::string& path, const std::optional<IpAddress>& local);
 

@@ -1,4 +1,4 @@
-// Scripts of captures: those of pcaps/ where our stack agrees, and those that scripts of ours left.
+// Scripts of captures: those in pcaps/ on which our stack agrees, and captures of our own scripts.
 #include "conformance/script/from_capture.hpp"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-/// Of a capture of pcaps/, seen from its scenario's device.
+/// A script of a capture in pcaps/, seen from the scenario's device.
 FromCapture of_scenario(const std::string& name) {
   Scenario const scenario = load_scenario("pcaps/" + name + "/scenario.toml");
   return from_capture("pcaps/" + name + "/capture.pcapng", scenario.device.address);
@@ -54,7 +54,8 @@ TEST(FromCapture, AuthoredScenariosPass) {
       ++refused;
     }
   }
-  // The others show what no capture does: timers that were set, connections that were forgotten.
+  // The others depend on things that no capture shows, such as timer settings or dropped
+  // connections.
   EXPECT_GE(passed, names.size() * 3 / 4) << differing;
   EXPECT_LE(refused, 3u);
 }
@@ -81,7 +82,7 @@ TEST(FromCapture, WhereItDiffersOneLineNamesThePacket) {
   EXPECT_EQ(verdict_of(abort), Verdict::failed);
 }
 
-/// A script, its capture, a script of that: it passes.
+/// Script to capture to script: the second script passes.
 TEST(FromCapture, GoesRound) {
   std::size_t passed = 0;
   fs::path const folder =

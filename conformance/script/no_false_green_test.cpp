@@ -1,4 +1,4 @@
-// What a script says wrongly is refused, and what comes otherwise than it says fails.
+// Malformed scripts are refused, and any deviation from a script fails.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -71,7 +71,7 @@ TEST(NoFalseGreen, ResultsAreTheStacksOwn) {
   EXPECT_THAT(refusal_of(socket + "+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"),
               HasSubstr("x.pkt:2:1: the descriptor 3 is open still"));
   passes(socket + "+0 close(3) = 0\n+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n");
-  // What the script does not name takes no number that it has.
+  // A descriptor that the script does not name gets a number that the script does not use.
   passes(socket +
          "+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = ...\n"
          "+0 close(4) = 0\n+0 close(3) = 0\n");
@@ -184,7 +184,7 @@ TEST(NoFalseGreen, SysctlsAreNotRoundedAway) {
         "net.ipv4.tcp_keepalive_time=32768", "net.ipv4.ip_default_ttl=0", "net.inet.ip.ttl=0"}) {
     EXPECT_THAT(refusal_of(socket + "`sysctl " + late + "`\n"), HasSubstr("x.pkt:2:1: ")) << late;
   }
-  // Whatever may be set later, sockets take it.
+  // Sockets accept every sysctl that may be set later.
   for (SysctlRow const& row : sysctl_rows()) {
     std::string const value = row.name.ends_with("keepidle") ? "1000" : "1";
     if (row.later) {

@@ -1,4 +1,4 @@
-// Packets of a script as octets for the stack, and packets of the stack in the script's numbers.
+// Builds the octets of a script's packets, and reads the stack's packets in the script's numbers.
 #include "conformance/script/packet.hpp"
 
 #include <fmt/core.h>
@@ -29,7 +29,7 @@ void set_option_word(Option& option, std::size_t at, std::uint32_t value) {
   }
 }
 
-/// The echo and the blocks that the script means, as the stack knows them.
+/// Converts the timestamp echo and the SACK blocks from the script's numbers to those on the wire.
 Option to_live(Option option, const Flow& flow) {
   if (is_stamp(option)) {
     set_option_word(option, 4, flow.stamp_to_live(option_word(option, 4)));
@@ -58,7 +58,7 @@ Octets option_octets(const TcpPacket& tcp, const Flow& flow) {
   return out;
 }
 
-/// Text that tells where it stands in the stream.
+/// The payload octet at a position of the stream.
 std::uint8_t text_octet(std::uint32_t sequence) {
   return static_cast<std::uint8_t>(sequence * 2'654'435'761u >> 24);
 }
@@ -91,7 +91,8 @@ Octets build_tcp(const Packet& packet, const Flow& flow) {
   return out;
 }
 
-/// The packet of ours that an error is about: its IP header, and TCP's with what was asked for.
+/// The packet of ours that an ICMP error quotes: its IP header, and the part of TCP that the script
+/// asks for.
 Octets quoted_packet(const Packet& packet, const Flow& flow) {
   IcmpPacket const& icmp = packet.icmp;
   bool const v6 = !flow.local.address.is_v4();
@@ -121,7 +122,7 @@ Octets quoted_packet(const Packet& packet, const Flow& flow) {
 bool is_echo(std::uint8_t type) { return type == 0 || type == 8; }
 bool is_echo6(std::uint8_t type) { return type == 128 || type == 129; }
 
-/// Behind the checksum of an echo stands its identifier, of others an MTU, if anything.
+/// After the checksum, an echo has an identifier, and other messages may have an MTU.
 void take_rest(IcmpPacket& icmp, std::uint32_t mtu, bool echo, std::uint32_t rest) {
   icmp.mtu = echo ? 0 : mtu;
   if (echo) {
@@ -182,7 +183,7 @@ void read_tcp(std::span<const std::byte> bytes, Live& out) {
   out.destination.port = segment.destination;
   out.sequence = segment.sequence.value;
   out.ack = segment.acknowledgment.value;
-  std::uint32_t const accurate = tools::octet_at(bytes, 12) & 1u;  // AE stands beside the offset
+  std::uint32_t const accurate = tools::octet_at(bytes, 12) & 1u;  // AE is next to the data offset
   out.flags = static_cast<std::uint16_t>(accurate << 8 | segment.flags.bits);
   out.window = segment.window.value;
   out.urgent = segment.urgent;
@@ -192,7 +193,7 @@ void read_tcp(std::span<const std::byte> bytes, Live& out) {
   out.complaint = out.readable ? "" : "malformed TCP options";
 }
 
-/// What of the stream a quoted packet carried; a TCP header that is cut off counts as 20 octets.
+/// The sequence range of a quoted packet; a truncated TCP header counts as 20 octets.
 SequenceRange quoted_range(std::span<const std::byte> body, const wire::IcmpQuote& quote) {
   std::uint32_t const first = tools::octet_at(body, 0);
   std::uint32_t const ip = first >> 4 == 6 ? wire::ipv6_header_bytes : (first & 15) * 4;
@@ -265,7 +266,7 @@ std::string icmp_text(const IcmpPacket& icmp) {
   return out;
 }
 
-/// Any option at all, as it stands there.
+/// An option of any kind in raw form.
 std::string raw_text(const Option& option) {
   std::string out = fmt::format("kind {}", option.kind);
   out += option.length ? fmt::format(" len {}", *option.length) : "";
@@ -275,7 +276,7 @@ std::string raw_text(const Option& option) {
   return out;
 }
 
-/// Whether it is as long as its kind wants it, and as it says.
+/// Whether its length is right for its kind and matches the length octet.
 bool is_whole(const Option& option) {
   std::size_t const size = option.data.size();
   if (option.kind < 2) {
@@ -415,7 +416,7 @@ std::string flags_text(std::uint16_t flags) {
   constexpr std::string_view letters = "FSRP.UEWA";
   std::string out;
   for (std::size_t bit = 0; bit < letters.size(); ++bit) {
-    // The dot stands last, as scripts have it.
+    // The dot is last, as in scripts.
     if ((flags >> bit & 1) != 0 && letters[bit] != '.') {
       out += letters[bit];
     }

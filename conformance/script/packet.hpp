@@ -1,4 +1,4 @@
-// Packets of a script as octets for the stack, and packets of the stack in the script's numbers.
+// Builds the octets of a script's packets, and reads the stack's packets in the script's numbers.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 
 namespace lockstep::conformance::script {
 
-/// The octets of a packet that arrives.
+/// The octets of an arriving packet.
 std::vector<std::byte> build(const Packet& packet, const Flow& flow);
 
-/// What a packet that left says, in its own numbers.
+/// A sent packet, with the numbers on the wire.
 struct Live {
-  bool readable = false;  ///< IP, and TCP or ICMP, with good checksums; else only `complaint`
+  bool readable = false;  ///< TCP or ICMP with valid checksums; else only `complaint` is set
   std::string complaint;
   bool is_icmp = false;
   Endpoint source, destination;
   std::uint8_t traffic_class = 0, ttl = 0;
   std::uint32_t flow_label = 0;
-  // Of TCP:
+  // Only for TCP:
   std::uint32_t sequence = 0, ack = 0, length = 0;
   std::uint16_t window = 0, urgent = 0;
   std::uint16_t flags = 0;
@@ -32,15 +32,15 @@ struct Live {
 
 Live read_live(std::span<const std::byte> bytes);
 
-/// "S.", "-".
+/// For example "S." or "-".
 std::string flags_text(std::uint16_t flags);
-/// "mss 1460,sackOK", as a script writes them, stamps and all in the script's numbers.
+/// For example "mss 1460,sackOK", in script syntax with the script's numbers.
 std::string options_text(const std::vector<Option>& options);
-/// One line, as a script writes it.
+/// One line in script syntax.
 std::string packet_text(const Packet& packet);
 std::string live_text(const Live& live, const Flow& flow);
 
-/// Big-endian words of an option's data.
+/// A big-endian word of an option's data.
 inline std::uint32_t option_word(const Option& option, std::size_t at) {
   std::uint32_t out = 0;
   for (std::size_t i = 0; i < 4; ++i) {

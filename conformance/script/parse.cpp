@@ -1,4 +1,4 @@
-// Reads a script: its settings, then its events with their times.
+// Parses a script: its settings, then its events with their times.
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -92,7 +92,7 @@ Event parse_event(Cursor& cursor, IpMode mode) {
   return event;
 }
 
-/// Absolute times never go back.
+/// Absolute times must not decrease.
 void check_order(Cursor& cursor, const std::vector<Event>& events) {
   std::uint64_t latest = 0;
   for (Event const& event : events) {

@@ -1,4 +1,4 @@
-// Reads a call: its arguments, however deep, and what it should give.
+// Parses a call: its arguments, at any depth, and its expected result.
 #include <arpa/inet.h>
 #include <fmt/core.h>
 
@@ -13,16 +13,16 @@ namespace {
 
 constexpr std::size_t depth_max = 8;
 
-/// A list, a record or a function whose closing mark has not come yet.
+/// A list, a record or a function that is not closed yet.
 struct Open {
   Value value;
   char close = ')';
-  bool complete = false;  // an item has come; a comma or the closing mark must follow
+  bool complete = false;  // an item was read; a comma or the closing mark must follow
 };
 
 bool begins_number(char c) { return (c >= '0' && c <= '9') || c == '-'; }
 
-/// A constant, or an errno, such as SO_ERROR gives.
+/// A constant, or an errno, as SO_ERROR returns it.
 std::optional<std::int64_t> named(std::string_view name) {
   if (auto const error = error_number(name)) {
     return *error;
@@ -71,7 +71,7 @@ Value parse_number_value(Cursor& cursor) {
   return out;
 }
 
-/// `name =` or `name(...) =` in front of a record's item; the cursor stays if there is none.
+/// Reads `name =` or `name(...) =` before a record's item; consumes nothing if there is none.
 std::string accept_name(Cursor& cursor) {
   Cursor ahead = cursor;
   std::string const name(ahead.next_word());
@@ -96,7 +96,7 @@ Value container(Value::Kind kind, Place place) {
   return out;
 }
 
-/// Opens what begins here, or gives a whole item to the innermost that is open.
+/// Opens a nested value, or adds a complete item to the innermost open one.
 void take_item(Cursor& cursor, std::vector<Open>& open) {
   cursor.skip();
   Place const at = cursor.place();
@@ -140,7 +140,7 @@ void take_item(Cursor& cursor, std::vector<Open>& open) {
   }
 }
 
-/// htons(80) is a number, inet_addr("10.0.0.1") a text.
+/// htons(80) is a number, inet_addr("10.0.0.1") a string.
 Value evaluated(Cursor& cursor, Value value) {
   if (value.kind != Value::Kind::function) {
     return value;

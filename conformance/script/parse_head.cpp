@@ -1,4 +1,4 @@
-// Reads the settings at the head of a script, and the commands between backticks.
+// Parses the settings at the head of a script, and the commands between backticks.
 #include <fmt/core.h>
 
 #include "conformance/script/parts.hpp"
@@ -6,7 +6,7 @@
 namespace lockstep::conformance::script {
 namespace {
 
-/// NAME or NAME=VALUE of a line of the head.
+/// NAME or NAME=VALUE on a line of the head.
 struct Setting {
   Place place;
   std::string name, value;
@@ -21,7 +21,7 @@ struct Reader {
     cursor.fail(setting.place, fmt::format("--{}={} is out of order, expected {}: mend it",
                                            setting.name, setting.value, expected));
   }
-  /// Of a setting that may stand alone.
+  /// The value of a setting that needs none.
   bool flag() const {
     if (!setting.has_value || setting.value == "true" || setting.value == "1") {
       return true;
@@ -44,7 +44,7 @@ struct Reader {
     }
     return static_cast<std::uint64_t>(*value);
   }
-  /// Up to a hundred, with up to four decimals, in millionths.
+  /// A percentage up to 100 with up to four decimals, in millionths.
   std::uint32_t percent() const {
     std::uint64_t out = 0;
     std::size_t decimals = 0;
@@ -88,7 +88,7 @@ IpMode mode_of(const Reader& reader) {
   return IpMode::ipv6;
 }
 
-/// Those that say something of the world around the script.
+/// Settings of the script's environment.
 bool take_world(const Reader& reader, Head& head) {
   std::string const& name = reader.setting.name;
   if (name == "ip_version") {
@@ -160,11 +160,11 @@ std::vector<std::string> words_of(const std::string& text) {
   return out;
 }
 
-/// A single command: sysctl [-q] [-w] NAME=VALUE ...
+/// One command: sysctl [-q] [-w] NAME=VALUE ...
 void take_command(Cursor& cursor, Place at, const std::string& text, std::vector<Assignment>& out) {
   std::vector<std::string> const words = words_of(text);
   if (words.empty()) {
-    return;  // such as behind the last semicolon
+    return;  // for example after the last semicolon
   }
   std::size_t const before = out.size();
   std::string const& program = words.front();

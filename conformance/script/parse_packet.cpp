@@ -1,4 +1,4 @@
-// Reads a packet: IP's fields, TCP's header and options, or an ICMP message.
+// Parses a packet: IP fields, TCP header and options, or an ICMP message.
 #include <fmt/core.h>
 
 #include <array>
@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t most32 = 0xffff'ffff;
 constexpr std::uint32_t tcp_header_bytes = 20;
 
-/// What a packet of IP may hold; IPv4's header counts, IPv6's does not.
+/// The maximum payload of an IP packet; IPv4 counts its header, IPv6 does not.
 std::uint32_t payload_max(IpMode mode) { return mode == IpMode::ipv6 ? 65535 : 65515; }
 
 std::uint32_t octets_of(const std::vector<Option>& options) {
@@ -138,7 +138,7 @@ void parse_ip_field(Cursor& cursor, Packet& packet) {
   }
 }
 
-/// [ect0, ttl 64] or (...); not the range that an ICMP message quotes.
+/// [ect0, ttl 64] or (...), but not the range that an ICMP message quotes.
 void parse_ip_fields(Cursor& cursor, Packet& packet) {
   Cursor ahead = cursor;
   char const close = ahead.accept("[") ? ']' : ahead.accept("(") ? ')' : '\0';
@@ -154,7 +154,7 @@ void parse_ip_fields(Cursor& cursor, Packet& packet) {
   cursor.expect(std::string_view(&close, 1), "fields of IP stand in brackets, with commas");
 }
 
-/// SOURCE > DESTINATION in front of the flags; none: the connection that was used last.
+/// SOURCE > DESTINATION before the flags; none: the connection used last.
 std::optional<PortNames> parse_ports(Cursor& cursor) {
   cursor.skip();
   if (std::isdigit(static_cast<unsigned char>(cursor.peek())) == 0) {
@@ -180,7 +180,7 @@ std::uint16_t parse_flags(Cursor& cursor) {
       cursor.take();
       return 0;
     }
-    // The three bits of AccECN as one number, behind other flags: 5 is A and E.
+    // The three bits of AccECN as one number after the other flags: 5 is A and E.
     bool const count = any && cursor.peek() >= '0' && cursor.peek() <= '7';
     if (count && (flags & ace_flags) == 0) {
       unsigned const value = static_cast<unsigned>(cursor.take() - '0');
@@ -229,7 +229,7 @@ bool at_hex(Cursor& cursor) {
   return std::isxdigit(static_cast<unsigned char>(cursor.peek())) != 0;
 }
 
-/// kind N, or kind N len N [hex OCTETS]: whatever is wanted, right or wrong.
+/// kind N, or kind N len N [hex OCTETS]: any octets, valid or not.
 Option parse_raw(Cursor& cursor) {
   Option out;
   out.kind = static_cast<std::uint8_t>(cursor.number_up_to(255, "the kind of an option"));
@@ -252,8 +252,8 @@ void parse_sack(Cursor& cursor, Option& out) {
   }
 }
 
-/// ECN e0b N ceb N e1b N, or e1b first: the order says which of the two kinds it is, and what is
-/// behind may be left out (RFC 9768 3.2.3).
+/// ECN e0b N ceb N e1b N, or e1b first: the order gives the kind of the option; trailing counters
+/// may be omitted (RFC 9768 3.2.3).
 Option parse_counters(Cursor& cursor) {
   static constexpr std::array<std::array<std::string_view, 3>, 2> orders{
       {{"e0b", "ceb", "e1b"}, {"e1b", "ceb", "e0b"}}};
@@ -411,7 +411,7 @@ void parse_icmp(Cursor& cursor, Packet& packet, bool v6) {
     bool const field = word == "mtu" || word == "id";
     return !word.empty() && !field && cursor.peek() != '+' && cursor.peek() != '[';
   };
-  Cursor ahead = cursor;  // a time on the next line is no code
+  Cursor ahead = cursor;  // a time on the next line is not an ICMP code
   ahead.skip();
   bool const same_line = ahead.place().line == cursor.place().line;
   if (same_line && takes_code()) {
@@ -429,7 +429,7 @@ void parse_icmp(Cursor& cursor, Packet& packet, bool v6) {
   }
 }
 
-/// What its parts allow one by one, and not together.
+/// Checks combinations that are invalid although each part is valid.
 void check_whole(Cursor& cursor, Place at, const Packet& packet, IpMode mode) {
   bool const in = packet.direction == Direction::in;
   if (packet.ip.flow_label && mode != IpMode::ipv6) {

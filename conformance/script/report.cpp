@@ -1,4 +1,4 @@
-// Runs many scripts and tells of them: a table, TAP 14, JUnit XML, JSON.
+// Runs many scripts and reports on them: a table, TAP 14, JUnit XML, JSON.
 #include "conformance/script/report.hpp"
 
 #include <fmt/core.h>
@@ -38,13 +38,13 @@ std::string what_of(const Ran& ran) {
   return fmt::format("{}:{}: {}", ran.file, ran.finding.place.line, ran.finding.what);
 }
 
-/// The scripts of a folder and of those within it.
+/// The scripts of a folder and its subfolders.
 void add_folder(const fs::path& path, std::vector<std::string>& out) {
   std::size_t const before = out.size();
   std::error_code error;
   fs::recursive_directory_iterator at(path, error);
   for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
-    std::error_code unknown;  // of a link that leads nowhere: that is told of when it is read
+    std::error_code unknown;  // of a dangling link; reported when it is read
     bool const folder = at->is_directory(unknown);
     if (at->path().extension() == ".pkt" && !folder) {
       out.push_back(at->path().lexically_normal().generic_string());
@@ -64,7 +64,7 @@ void add_folder(const fs::path& path, std::vector<std::string>& out) {
   }
 }
 
-/// As JSON; what is no UTF-8 is replaced.
+/// As JSON; invalid UTF-8 is replaced.
 std::string dumped(const nlohmann::ordered_json& value, int indent) {
   return value.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -180,7 +180,7 @@ std::string tap_text(const Report& report) {
     out += fmt::format("{} {} - {}\n", passed ? "ok" : "not ok", i + 1, name);
     if (!passed) {
       out += fmt::format("  ---\n  message: {}\n  severity: {}\n  ...\n",
-                         dumped(what_of(ran), -1),  // a quoted text of YAML as well
+                         dumped(what_of(ran), -1),  // valid as a quoted YAML string too
                          ran.verdict == Verdict::bad ? "error" : "fail");
     }
   }

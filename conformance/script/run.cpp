@@ -1,4 +1,4 @@
-// Runs a script on a stack in virtual time and says what did not come as it should.
+// Runs a script on a stack in virtual time and reports the first deviation.
 #include "conformance/script/run.hpp"
 
 #include <fmt/core.h>
@@ -21,12 +21,12 @@
 namespace lockstep::conformance::script {
 namespace {
 
-constexpr Duration patience = Duration::seconds(7200);  // of what has no time of its own
+constexpr Duration patience = Duration::seconds(7200);  // for an event without a time of its own
 constexpr Duration look_ahead = Duration::seconds(300);
 constexpr std::uint16_t remote_port = 41234;
 constexpr std::uint32_t steps_max = 1'000'000;
 
-/// Seconds from the script's start.
+/// Seconds since the start of the script.
 std::string time_text(Instant at) {
   std::uint64_t const ns = at.since(World::origin).ns;
   std::string out = fmt::format("{}.{:09}", ns / 1'000'000'000, ns % 1'000'000'000);
@@ -36,14 +36,14 @@ std::string time_text(Instant at) {
   return out.ends_with('.') ? out + "0" : out;
 }
 
-/// Where the script stands that this thread runs.
+/// The position in the script that this thread runs.
 struct Standing {
   const Script* script = nullptr;
   Place place;
 };
 thread_local Standing standing;
 
-/// Thrown where a run ends with a finding.
+/// Thrown when a run ends with a finding.
 struct Stop {};
 
 class Runner {
@@ -103,7 +103,7 @@ class Runner {
     std::vector<std::byte> bytes;
     std::string comment;
     Place place;
-    std::uint64_t number = 0;  ///< of the witness; 0: nobody showed it
+    std::uint64_t number = 0;  ///< its number in the witness; 0: not shown
   };
 
   [[noreturn]] void fail(Finding finding) {
@@ -148,7 +148,7 @@ class Runner {
     return live_text(live, flows_.of(live.source, live.destination));
   }
 
-  /// Of the connections the one that the packet means.
+  /// The connection that the packet belongs to.
   Flow& flow_of(const Packet& packet) {
     if (flows_.select(packet)) {
       caller_.mean(flows_.now());
@@ -159,7 +159,7 @@ class Runner {
   void keep(const Sent& sent, std::string comment) {
     captured_.push_back({sent.at, sent.bytes, std::move(comment), current(), 0});
   }
-  /// The oldest that left and was not taken; it is.
+  /// Removes the oldest sent packet that was not matched yet.
   void take_front(const Event& event) {
     show_sent();
     keep(world_.sent.front(), where(event));
@@ -188,7 +188,7 @@ class Runner {
     return script_.events[at].place;
   }
 
-  /// Everything that happens up to and at `until`, as long as `more` wants it.
+  /// Performs everything up to and including `until`, while more() is true.
   template <class More>
   void pass(Instant until, More more) {
     settle();
@@ -209,7 +209,7 @@ class Runner {
     refuse_extra(at);
   }
 
-  /// What an event of this instant may come early or late.
+  /// The tolerance of an event at this instant.
   Duration tolerance_at(Instant at) const {
     std::uint64_t const passed = at > base_ ? at.since(base_).ns : 0;
     std::uint64_t const part = passed / 1'000'000 * script_.head.tolerance_ppm +
@@ -222,7 +222,7 @@ class Runner {
     return from + Duration{event.when.begin};
   }
 
-  /// The time at which an event of the script's own is due; the clock stands there afterwards.
+  /// Advances the clock to the time of an event of the script.
   void wait_for(const Event& event) {
     Instant const begin = begin_of(event);
     Duration const tolerance = tolerance_at(begin);
@@ -240,7 +240,7 @@ class Runner {
 
   // ---- packets ----
 
-  /// A packet that left before `now` and that nothing in the script can mean any more.
+  /// Fails on a packet sent before `now` that no event of the script can match any more.
   void refuse_extra(Instant now) {
     if (world_.sent.empty()) {
       return;
@@ -251,7 +251,7 @@ class Runner {
     }
   }
 
-  /// Whether the next packet that the script expects has a time that is open.
+  /// Whether the next packet that the script expects has an open time.
   bool is_wanted_later() const {
     for (std::size_t i = at_; i < script_.events.size(); ++i) {
       Event const& event = script_.events[i];
@@ -283,7 +283,7 @@ class Runner {
                          state == tcp::State::time_wait;
       flow.opening = flow.opening || fresh;
       if (state == tcp::State::closed || state == tcp::State::listen) {
-        flow.shift = 0;  // what a reset of nobody's says is on the wire as it is in the script
+        flow.shift = 0;  // a reset without a connection has the script's own numbers
       }
       flow.local_known = flow.local_known || fresh;
     }
@@ -314,7 +314,7 @@ class Runner {
     fail(std::move(finding));
   }
 
-  /// The packets that together may be the one that is expected; takes them.
+  /// Takes the packets that together can match the expected one.
   Live take(const Event& event, Instant first, Instant last) {
     Live whole = read_live(world_.sent.front().bytes);
     take_front(event);
@@ -371,7 +371,7 @@ class Runner {
 
   // ---- the referee ----
 
-  /// What has left since the last time, to the witness.
+  /// Shows the packets sent since the last call to the witness.
   void show_sent() {
     if (!witness_) {
       return;
@@ -389,14 +389,14 @@ class Runner {
     }
   }
 
-  /// All came as the script says: is what left as the RFCs say?
+  /// The script passed; fails if the referee found that a packet we sent violates an RFC.
   void refuse_broken() {
     show_sent();
     auto const broken = witness_ ? witness_->verdict() : std::nullopt;
     if (!broken) {
       return;
     }
-    // Its place in the capture, where those that nothing expected come last.
+    // Finds it in the capture; packets that no event expected come last.
     for (std::size_t i = 0; i < world_.sent.size(); ++i) {
       keep(world_.sent[i], "left, and not expected so far");
       captured_.back().number = numbers_[i];
@@ -537,7 +537,7 @@ class Runner {
         wait_for(event);
         for (Assignment const& one : event.command) {
           LaterOption later;
-          if (set_later(one.name, one.value, later).empty()) {  // else the plan refused it
+          if (set_later(one.name, one.value, later).empty()) {  // otherwise the plan has refused it
             caller_.set_later(later);
           }
         }
@@ -577,7 +577,7 @@ class Runner {
   std::optional<Witness> witness_;
   void (*before_referee_)(std::span<std::byte>) = nullptr;
   std::uint64_t shown_ = 0;
-  std::deque<std::uint64_t> numbers_;  // of those in world_.sent that were shown
+  std::deque<std::uint64_t> numbers_;  // witness numbers of those in world_.sent that were shown
 };
 
 }  // namespace

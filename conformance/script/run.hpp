@@ -1,4 +1,4 @@
-// Runs a script on a stack in virtual time and says what did not come as it should.
+// Runs a script on a stack in virtual time and reports the first deviation.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace lockstep::conformance::script {
 
-/// The first thing that went wrong; a run ends there.
+/// The first deviation; a run ends there.
 struct Finding {
   Place place;
   std::string what;       ///< one line
-  std::vector<Row> rows;  ///< expected beside actual; empty where it is about no packet
-  std::string next;       ///< what came, or would have come, instead
-  std::string state;      ///< of the connection
+  std::vector<Row> rows;  ///< expected and actual; empty if the finding is not about a packet
+  std::string next;       ///< what was sent, or would have been next, instead
+  std::string state;      ///< state of the connection
 };
 
 enum class Verdict : std::uint8_t { passed, failed, bad };
@@ -27,23 +27,23 @@ enum class Verdict : std::uint8_t { passed, failed, bad };
 struct Ran {
   std::string file;
   Verdict verdict = Verdict::passed;
-  std::string error;  ///< of a script that cannot be run: one line, its file in front
-  int exit_code = 0;  ///< as that of the verb would be for this script alone
+  std::string error;  ///< if the script cannot be run: one line that begins with its file
+  int exit_code = 0;  ///< as the verb returns for this script alone
   Finding finding;
-  std::string line;   ///< of the script, where the finding is
-  std::string state;  ///< of the connection at the end of a run that passed
+  std::string line;   ///< the line of the script at the finding
+  std::string state;  ///< state of the connection at the end of a run that passed
   std::uint64_t virtual_ns = 0;
   std::uint32_t events = 0, packets_in = 0, packets_out = 0;
-  std::vector<std::byte> capture;  ///< pcapng; of a run that failed, or of which it is asked
-  std::string capture_path;        ///< where it is saved; empty: nowhere so far
+  std::vector<std::byte> capture;  ///< pcapng; for a failed run, or if requested
+  std::string capture_path;        ///< where it is saved; empty: not saved so far
 };
 
-/// For set_check_handler: what failed, and the line of the script that this thread was at.
+/// For set_check_handler: prints the failed check and the script line that this thread was running.
 void print_failed_check(const CheckSite& site);
 
-/// Runs a script that has been read. Throws Failure (bad_input) where it asks for what cannot be.
+/// Runs a parsed script. Throws Failure (bad_input) if it requests something unsupported.
 Ran run(const Script& script, const Overrides& overrides, Arena& arena);
-/// Reads and runs; what is wrong with the script is in what is given back.
+/// Parses and runs a script; errors of the script are in the result.
 Ran run_file(const std::string& path, const Defines& defines, const Overrides& overrides,
              Arena& arena);
 

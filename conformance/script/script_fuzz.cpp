@@ -1,4 +1,4 @@
-// Scripts under libFuzzer: any text is read to its end, or refused with its place in one line.
+// Fuzzes the script parser: it must accept any text or refuse it with its place in one line.
 #include <cstring>
 #include <string>
 

@@ -1,4 +1,4 @@
-// For tests: scripts in a text, what they find and what is refused of them.
+// For tests: runs scripts given as strings; their findings and refusals.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 namespace lockstep::conformance::script {
 
-/// A listener, a handshake, and descriptor 4; the peer's text and ours begin at 1.
+/// A listener, a handshake, and descriptor 4; data in both directions begins at 1.
 inline const std::string open_passively =
     "--profile=rfc\n"
     "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"

@@ -1,4 +1,4 @@
-// The language: what is read, what is refused and where, and what a run finds.
+// The script language: what is parsed, what is refused and where, and what a run finds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -187,11 +187,11 @@ TEST(Script, PortsNameConnections) {
       "+0 < 1002 > 8080 S 0:0(0) win 65535 <mss 1000>\n"
       "+0 > 8080 > 1002 S. 0:0(0) ack 1 win 65535 <mss 1460>\n";
   EXPECT_EQ(run_text(two).verdict, Verdict::passed) << finding_text(run_text(two));
-  // A packet of the other connection is not the one expected.
+  // A packet of the other connection does not match.
   std::string wrong = two;
   wrong.replace(wrong.rfind("> 8080 > 1002"), 13, "> 8080 > 1001");
   EXPECT_THAT(finding_text(run_text(wrong)), HasSubstr("! addresses"));
-  // Without ports it is the one that was used last.
+  // Without ports a packet belongs to the connection used last.
   EXPECT_EQ(run_text(two + "+.1 < . 1:1(0) ack 1 win 65535\n"
                            "+0 accept(3, ..., ...) = 4\n"
                            "+0 %{ assert tcpi_state == TCP_ESTABLISHED }%\n"
@@ -200,7 +200,7 @@ TEST(Script, PortsNameConnections) {
                            "+0 > 8080 > 1002 P. 1:11(10) ack 1\n")
                 .verdict,
             Verdict::passed);
-  // The peer's port is the one of the call; ours stands for the one that is drawn.
+  // The peer's port is that of the call; ours stands for the one that the stack chose.
   const std::string active =
       "--profile=rfc\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
       "+0 fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0\n"
@@ -291,7 +291,7 @@ TEST(Script, CodeComputes) {
       "assert -7 // 2 == -4 and -7 % 2 == 1; assert 1 << 4 | 1 == 17 }%\n";
   Ran const ran = run_text(open_passively + good);
   EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
-  // As Python has it: downwards, the divisor's sign, and what is not needed is not computed.
+  // As in Python: rounding down, the divisor's sign, and lazy evaluation.
   for (const char* const one :
        {"7 // -2 == -4", "-7 // -2 == 3", "7 % -2 == -1", "-7 % -2 == -1", "-8 >> 1 == -4",
         "-8 >> 99 == -1", "8 >> 99 == 0", "1 << 63 == 9223372036854775807 + 1", "0 << 99 == 0",

@@ -1,4 +1,4 @@
-// From what a script and the command line say to the Config of the stack under it.
+// Builds the Config of the stack from a script and the command line.
 #include "conformance/script/settings.hpp"
 
 #include <arpa/inet.h>
@@ -39,7 +39,7 @@ IpAddress address_of(const Script& script, const std::string& text, bool v6) {
                      text, v6 ? "IPv6" : "IPv4"));
 }
 
-/// A stack for one connection or a few: small pools are made fast.
+/// Small pools for a stack with a few connections, because they are quick to set up.
 void shrink_pools(Config& config) {
   tcp::Config& tcp = config.tcp;
   tcp.connections_max = Count{64};
@@ -59,7 +59,7 @@ void shrink_pools(Config& config) {
   config.regions_max = Count{1};
   config.reassembly_datagrams = Count{std::min(config.reassembly_datagrams.value, 4u)};
   config.reply_bytes = Bytes{16384};
-  // What a script expects to be answered is answered alike whenever it comes.
+  // The response to a segment must not depend on when it arrives.
   tcp.challenge_jitter = false;
 }
 
@@ -88,7 +88,7 @@ std::optional<std::uint64_t> number_in(const std::string& text, Unit unit) {
   return unit == Unit::bytes ? tools::parse_bytes(text) : std::nullopt;
 }
 
-/// One field of Config, as `lockstep profiles` names it.
+/// Sets one field of Config, named as in `lockstep profiles`.
 void set_field(const Script& script, const Assignment& one, Config& config) {
   bool known = false;
   visit_fields(config, [&](std::string_view name, Unit unit, FieldRange range, auto& field) {
@@ -136,7 +136,7 @@ void set_addresses(const Script& script, Plan& plan) {
   std::string const remote = v6 ? "2001:db8::1" : "192.0.2.1";
   plan.local = address_of(script, head.local_ip.empty() ? local : head.local_ip, v6);
   plan.remote = address_of(script, head.remote_ip.empty() ? remote : head.remote_ip, v6);
-  // Everybody else is on the link: there is no gateway to name.
+  // All other hosts are on-link: no gateway is needed.
   plan.config.addresses[0] = {plan.local, 0};
   plan.config.address_count = Count{1};
   if (head.mode == IpMode::mapped) {

@@ -1,4 +1,4 @@
-// From what a script and the command line say to the Config of the stack under it.
+// Builds the Config of the stack from a script and the command line.
 #pragma once
 
 #include <cstddef>
@@ -10,27 +10,27 @@
 
 namespace lockstep::conformance::script {
 
-/// What a run is made of.
+/// The setup of a run.
 struct Plan {
   Config config;
-  IpAddress local, remote;      ///< as they are on the wire
-  std::size_t first_event = 0;  ///< behind the commands that were taken into `config`
+  IpAddress local, remote;      ///< the addresses on the wire
+  std::size_t first_event = 0;  ///< after the commands that `config` already includes
 };
 
-/// Of the command line; they come before what the head of a script says.
+/// Settings of the command line; the head of a script overrides them.
 struct Overrides {
   std::string profile;
   bool strict_segments = false;
   bool allow_trailing = false;
-  bool keep_capture = false;  ///< of a run that passes, too
-  bool cut = false;           ///< the events end within the script: a call may wait still
-  bool referee = true;        ///< our packets are judged by the rules of RFCs as well
-  /// For tests: what the referee is shown of a packet of ours is changed by this.
+  bool keep_capture = false;  ///< for a run that passes, too
+  bool cut = false;     ///< the script was truncated after an event: a call may still be waiting
+  bool referee = true;  ///< the referee also judges our packets by the RFCs
+  /// For tests: changes the copy of our packet that the referee sees.
   void (*before_referee)(std::span<std::byte> ours) = nullptr;
 };
 
-/// Profile, addresses, MTU, the sysctls of commands that stand before everything else, and fields
-/// of Config, in this order. Throws Failure (bad_input) that names file, line and column.
+/// Applies, in this order: profile, addresses, MTU, sysctls of commands before all other events,
+/// and fields of Config. Throws Failure (bad_input) with file, line and column.
 Plan plan_of(const Script& script, const Overrides& overrides);
 
 }  // namespace lockstep::conformance::script

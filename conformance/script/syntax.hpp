@@ -1,4 +1,4 @@
-// What a script says, as it was read: settings, then events in order.
+// A parsed script: settings, then events in order.
 #pragma once
 
 #include <cstdint>
@@ -11,55 +11,54 @@
 
 namespace lockstep::conformance::script {
 
-/// A place in the file, both from 1.
+/// A place in the file; line and column count from 1.
 struct Place {
   int line = 1;
   int column = 1;
 };
 
-/// When an event is to happen. Times are nanoseconds from the start of the script, or from the
-/// event before it.
+/// The time of an event, in nanoseconds since the start of the script or since the previous event.
 struct When {
   bool any = false;       ///< `*`
   bool relative = false;  ///< `+`
   std::uint64_t begin = 0;
-  std::uint64_t end = 0;                    ///< more than `begin` only for a range
-  std::optional<std::uint64_t> returns_at;  ///< of a call that blocks, counted as `begin` is
+  std::uint64_t end = 0;                    ///< larger than `begin` only for a range
+  std::optional<std::uint64_t> returns_at;  ///< of a call that blocks, relative like `begin`
 };
 
-/// An argument of a call, a part of one, or what it should give.
+/// An argument of a call, a part of one, or an expected result.
 struct Value {
   enum class Kind : std::uint8_t { ellipsis, number, text, list, record, function };
   Kind kind = Kind::ellipsis;
   Place place;
   std::int64_t number = 0;
-  std::string text;                ///< of a text, or the name of a function
+  std::string text;                ///< a string's characters, or the name of a function
   std::vector<Value> items;        ///< of a list, a record or a function
-  std::vector<std::string> names;  ///< of a record's items; empty where they have none
+  std::vector<std::string> names;  ///< of a record's items; empty if they have none
 
-  /// The item of a record that has this name, or stands at this place if it has no names.
+  /// The item of a record with this name, or at this position if the items have no names.
   const Value* field(const std::string& name, std::size_t at) const;
 };
 
 struct Call {
   std::string name;
   std::vector<Value> arguments;
-  std::optional<std::int64_t> result;  ///< none: `...`, whatever it gives
+  std::optional<std::int64_t> result;  ///< none: `...`, any result
   int error = 0;                       ///< errno, with a result of -1
 };
 
-/// One option of a TCP header: its octets, and where its stamps stand.
+/// One option of a TCP header: its octets, and the positions of its timestamps.
 struct Option {
   std::uint8_t kind = 0;
-  std::vector<std::uint8_t> data;      ///< behind the length octet; none: the option is one octet
-  std::optional<std::uint8_t> length;  ///< as it is to stand there, if it is not the true one
+  std::vector<std::uint8_t> data;      ///< after the length octet; none: the option is one octet
+  std::optional<std::uint8_t> length;  ///< the length octet, if it differs from the actual length
 
   bool operator==(const Option&) const = default;
 };
 
 enum class Direction : std::uint8_t { in, out };
 
-/// What is asked of the IP header.
+/// Requirements on the IP header.
 struct IpFields {
   std::optional<std::uint8_t> ecn;  ///< 4: ECT(0) or ECT(1)
   std::optional<std::uint8_t> tos, ttl;
@@ -71,7 +70,7 @@ struct SequenceRange {
   std::uint32_t length = 0;
 };
 
-/// Which connection a packet belongs to, as its header has it: from, and to.
+/// The ports in a packet's header, which name its connection.
 struct PortNames {
   std::uint16_t source = 0, destination = 0;
 };
@@ -88,14 +87,14 @@ struct TcpPacket {
 struct IcmpPacket {
   std::uint8_t type = 0, code = 0;
   std::uint32_t mtu = 0;
-  std::optional<std::uint16_t> id;  ///< of an echo
+  std::optional<std::uint16_t> id;  ///< of an echo message
   std::optional<SequenceRange> quoted;
 };
 
 struct Packet {
   Direction direction = Direction::in;
   IpFields ip;
-  std::optional<PortNames> ports;  ///< none: of the connection that was used last
+  std::optional<PortNames> ports;  ///< none: the connection used last
   bool is_icmp = false;
   TcpPacket tcp;
   IcmpPacket icmp;
@@ -125,8 +124,8 @@ struct Head {
   IpMode mode = IpMode::ipv4;
   std::optional<std::uint32_t> mtu, mss;
   std::uint64_t tolerance_ns = 0;
-  std::uint32_t tolerance_ppm = 0;  ///< of the time since the event before, if that is more
-  std::uint64_t stamp_tick_ns = 0;  ///< 0: what stamps say is not compared
+  std::uint32_t tolerance_ppm = 0;  ///< of the time since the previous event, if that is larger
+  std::uint64_t stamp_tick_ns = 0;  ///< 0: timestamps are not compared
   std::optional<bool> strict_segments, allow_trailing;
   std::string profile, local_ip, remote_ip;
   std::uint16_t bind_port = 8080, connect_port = 8080;
@@ -142,9 +141,9 @@ struct Script {
 
 using Defines = std::vector<std::pair<std::string, std::string>>;
 
-/// Reads a script. Throws Failure (bad_input): "FILE:LINE:COLUMN: what, expected, mend".
+/// Parses a script. Throws Failure (bad_input): "FILE:LINE:COLUMN: what, expected, mend".
 Script parse(const std::string& file, const std::string& text, const Defines& defines);
-/// The same from a file; environment if it cannot be read, bad_input for a pipe or a folder.
+/// The same for a file; environment if it cannot be read, bad_input for a pipe or a folder.
 Script parse_file(const std::string& path, const Defines& defines);
 
 }  // namespace lockstep::conformance::script

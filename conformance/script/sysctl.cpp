@@ -1,4 +1,4 @@
-// The sysctls of Linux and FreeBSD that mean something to this stack.
+// The sysctls of Linux and FreeBSD that correspond to settings of this stack.
 #include "conformance/script/sysctl.hpp"
 
 #include <fmt/core.h>
@@ -14,11 +14,11 @@ namespace {
 
 using Number = std::uint64_t;
 
-/// A sysctl that is one number, up to `most`.
+/// A sysctl with one number, up to `most`.
 struct Sysctl {
   std::string_view name;
   Number most;
-  std::string_view fields;  ///< of Config
+  std::string_view fields;  ///< fields of Config
   void (*set)(Config& config, Number value);
 };
 
@@ -162,7 +162,7 @@ constexpr std::array freebsd_names{
            [](Config& c, Number v) { c.tcp.timestamps_required = v == 0; }},
 };
 
-/// Those that are no single number.
+/// Sysctls that are not a single number.
 struct Other {
   std::string_view name, values, fields;
 };
@@ -174,8 +174,8 @@ constexpr std::array<Other, 6> others{
      {"net.inet.tcp.cc.algorithm", "newreno, cubic, dctcp", "congestion"},
      {"net.inet.tcp.initcwnd_segments", "0 or 10", "initial_window"}}};
 
-/// Of what may be set later, the option of a socket that it becomes: in units of `unit`, of which
-/// the socket takes `least` to `most`.
+/// For a sysctl that may be set later, its socket option: in units of `unit`; the socket accepts
+/// `least` to `most`.
 struct LaterName {
   std::string_view name;
   LaterOption::What what;
@@ -221,7 +221,7 @@ std::string set_congestion(const std::string& name, const std::string& value, Co
   return {};
 }
 
-/// Least, first and most octets of a buffer.
+/// Minimum, default and maximum octets of a buffer.
 std::string set_buffer(const std::string& name, const std::string& value, Config& config) {
   auto const numbers = numbers_in(value);
   bool const fits = numbers.size() == 3 && numbers[0] <= numbers[1] && numbers[1] <= numbers[2] &&
@@ -247,7 +247,8 @@ std::string set_ports(const std::string& name, const std::string& value, Config&
   return {};
 }
 
-/// 0 is what RFC 3390 computes, which is RFC 5681's; a number of segments only that of RFC 6928.
+/// 0 is the initial window of RFC 3390, which is RFC 5681's; a number of segments is only that of
+/// RFC 6928.
 std::string set_initial_window(const std::string& name, const std::string& value, Config& config) {
   auto const number = parse_number(value);
   if (!number || (*number != 0 && *number != 10)) {

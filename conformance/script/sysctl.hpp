@@ -1,4 +1,4 @@
-// The sysctls of Linux and FreeBSD that mean something to this stack.
+// The sysctls of Linux and FreeBSD that correspond to settings of this stack.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,26 @@
 
 namespace lockstep::conformance::script {
 
-/// Sets it in `config`. Empty, or why not: "what, expected, mend".
+/// Sets it in `config`. Returns an empty string, or the error: "what, expected, mend".
 std::string set_sysctl(const std::string& name, const std::string& value, Config& config);
 
-/// What a sysctl becomes that may be set while a script runs: an option of the sockets that are
-/// made or accepted from then on.
+/// For a sysctl set while a script runs: the option to set on sockets created or accepted from then
+/// on.
 struct LaterOption {
   enum class What : std::uint8_t { ttl, keepalive, keepalive_idle };
   What what = What::ttl;
   int value = 0;
 };
-/// Of a name and a value that set_sysctl() takes. Empty, or why it cannot be set later: "what,
-/// expected, mend".
+/// Converts a name and a value that set_sysctl() accepts. Returns an empty string, or why it cannot
+/// be set later: "what, expected, mend".
 std::string set_later(const std::string& name, const std::string& value, LaterOption& out);
 
-/// A sysctl for people.
+/// A sysctl in the list for people.
 struct SysctlRow {
-  std::string name, system, values, fields;  ///< fields: of Config, as `lockstep profiles` has them
+  std::string name, system, values, fields;  ///< fields of Config, as in `lockstep profiles`
   bool later = false;                        ///< may be set while a script runs
 };
-/// All that are known, by name.
+/// All known sysctls, sorted by name.
 std::vector<SysctlRow> sysctl_rows();
 
 }  // namespace lockstep::conformance::script

@@ -1,4 +1,5 @@
-// Shows a script's packets to the referee, which judges what our stack sends from the wire alone.
+// Shows a script's packets to the referee, which judges what our stack sends from the packets
+// alone.
 #include "conformance/script/witness.hpp"
 
 #include <fmt/core.h>
@@ -13,7 +14,8 @@ using sim::SegmentView;
 
 namespace referee = sim::referee;
 
-/// All that reaches the stack is seen, in order and as it is; what must be inferred is not judged.
+/// Every packet that reaches the stack is seen, in order and unchanged; inferred findings do not
+/// count.
 referee::Terms terms_of_script(const Config& config) {
   referee::Terms out;
   out.whole = true;

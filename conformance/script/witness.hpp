@@ -1,4 +1,5 @@
-// Shows a script's packets to the referee, which judges what our stack sends from the wire alone.
+// Shows a script's packets to the referee, which judges what our stack sends from the packets
+// alone.
 #pragma once
 
 #include <cstddef>
@@ -13,24 +14,24 @@
 
 namespace lockstep::conformance::script {
 
-/// A rule that a packet of ours breaks for certain.
+/// A rule that a packet of ours certainly violates.
 struct Broken {
-  std::uint64_t packet = 0;  ///< its number, in the order in which they were shown, from 1
+  std::uint64_t packet = 0;  ///< its number in the order shown, from 1
   Instant at;
   std::string_view rule;
-  std::string clause;  ///< a clause and its words
+  std::string clause;  ///< a clause and its summary
   std::string expected, found;
 };
 
-/// The peer is a script, which lies as it likes: nothing that it sends is judged.
+/// The peer is a script and may send anything: its packets are not judged.
 class Witness {
  public:
   explicit Witness(const Plan& plan);
 
-  /// In the order in which they passed.
+  /// Call these in the order in which the packets passed.
   void left(Instant at, std::span<const std::byte> packet);
   void came(Instant at, std::span<const std::byte> packet);
-  /// Once, after the last: the first rule that was broken.
+  /// Call once, after the last packet: the first rule that was violated.
   std::optional<Broken> verdict();
 
  private:

@@ -1,4 +1,4 @@
-// Scripts whose packets come as they say, and which break a rule before the referee.
+// Scripts that pass, with packets that violate a rule of the referee.
 #include "conformance/script/witness.hpp"
 
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// An ACK of 65,536 octets more, and the checksum so that it is right again.
+/// Increases the acknowledgment number by 65,536 and corrects the checksum.
 void ack_more(std::span<std::byte> ours) {
   std::size_t const tcp = (ours[0] >> 4) == std::byte{6} ? 40 : 20;
   std::size_t const next = tcp == 40 ? 6 : 9;
@@ -35,13 +35,13 @@ void ack_more(std::span<std::byte> ours) {
 }
 
 TEST(Witness, JudgesWhatLeaves) {
-  // The script passes; what the referee is shown of ours breaks a rule.
+  // The script passes; the altered copy that the referee sees violates a rule.
   const std::string text = open_passively +
                            "+0 write(4, ..., 10) = 10\n"
                            "+0 > P. 1:11(10) ack 1\n";
   Overrides acks_more;
   acks_more.before_referee = [](std::span<std::byte> ours) {
-    if (ours.size() > 44) {  // the text, and not the SYN
+    if (ours.size() > 44) {  // a segment with data, not the SYN
       ack_more(ours);
     }
   };
@@ -80,7 +80,7 @@ TEST(Witness, LetsThePeerLie) {
   EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
 }
 
-// Nearly each script of this room, if the referee is shown acknowledgments of what never came.
+// With acknowledgments of data that was never sent, the referee fails nearly every script here.
 TEST(Witness, JudgesTheScriptsOfThisRoom) {
   Batch batch;
   batch.overrides.before_referee = ack_more;

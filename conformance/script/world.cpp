@@ -1,4 +1,4 @@
-// One stack with its sockets, alone under a script, and its virtual clock.
+// One stack with its sockets under a script, and its virtual clock.
 #include "conformance/script/world.hpp"
 
 namespace lockstep::conformance::script {
@@ -44,7 +44,7 @@ World::World(const Plan& plan, Arena& arena)
       sockets_(stack_, few_sockets()) {
   port_.room.resize(plan.config.mtu.count + 64);
   port_.sent = &sent;
-  turn(stack_, port_, sockets_);  // it knows what time it is
+  turn(stack_, port_, sockets_);  // sets its clock
 }
 
 bool World::settle() {

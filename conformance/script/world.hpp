@@ -1,4 +1,4 @@
-// One stack with its sockets, alone under a script, and its virtual clock.
+// One stack with its sockets under a script, and its virtual clock.
 #pragma once
 
 #include <array>
@@ -23,10 +23,10 @@ struct Sent {
   std::vector<std::byte> bytes;
 };
 
-/// Memory of a stack, kept from one script to the next.
+/// Memory for a stack, reused from one script to the next.
 class Arena {
  public:
-  /// 64 bytes aligned; valid until the next call.
+  /// Aligned to 64 bytes; valid until the next call.
   std::span<std::byte> of(std::uint64_t bytes);
 
  private:
@@ -35,23 +35,23 @@ class Arena {
 
 class World {
  public:
-  /// Where the script's clock begins.
+  /// The instant at which the script's clock starts.
   static constexpr Instant origin{1'000'000'000'000};
 
   World(const Plan& plan, Arena& arena);
 
   Instant now() const { return port_.clock; }
-  /// Turns at this instant until nothing happens any more. False: that never came to an end.
+  /// Takes turns at this instant until nothing changes. False: that did not come to an end.
   bool settle();
-  /// When something happens next if nobody does anything.
+  /// The time of the next event if nothing arrives and no call is made.
   Instant next() const;
-  /// Goes on to an instant, which is no later than next().
+  /// Advances the clock; `at` must not be later than next().
   void go_to(Instant at) { port_.clock = later(port_.clock, at); }
   void inject(std::vector<std::byte> packet);
 
   Stack& stack() { return stack_; }
   lockstep_sockets* sockets() { return sockets_.c(); }
-  std::deque<Sent> sent;  ///< and not yet taken, in order
+  std::deque<Sent> sent;  ///< not yet matched, in order
 
  private:
   struct Port {
