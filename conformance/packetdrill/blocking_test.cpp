@@ -1,4 +1,4 @@
-// Calls that block, from a second thread: when they return, and that it is the same each time.
+// Calls that block, made from a second thread: when they return, the same in each run.
 #include <atomic>
 
 #include "conformance/packetdrill/packetdrill_kit.hpp"
@@ -45,7 +45,7 @@ TEST(Blocking, ConnectReturnsWithTheSynAck) {
   drill.wait_until(60'000);
   drill.arrive("S. 0:0(0) ack 1 win 65535 <mss 1000>");
   EXPECT_TRUE(drill.came_back(100'000).starts_with("0 at 6000"));
-  // It has been told: no second time.
+  // The result was already returned once.
   EXPECT_EQ(
       said(drill.calls.connect(drill.ud(), fd, reinterpret_cast<const sockaddr*>(&to), length)),
       "EISCONN");
@@ -81,7 +81,7 @@ TEST(Blocking, ReadWaitsForTextAndForAllOfIt) {
   drill.wait_until(60'000);
   drill.arrive("P. 16:26(10) ack 1 win 65535");
   EXPECT_EQ(drill.came_back(70'000), "20 at 60001");
-  // And for the end.
+  // Also when the stream ends.
   drill.block(80'000, [&]() -> long { return drill.calls.read(drill.ud(), fd, text, 64); });
   drill.wait_until(90'000);
   drill.arrive("F. 26:26(0) ack 1 win 65535");

@@ -1,4 +1,4 @@
-// Sockets that come and go, and what is asked of them.
+// Calls that open and close sockets, and socket options and addresses.
 #include "conformance/packetdrill/calls.hpp"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@ namespace {
 
 using Kind = Thing::Kind;
 
-/// Is the thing that it is about a socket?
+/// 0 if the descriptor is a socket, otherwise the error.
 Result fault_of(const Thing& thing) {
   if (thing.kind == Kind::nothing) {
     return -EBADF;
@@ -32,7 +32,7 @@ void end(Session& session, const Thing& thing) {
   }
 }
 
-/// Seconds that close() waits for what is queued; 0: none.
+/// The seconds for which close() waits for queued data to be acknowledged; 0: none.
 int linger_of(Session& session, int fd) {
   Sockets& sockets = session.sockets();
   int const ours = session.live().ours(fd);
@@ -141,7 +141,7 @@ Result connect(Session& session, int fd, NameIn name) {
     }
     Progress const progress = opened(session, fd, out);
     if (progress == Progress::done && out == 0) {
-      // That it has succeeded is told here, and not once more.
+      // Takes the result, so that a later call does not report success again.
       static_cast<void>(session.sockets().connect(session.live().ours(fd), name));
     }
     return progress;

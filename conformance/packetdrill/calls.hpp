@@ -1,4 +1,4 @@
-// The calls of the interface, on a session: they end with a result or a negative errno.
+// The calls of the interface on a session; they return a result or a negative errno.
 #pragma once
 
 #include <poll.h>
@@ -11,7 +11,7 @@
 
 namespace lockstep::tools::packetdrill {
 
-// Sockets come and go, names and options: calls.cpp.
+// Opening and closing, addresses and options: calls.cpp.
 Result open_socket(Session& session, int domain, int type, int protocol);
 Result bind(Session& session, int fd, NameIn name);
 Result accept(Session& session, int fd, sockaddr* address, socklen_t* length);
@@ -20,7 +20,7 @@ Result close(Session& session, int fd);
 Result control(Session& session, int fd, int command, int argument);
 Result query(Session& session, int fd, unsigned long request, void* argument);
 
-// Text: transfer.cpp.
+// Data: transfer.cpp.
 Result receive(Session& session, int fd, std::span<const iovec> parts, int flags);
 Result send(Session& session, int fd, std::span<const iovec> parts, int flags, NameIn to);
 
@@ -37,18 +37,18 @@ struct SpliceEnd {
   const loff_t* offset = nullptr;
 };
 Result splice(Session& session, SpliceEnd from, SpliceEnd to, std::size_t size, unsigned flags);
-/// Within run(): what can be read from a pipe or written to it now.
+/// Within run(): transfers what a pipe has, or has room for, now.
 Result read_pipe(Session& session, const Thing& thing, std::span<std::byte> into);
 Result write_pipe(Session& session, const Thing& thing, std::span<const std::byte> from);
 
-/// Runs a call, which blocks if the descriptor says so.
+/// Runs a call; it blocks if the descriptor is blocking.
 Result run_on(Session& session, int fd, int flags, const Attempt& attempt);
 /// Within run(): whether a call on this descriptor blocks.
 bool is_blocking(Session& session, int fd, int flags);
-/// Within run(): the live descriptor of something new, or a negative errno.
+/// Within run(): the live descriptor of a new object, or a negative errno.
 Result show(Session& session, const Thing& thing);
-/// Within run(): whether a connection is no longer being opened: 0, or the negative errno of why
-/// it failed.
+/// Within run(): whether the open of a connection is complete; sets `out` to 0 or to the negative
+/// errno of its failure.
 Progress opened(Session& session, int fd, Result& out);
 
 }  // namespace lockstep::tools::packetdrill

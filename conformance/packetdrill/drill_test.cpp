@@ -1,4 +1,4 @@
-// The library under a loader that plays packetdrill's part: every call, time, packets, scripts.
+// The library under a loader in packetdrill's place: every call, times, packets, scripts.
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
@@ -144,7 +144,7 @@ TEST(Drill, PollAndEpollSayWhatIsReady) {
   drill.arrive("P. 1:11(10) ack 1 win 65535");
   EXPECT_EQ(said(c.epoll_wait(drill.ud(), epoll, &event, 1, -1)), "1");
   EXPECT_EQ(event.data.fd, 77);
-  // On the script's own thread a timeout passes in virtual time.
+  // On the script's own thread a timeout advances virtual time.
   entries[0].events = POLLPRI;
   long long const before = drill.now();
   EXPECT_EQ(said(c.poll(drill.ud(), entries, 1, 3'000)), "0");
@@ -188,7 +188,7 @@ TEST(Drill, DescriptorsAreOfTheProcess) {
   EXPECT_EQ(fcntl(one, F_GETFD), -1);
   EXPECT_EQ(said(drill.calls.close(drill.ud(), one)), "EBADF");
   EXPECT_EQ(said(drill.calls.listen(drill.ud(), one, 1)), "EBADF");
-  // One that was closed behind our back: its number comes again.
+  // A descriptor that the caller closed directly: its number is reused.
   EXPECT_EQ(::close(two), 0);
   drill.sockets.clear();
   int const again = drill.socket();
@@ -202,7 +202,7 @@ TEST(Drill, ReceiveRunsTheClockUpToTheHorizon) {
   EXPECT_EQ(said(drill.calls.write(drill.ud(), fd, "x", 1)), "1");
   drill.leaves("P. 1:2(1) ack 1");
   long long const sent = drill.left_at;
-  drill.leaves("P. 1:2(1) ack 1");  // again, when the retransmission timer says so
+  drill.leaves("P. 1:2(1) ack 1");  // the retransmission
   EXPECT_GE(drill.left_at, sent + 200'000);
 }
 
@@ -280,7 +280,7 @@ TEST(Drill, PacketsThatAreNoneAreRefused) {
   char text[1] = {};
   EXPECT_EQ(said(drill.calls.netdev_send(drill.ud(), nullptr, 1)), "EFAULT");
   EXPECT_EQ(said(drill.calls.netdev_send(drill.ud(), text, 0)), "EMSGSIZE");
-  EXPECT_EQ(said(drill.calls.netdev_send(drill.ud(), text, 1)), "0");  // dropped, as on a wire
+  EXPECT_EQ(said(drill.calls.netdev_send(drill.ud(), text, 1)), "0");  // malformed: dropped
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What --so_flags says: the stack under a script, and how far its clock may run.
+// Parses --so_flags: the configuration of the stack, and the limit of its clock.
 #include "conformance/packetdrill/flags.hpp"
 
 #include <fmt/core.h>
@@ -71,7 +71,7 @@ std::uint32_t number_of(const script::Assignment& one, std::int64_t most) {
 }
 
 script::IpMode mode_of(const script::Assignment& one) {
-  // An address of IPv4 serves sockets of both families.
+  // One IPv4 address serves sockets of both families.
   if (one.value == "ipv4" || one.value == "ipv4-mapped-ipv6") {
     return script::IpMode::mapped;
   }

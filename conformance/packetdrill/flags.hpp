@@ -1,4 +1,4 @@
-// What --so_flags says: the stack under a script, and how far its clock may run.
+// Parses --so_flags: the configuration of the stack, and the limit of its clock.
 #pragma once
 
 #include <string_view>
@@ -10,13 +10,12 @@ namespace lockstep::tools::packetdrill {
 
 struct Settings {
   conformance::script::Plan plan;
-  /// How far the clock goes on at most while something is waited for. Longer than keepalive's two
-  /// hours.
+  /// The most that the clock advances while a call waits. Longer than keep-alive's two hours.
   Duration horizon = Duration::seconds(10'800);
 };
 
-/// NAME=VALUE, separated by blanks or commas; blanks and commas within quotes are of the value.
-/// README.md lists the names. Throws Failure (bad_input): one line that names the column.
+/// NAME=VALUE, separated by blanks or commas; within quotes they belong to the value. README.md
+/// lists the names. Throws Failure (bad_input): one line that gives the column.
 Settings read_flags(std::string_view text);
 
 }  // namespace lockstep::tools::packetdrill

@@ -1,4 +1,4 @@
-// --so_flags: what is understood, and what is said of what is not.
+// Tests of --so_flags: accepted flags, and the errors for others.
 #include "conformance/packetdrill/flags.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// packetdrill_interface_init, and the calls it hands out: errno on top of what calls.hpp does.
+// packetdrill_interface_init and its call table: sets errno from the results of calls.hpp.
 #include "conformance/packetdrill/interface.h"
 
 #include <fcntl.h>
@@ -19,12 +19,12 @@ namespace {
 
 constexpr std::size_t packet_max = 65'535;
 constexpr int parts_max = 1024;
-// The clock begins at an instant that is a time of day of nobody.
+// The clock starts at a time of day that cannot be confused with the real one.
 constexpr std::int64_t epoch_seconds = 1'000'000'000;
 constexpr std::int64_t million = 1'000'000;
 
-// The one that is running. It is never destroyed by the end of the process, at which a thread may
-// still sleep in it.
+// The running session. Not destroyed at the end of the process, when a thread may still sleep in
+// it.
 Session* current = nullptr;
 
 Session& of(void* userdata) { return *static_cast<Session*>(userdata); }
@@ -111,7 +111,7 @@ int call_ioctl(void* userdata, int fd, unsigned long request, ...) {
   return done(query(of(userdata), fd, request, argument));
 }
 
-// ---- text ----
+// ---- data ----
 
 ssize_t moved_in(void* userdata, int fd, std::span<const iovec> parts, int flags) {
   return done<ssize_t>(receive(of(userdata), fd, parts, flags));
@@ -121,7 +121,7 @@ ssize_t moved_out(void* userdata, int fd, std::span<const iovec> parts, int flag
   return done<ssize_t>(send(of(userdata), fd, parts, flags, to));
 }
 
-/// Of readv and writev: 0, or why not.
+/// Validates the arguments of readv and writev: 0, or the negative errno.
 Result fault_of(const iovec* parts, int count) {
   if (count <= 0 || count > parts_max) {
     return -EINVAL;
@@ -257,7 +257,7 @@ int netdev_receive(void* userdata, void* buffer, size_t* count, long long* time_
 }
 
 int call_usleep(void* userdata, useconds_t usecs) {
-  // packetdrill sleeps 20 us less than it wants and asks for the time until they have passed.
+  // packetdrill sleeps 20 us less than it requires and polls the time for the rest.
   of(userdata).sleep(Duration::microseconds(usecs + std::uint64_t{20}));
   return 0;
 }
@@ -295,7 +295,7 @@ extern "C" __attribute__((visibility("default"))) void packetdrill_interface_ini
   using namespace lockstep::tools::packetdrill;
   end_session();
   lockstep::set_check_handler(print_failed_check);
-  Settings const settings = settings_of(flags);  // ends the process if they cannot be read
+  Settings const settings = settings_of(flags);  // ends the process if they are invalid
   current = new Session(settings);
   interface->userdata = current;
   interface->free = free_all;

@@ -1,4 +1,4 @@
-// What a shared library gives to packetdrill: one function, and the calls that it fills in.
+// packetdrill's shared library interface: one function, and the calls that it fills in.
 #ifndef LOCKSTEP_TOOLS_PACKETDRILL_INTERFACE_H
 #define LOCKSTEP_TOOLS_PACKETDRILL_INTERFACE_H
 
@@ -16,11 +16,11 @@ extern "C" {
 
 /*
  * The order of the members is the interface: 33 pointers. Every call has `userdata` as its first
- * argument and is otherwise the call of the C library that has its name: -1 and errno on failure.
+ * argument and otherwise behaves like the C library call of that name: -1 and errno on failure.
  */
 struct packetdrill_interface {
   void* userdata;
-  /* Ends the script: everything that it has made is gone. */
+  /* Ends the script and frees everything that it has created. */
   void (*free)(void* userdata);
   int (*socket)(void* userdata, int domain, int type, int protocol);
   int (*bind)(void* userdata, int fd, const struct sockaddr* address, socklen_t length);
@@ -47,11 +47,12 @@ struct packetdrill_interface {
   int (*setsockopt)(void* userdata, int fd, int level, int name, const void* value,
                     socklen_t length);
   int (*poll)(void* userdata, struct pollfd* entries, nfds_t count, int timeout_ms);
-  /* A packet, from its IP header on, arrives. 0 or -1. */
+  /* Injects a packet, which starts with its IP header. 0 or -1. */
   int (*netdev_send)(void* userdata, const void* packet, size_t size);
   /*
-   * The next packet that leaves: *count is the buffer's size before and the packet's afterwards,
-   * the time is on gettimeofday's scale. 0 or -1; 0 octets: none leaves before the horizon.
+   * Returns the next packet sent: *count is the buffer's size before and the packet's length
+   * afterwards; the time is that of gettimeofday. 0 or -1; 0 octets: none is sent before the
+   * horizon.
    */
   int (*netdev_receive)(void* userdata, void* buffer, size_t* count, long long* time_usecs);
   int (*usleep)(void* userdata, useconds_t usecs);
@@ -66,9 +67,9 @@ struct packetdrill_interface {
 };
 
 /*
- * Fills in all of `interface`. `flags` is the text behind --so_flags=, or NULL; README.md lists
- * what may stand there. Anything else ends the process with one line on stderr and exit code 2. A
- * second call ends what the first began. Called by the thread that drives the script.
+ * Fills in all members of `interface`. `flags` is the value of --so_flags=, or NULL; README.md
+ * lists the flags. An invalid flag ends the process with one line on stderr and exit code 2. A
+ * second call ends the session of the first. Call it on the thread that runs the script.
  */
 void packetdrill_interface_init(const char* flags, struct packetdrill_interface* interface);
 

@@ -1,4 +1,4 @@
-// Holds the interface to its layout, as a program in C sees it.
+// Checks the layout of the interface, as seen by a C program.
 #include "conformance/packetdrill/interface.h"
 
 #define SLOT(member) (offsetof(struct packetdrill_interface, member) / sizeof(void*))

@@ -1,4 +1,4 @@
-// The descriptors that a script sees: numbers that the host's own close() takes.
+// The descriptors that a script sees: real ones, so that the host's own close() works on them.
 #include "conformance/packetdrill/live.hpp"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// The descriptors that a script sees: numbers that the host's own close() takes.
+// The descriptors that a script sees: real ones, so that the host's own close() works on them.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace lockstep::tools::packetdrill {
 
-/// What a live descriptor stands for.
+/// The object that a live descriptor stands for.
 struct Thing {
   enum class Kind : std::uint8_t { nothing, socket, epoll, read_end, write_end };
   Kind kind = Kind::nothing;
-  int ours = -1;  ///< of a socket or an epoll: the number that Sockets knows
+  int ours = -1;  ///< socket or epoll: its number in Sockets
   std::uint32_t pipe = 0;
-  bool nonblocking = false;  ///< of a pipe's end
+  bool nonblocking = false;  ///< for a pipe's end
 };
 
-/// Octets between two ends; what is not read waits.
+/// Octets between the two ends of a pipe; unread ones wait.
 struct Pipe {
   static constexpr std::size_t most = 65'536;
   std::vector<std::byte> text;
@@ -27,8 +27,8 @@ struct Pipe {
   std::size_t room() const { return most - text.size(); }
 };
 
-/// Each live descriptor is one of the process, of /dev/null: the caller may close it behind our
-/// back. Sockets that are left are the caller's to close; all else is closed with this.
+/// Each live descriptor is one of the process, open on /dev/null, so the caller may close it
+/// directly. Sockets that are left are the caller's to close; the destructor closes the others.
 class Live {
  public:
   Live() = default;
@@ -36,14 +36,14 @@ class Live {
   Live(const Live&) = delete;
   Live& operator=(const Live&) = delete;
 
-  /// A descriptor for it, or a negative errno. A thing that had this number and was closed behind
-  /// our back is put into `stale`.
+  /// A descriptor for `thing`, or a negative errno. If the number belonged to an object that the
+  /// caller closed directly, that is moved to `stale`.
   Result open(const Thing& thing, Thing& stale);
   /// Kind::nothing if it is not open.
   Thing find(int fd) const;
   Thing* look(int fd);
-  void drop(int fd);  ///< forgotten, and closed
-  /// What Sockets calls it, or a number that is none of its own.
+  void drop(int fd);  ///< forgets and closes it
+  /// The number in Sockets, or one that Sockets does not use.
   int ours(int fd) const;
 
   Pipe& pipe(const Thing& thing) { return pipes_[thing.pipe]; }

@@ -1,5 +1,5 @@
-// For tests: plays packetdrill's part. It loads the library, keeps the order of calls, and has a
-// second thread for what blocks.
+// For tests: takes packetdrill's place. Loads the library, makes the calls in order, and has a
+// second thread for calls that block.
 #pragma once
 
 #include <dlfcn.h>
@@ -30,7 +30,7 @@ namespace lockstep::tools::packetdrill::testing {
 
 namespace script = conformance::script;
 
-/// "3", or the errno of a call that gave -1.
+/// "3", or the errno of a call that returned -1.
 inline std::string said(long result) {
   if (result != -1) {
     return std::to_string(result);
@@ -40,7 +40,7 @@ inline std::string said(long result) {
 }
 
 #ifndef LOCKSTEP_PACKETDRILL_SO
-#define LOCKSTEP_PACKETDRILL_SO "liblockstep_packetdrill.so"  // the build says where it is
+#define LOCKSTEP_PACKETDRILL_SO "liblockstep_packetdrill.so"  // the build sets its path
 #endif
 
 using Init = void (*)(const char*, packetdrill_interface*);
@@ -55,17 +55,17 @@ inline constexpr bool sanitized = __has_feature(address_sanitizer) ||
 inline constexpr bool sanitized = false;
 #endif
 
-/// The library, in this process until its end.
+/// The library; it stays loaded until the process ends.
 inline Init load() {
   int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
-  // A sanitizer's own allocator must be the library's too.
+  // The library must use a sanitizer's allocator.
   flags |= sanitized ? 0 : RTLD_DEEPBIND;
   void* const library = dlopen(LOCKSTEP_PACKETDRILL_SO, flags);
   EXPECT_NE(library, nullptr) << dlerror();
   return reinterpret_cast<Init>(dlsym(library, "packetdrill_interface_init"));
 }
 
-/// Whether a thread sleeps, as packetdrill looks at it.
+/// Whether a thread sleeps, checked as packetdrill does.
 inline bool is_asleep(int thread_id) {
   std::string const path = fmt::format("/proc/self/task/{}/stat", thread_id);
   std::FILE* const file = std::fopen(path.c_str(), "re");
@@ -100,7 +100,7 @@ class Drill {
     flow.remote = {v6 ? IpAddress{0x2001'0db8'0000'0000, 1} : IpAddress::v4(192, 0, 2, 1), {40000}};
   }
 
-  /// What packetdrill does at a script's end.
+  /// Ends the script as packetdrill does.
   ~Drill() {
     {
       std::lock_guard const lock(mutex_);
@@ -109,7 +109,7 @@ class Drill {
     changed_.notify_all();
     bool const alone = through_;
     if (!alone) {
-      calls.free(calls.userdata);  // its call comes back
+      calls.free(calls.userdata);  // its call returns
     }
     helper_.join();
     for (int const fd : sockets) {
@@ -124,17 +124,17 @@ class Drill {
   }
 
   void* ud() const { return calls.userdata; }
-  /// Microseconds of gettimeofday.
+  /// Microseconds by gettimeofday.
   long long time() const {
     timeval now{};
     EXPECT_EQ(calls.gettimeofday(calls.userdata, &now, nullptr), 0);
     return now.tv_sec * 1'000'000LL + now.tv_usec;
   }
   long long now() const { return time() - start_; }
-  /// Of the script, on gettimeofday's scale.
+  /// The start of the script by gettimeofday.
   long long began() const { return start_; }
   void wait_until(long long at) const {
-    constexpr long long most = 1'000'000'000;  // what fits a useconds_t
+    constexpr long long most = 1'000'000'000;  // fits a useconds_t
     long long left = at - now();
     for (; left > most; left -= most) {
       calls.usleep(calls.userdata, static_cast<useconds_t>(most - 20));
@@ -161,7 +161,7 @@ class Drill {
     note(fmt::format("< {}", text));
     EXPECT_EQ(calls.netdev_send(ud(), bytes.data(), bytes.size()), 0);
   }
-  /// The next packet; "none".
+  /// The next packet sent; "none" if there is none.
   std::string leaves(const std::string& expected = "") {
     std::vector<std::byte> room(65'536);
     size_t count = room.size();
@@ -228,7 +228,7 @@ class Drill {
     EXPECT_EQ(said(calls.listen(ud(), fd, 1)), "0");
     return fd;
   }
-  /// A passive connection; the listener is closed.
+  /// A passive connection; its listener is closed.
   int accepted() {
     int const listener = listening();
     arrive("S 0:0(0) win 65535 <mss 1000>");
@@ -243,7 +243,8 @@ class Drill {
 
   // ---- the thread for calls that block ----
 
-  /// Has it called at an instant. Comes back once it is asleep in the call, or through with it.
+  /// Makes a call on the second thread at an instant. Returns when that thread is asleep in the
+  /// call, or when the call has returned.
   void block(long long at, std::function<long()> call) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return job_ == nullptr; });
@@ -256,14 +257,14 @@ class Drill {
       changed_.wait_for(lock, std::chrono::microseconds(200));
     }
   }
-  /// Whether the last one has come back.
+  /// Whether the last call has returned.
   bool is_through() const { return through_; }
-  /// What the call has given and when; the clock goes on meanwhile, up to `by`.
+  /// The result of the call and its time; advances the clock while waiting, at most to `by`.
   std::string came_back(long long by) {
     for (long long left = by - now(); !through_ && left > 0; left = by - now()) {
       calls.usleep(ud(), left > 10'000'000 ? 100'000 : 80);
     }
-    // The clock was held until it asked for the time: whether it is through is known by now.
+    // The clock was held until the thread read the time, so through_ is final now.
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return returned_ || !through_; });
     return returned_ ? result_ : "blocked";
@@ -273,7 +274,7 @@ class Drill {
 
   packetdrill_interface calls{};
   script::Flow flow;
-  std::vector<int> sockets;  // that are open
+  std::vector<int> sockets;  // open sockets
   long long left_at = 0;
   std::vector<std::string> log;
 
@@ -319,9 +320,9 @@ class Drill {
   int helper_id_ = 0;
   std::function<long()> job_;
   long long job_at_ = 0;
-  bool called_ = false;  // the job is within its call
+  bool called_ = false;  // the job has started its call
   bool returned_ = true;
-  std::atomic<bool> through_ = true;  // with its call, though it may not have said so yet
+  std::atomic<bool> through_ = true;  // its call has returned, perhaps without result_ set
   bool over_ = false;
   std::string result_;
 };

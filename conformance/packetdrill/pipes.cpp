@@ -1,4 +1,4 @@
-// Pipes in memory, and splice between them and sockets.
+// Pipes in memory, and splice between pipes and sockets.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -126,7 +126,7 @@ Result write_pipe(Session& session, const Thing& thing, std::span<const std::byt
 }
 
 Result splice(Session& session, SpliceEnd from, SpliceEnd to, std::size_t size, unsigned flags) {
-  // Neither a socket nor a pipe has a place to seek to; packetdrill names an offset all the same.
+  // Sockets and pipes have no offset, but packetdrill passes one.
   bool const seeks =
       (from.offset != nullptr && *from.offset != 0) || (to.offset != nullptr && *to.offset != 0);
   if (seeks) {

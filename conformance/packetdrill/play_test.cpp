@@ -1,4 +1,5 @@
-// The scripts of conformance/script through the library, in one process, by packetdrill's clock.
+// Plays the scripts of conformance/script through the library, in one process, by packetdrill's
+// clock.
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
@@ -17,12 +18,12 @@ namespace {
 using script::Event;
 using script::Value;
 
-constexpr long long tolerance = 4'000;  // microseconds, packetdrill's own default
+constexpr long long tolerance = 4'000;  // microseconds; packetdrill's default
 
-/// Thrown where a script ends early.
+/// Thrown when a script ends early.
 struct Stop {
   std::string why;
-  bool skipped = false;  // it asks for what this player does not do
+  bool skipped = false;  // it requires something that this player does not support
 };
 
 std::string flags_of(const script::Script& of) {
@@ -59,7 +60,7 @@ class Player {
         c_(drill_.calls),
         flows_({plan_.local, Port{of.head.bind_port}}, {plan_.remote, Port{41'234}}) {}
 
-  /// Throws Stop where it does not go as the script says.
+  /// Throws Stop if the run deviates from the script.
   void play() {
     for (at_ = plan_.first_event; at_ < script_.events.size(); ++at_) {
       collect(false);
@@ -116,7 +117,7 @@ class Player {
     }
   }
 
-  /// No connection is there that a SYN could be of.
+  /// Whether no connection exists to which a SYN could belong.
   bool is_fresh() const {
     lockstep_tcp_info info{};
     socklen_t length = sizeof info;
@@ -159,7 +160,7 @@ class Player {
     flows_.select(event.packet);
     bool const resets = !whole.is_icmp && (whole.flags & 0x04) != 0;
     if (resets && flows_.now().opening) {
-      flows_.now().shift = 0;  // a reset of nobody's says what the script says
+      flows_.now().shift = 0;  // a reset without a connection has the script's own numbers
     }
     script::learn(event.packet, whole, flows_.now());
     for (script::Row const& row : script::compare(event.packet, whole, flows_.now(), false)) {
@@ -365,7 +366,7 @@ class Player {
     }
   }
 
-  /// On this thread nothing is to block: packetdrill would wait for ever, too.
+  /// A call on this thread must not block: packetdrill would wait for ever, too.
   void call(const Event& event) {
     wait_for(event);
     call_ = &event.call;
@@ -393,7 +394,7 @@ class Player {
     base_ = begin_of(event);
     due_ =
         (event.when.relative ? base_ - micro(event.when.begin) : 0) + micro(*event.when.returns_at);
-    // As `lockstep pkt run` has it: a call with two times blocks, whatever O_NONBLOCK says.
+    // As in `lockstep pkt run`: a call with two times blocks, even if O_NONBLOCK is set.
     int const live = fd();
     int const flags = c_.fcntl(drill_.ud(), live, F_GETFL);
     if (flags >= 0) {
@@ -407,7 +408,7 @@ class Player {
     });
   }
 
-  /// Of a call that blocked: what it gave, if it is through; at the end it must be.
+  /// Checks the result of a blocked call if it has returned; at the end it must have.
   void collect(bool end) {
     if (blocked_ == nullptr || (!end && !drill_.is_through())) {
       return;
@@ -460,11 +461,11 @@ class Player {
   long blocked_given_ = 0;
   int blocked_error_ = 0;
   long long due_ = 0;
-  std::vector<std::byte> ahead_;  // a packet that was taken and is not wanted yet
+  std::vector<std::byte> ahead_;  // a packet that was taken too early
   long long ahead_at_ = 0;
 };
 
-/// Empty: it went as the script says.
+/// Empty: the run followed the script.
 std::string complaint_of(const script::Script& of, bool& skipped) {
   Player player(of);
   try {
@@ -476,8 +477,8 @@ std::string complaint_of(const script::Script& of, bool& skipped) {
   return "";
 }
 
-/// Something leaves at the very instant at which something arrives: by packetdrill's clock, of
-/// which each look takes a microsecond, the one or the other is first.
+/// A packet is sent at the very instant at which another arrives. On packetdrill's clock each poll
+/// takes a microsecond, so their order is not fixed.
 bool has_a_tie(const std::string& file) { return file.ends_with("several/time_wait_beside.pkt"); }
 
 TEST(Play, TheScriptsOfTheRoomGoThroughTheLibrary) {
@@ -491,7 +492,7 @@ TEST(Play, TheScriptsOfTheRoomGoThroughTheLibrary) {
     EXPECT_TRUE(complaint.empty() || skipped) << complaint;
     played += complaint.empty() && !skipped ? 1 : 0;
   }
-  // Of twenty not more than one asks for what packetdrill's part as it is played here lacks.
+  // At most one of twenty requires something that this player does not support.
   EXPECT_GE(played * 20, looked_at * 19) << played << " of " << looked_at;
 }
 

@@ -1,4 +1,4 @@
-// A script's stack, its virtual clock, and the threads that wait for something to happen.
+// A script's stack, its virtual clock, and the threads whose calls wait.
 #include "conformance/packetdrill/session.hpp"
 
 #include <algorithm>
@@ -13,13 +13,13 @@ namespace {
 
 using conformance::script::World;
 
-// Of real time: a thread that does not ask for the time does not stop the others for ever.
+// Real time: a thread that does not read the time must not stop the others for ever.
 constexpr std::chrono::seconds hold_max{10};
 constexpr std::uint32_t standstill_max = 100'000;
 
 }  // namespace
 
-/// Enters with the first line of a member function and leaves with its end.
+/// Acquires the session for the scope of a member function.
 struct Session::Within {
   explicit Within(Session& all) : self(all), lock(all.mutex_) {
     if (self.held_for_ == std::this_thread::get_id()) {
@@ -49,7 +49,7 @@ struct Session::Within {
 Session::Session(const Settings& settings)
     : horizon_(settings.horizon), world_(settings.plan, arena_) {}
 
-// Who still waits is sent away, and has left before anything goes.
+// Ends the waiting calls, and returns once their threads have left the session.
 Session::~Session() {
   Lock lock(mutex_);
   ending_ = true;
@@ -65,7 +65,7 @@ Instant Session::next() const {
   return out;
 }
 
-/// Tries the calls that wait. True: one of them has moved something.
+/// Retries the waiting calls. True: one of them has made progress.
 bool Session::serve(Lock& lock) {
   for (Waiting& one : waiting_) {
     if (one.done) {
@@ -85,7 +85,7 @@ bool Session::serve(Lock& lock) {
   return false;
 }
 
-/// All that happens at this instant.
+/// Performs everything that happens at this instant.
 void Session::settle(Lock& lock) {
   do {
     CHECK(world_.settle());
@@ -122,7 +122,7 @@ void Session::advance(Lock& lock, Instant to) {
   settle(lock);
 }
 
-/// A call that blocks on the thread of the script: nobody else moves the clock.
+/// A call that blocks on the script's thread: no other thread advances the clock, so it does.
 void Session::drive(Lock& lock, const Attempt& attempt, Instant until, Result& out) {
   Instant const last = earlier(until, world_.now() + horizon_);
   bool done = false;

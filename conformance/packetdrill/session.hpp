@@ -1,4 +1,4 @@
-// A script's stack, its virtual clock, and the threads that wait for something to happen.
+// A script's stack, its virtual clock, and the threads whose calls wait.
 #pragma once
 
 #include <condition_variable>
@@ -17,17 +17,17 @@
 
 namespace lockstep::tools::packetdrill {
 
-/// How far a call has come.
+/// The progress of a call.
 enum class Progress : std::uint8_t { none, some, done };
 
-/// Does what a call can do now. `last`: it will not be asked again, and says what it has come to.
-/// `out` is a result or a negative errno; it is the call's once `done` is returned.
+/// Does as much of a call as is possible now. `last`: this is the last attempt, so it must return a
+/// result. `out` is the result or a negative errno; it is valid once `done` is returned.
 using Attempt = std::function<Progress(bool last, Result& out)>;
 
-/// One thread at a time is within, and it alone moves the clock. A call that blocks on the thread
-/// that made the session moves the clock itself, as far as the horizon; on another thread it sleeps
-/// until the clock of the others brings what it waits for. Then the clock is held until that thread
-/// has called tell(), so that it learns the instant at which its call returned.
+/// One thread at a time uses the session, and only it advances the clock. A call that blocks on the
+/// thread that created the session advances the clock itself, up to the horizon. On another thread
+/// it sleeps until the other threads' clock reaches the event. Then the clock is held until that
+/// thread has called tell(), so that it reads the instant at which its call returned.
 class Session {
  public:
   explicit Session(const Settings& settings);
@@ -37,17 +37,17 @@ class Session {
 
   struct How {
     bool blocking = false;
-    std::optional<Duration> patience;  ///< of a call that blocks; none: for ever
+    std::optional<Duration> patience;  ///< timeout of a call that blocks; none: for ever
   };
   Result run(How how, const Attempt& attempt);
-  /// A call that does not block.
+  /// Runs a call that does not block.
   Result run(const std::function<Result()>& call);
 
-  /// Microseconds from the script's origin, more than were ever told.
+  /// Microseconds from the script's origin; strictly increasing.
   std::int64_t tell();
   void sleep(Duration by);
   void arrive(std::span<const std::byte> packet);
-  /// The next packet that leaves before the horizon.
+  /// The next packet sent before the horizon.
   std::optional<conformance::script::Sent> leave();
 
   /// For calls, within run().
@@ -79,14 +79,14 @@ class Session {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool busy_ = false;  // a thread is within, perhaps waiting in hold()
+  bool busy_ = false;  // a thread uses the session, or waits in hold()
   bool ending_ = false;
   std::thread::id held_for_;
   std::thread::id const driver_ = std::this_thread::get_id();
-  std::list<Waiting> waiting_;  // in the order in which they began
+  std::list<Waiting> waiting_;  // in the order of their start
   Duration horizon_;
   std::int64_t told_ = 0;
-  std::uint32_t standstill_ = 0;  // steps that did not move the clock, one behind the other
+  std::uint32_t standstill_ = 0;  // consecutive steps that did not advance the clock
   conformance::script::Arena arena_;
   conformance::script::World world_;
   Live live_;

@@ -1,4 +1,4 @@
-// Text in and out, of sockets and of pipes: a call that blocks goes on until it has what it wants.
+// Data transfer on sockets and pipes; a blocking call continues until it is complete.
 #include <algorithm>
 #include <cerrno>
 #include <vector>
@@ -10,7 +10,7 @@ namespace {
 
 using Kind = Thing::Kind;
 
-/// The parts behind the first `skip` octets.
+/// The parts after the first `skip` octets.
 std::vector<iovec> rest_of(std::span<const iovec> parts, std::size_t skip) {
   std::vector<iovec> out;
   for (iovec part : parts) {
@@ -112,7 +112,7 @@ Result send(Session& session, int fd, std::span<const iovec> parts, int flags, N
     had += took > 0 ? static_cast<std::size_t>(took) : 0;
     out = had != 0 ? static_cast<Result>(had) : took;
     begun = begun || took > 0 || took == -EINPROGRESS;
-    // What leaves with a SYN is sent once the connection stands.
+    // Data that does not fit on the SYN is sent once the connection is established.
     opening = (now & MSG_FASTOPEN) != 0 && (took > 0 || took == -EINPROGRESS);
     bool const more = opening || took == -EAGAIN || (took > 0 && had < wanted);
     if (last || !more) {

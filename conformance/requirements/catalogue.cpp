@@ -1,4 +1,4 @@
-// Reads the requirements and the declined ones from their TOML files.
+// Loads the requirements and the declined ones from their TOML files.
 #include "conformance/requirements/catalogue.hpp"
 
 #include <fmt/core.h>
@@ -153,7 +153,8 @@ Catalogue load_catalogue(const fs::path& root) {
   for (const std::string& file : files) {
     add_file(catalogue, root, file);
   }
-  // File names sort as text ("rfc1122" before "rfc791"); readers expect numbers.
+  // File names sort as strings ("rfc1122" before "rfc791"); the rows must be in order of RFC
+  // numbers.
   std::stable_sort(catalogue.rows.begin(), catalogue.rows.end(),
                    [](const Requirement& a, const Requirement& b) { return a.rfc < b.rfc; });
   for (std::size_t place = 0; place < catalogue.rows.size(); ++place) {

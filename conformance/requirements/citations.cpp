@@ -1,4 +1,4 @@
-// Finds where the tree cites requirements: in code, in tests, in scenarios.
+// Finds the citations of requirements in code, tests and scenarios.
 #include "conformance/requirements/citations.hpp"
 
 #include <fmt/core.h>
@@ -33,7 +33,7 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-/// Takes an id such as 9293:MUST-1 from the front of `text`; empty if none stands there.
+/// Removes an id such as 9293:MUST-1 from the front of `text`; empty if there is none.
 std::string_view take_id(std::string_view& text) {
   std::size_t end = 0;
   while (end < text.size() && is_digit(text[end])) {
@@ -72,7 +72,7 @@ std::vector<std::string_view> ids_at_front(std::string_view text) {
   }
 }
 
-/// "rfc9293#3.4" as its two halves.
+/// The parts of "rfc9293#3.4".
 struct Target {
   int rfc = 0;
   std::string section;
@@ -96,7 +96,7 @@ std::optional<Target> parse_target(std::string_view text) {
   return target.section.empty() ? std::nullopt : std::optional(target);
 }
 
-/// Section names compare without case, with blanks as hyphens: "Packet Reception".
+/// Section names compare case-insensitively, with blanks as hyphens: "Packet Reception".
 std::string canonical_section(std::string_view section) {
   std::string name;
   for (const char c : section) {
@@ -105,14 +105,14 @@ std::string canonical_section(std::string_view section) {
   return name;
 }
 
-/// True if the row stands in the cited section, or one of the two contains the other.
+/// True if the row's section is the cited one, or one of the two contains the other.
 bool in_section(const Requirement& row, const Target& target) {
   const std::string a = canonical_section(row.section);
   const std::string b = canonical_section(target.section);
   return row.rfc == target.rfc && (a == b || a.starts_with(b + ".") || b.starts_with(a + "."));
 }
 
-/// How well a line of ids fits the targets above it.
+/// How well the ids of a line match the targets above it.
 enum class Fit { nothing, rfc, section };
 
 Fit fit_of(const Requirement& row, const std::vector<Target>& targets) {
@@ -126,15 +126,15 @@ Fit fit_of(const Requirement& row, const std::vector<Target>& targets) {
   return best;
 }
 
-/// True of a file that GoogleTest or pytest runs: x_test.cpp, test_x.py, x_test.py.
+/// True for a file that GoogleTest or pytest runs: x_test.cpp, test_x.py, x_test.py.
 bool runs_tests(std::string_view file) {
   const std::string_view name = file.substr(file.rfind('/') + 1);  // npos + 1 is 0
   return name.find("_test.") != std::string_view::npos ||
          (name.starts_with("test_") && name.ends_with(".py"));
 }
 
-/// What a citation of this file is if it does not say. An oracle, as a helper of tests is, shows
-/// nothing: the test that asks it does.
+/// The kind of a citation in this file without a type. An oracle, like a helper of tests, proves
+/// nothing itself: the test that uses it does.
 Proof proof_of_file(std::string_view file) {
   const bool room_of_proofs = file.starts_with("conformance/") || file.starts_with("pcaps/");
   if (file.ends_with(".pkt")) {
@@ -149,12 +149,11 @@ Proof proof_of_file(std::string_view file) {
              : Proof::code;
 }
 
-/// Gives citations the names of their tests: a test of GoogleTest, or a function of Python. A
-/// citation stands within its test, or above it with nothing but comments, attributes and other
-/// citations between.
+/// Assigns citations the names of their tests: a GoogleTest test or a Python function. A citation
+/// is inside its test, or above it with only comments, attributes and other citations in between.
 class TestNames {
  public:
-  /// To be called for each line, before what it cites is added to `found`.
+  /// Call this for each line, before its citations are added to `found`.
   void see(std::string_view line, std::vector<Citation>& found) {
     const std::string_view text = trim(line);
     column_ = line.find_first_not_of(' ');
@@ -181,7 +180,7 @@ class TestNames {
     in_attribute_ = text.front() == '@' ? !text.ends_with(")") : in_attribute_ && text != ")";
   }
 
-  /// To be called when the last of `found` was added by the line that was seen last.
+  /// Call this after the last line passed to see() has added to `found`.
   void cited(std::vector<Citation>& found) {
     if (!inside_.empty() && column_ > column_of_test_) {
       found.back().name = inside_;
@@ -191,7 +190,7 @@ class TestNames {
   }
 
  private:
-  /// "Suite.Name" or "test_name" where the line begins a test; else nothing.
+  /// "Suite.Name" or "test_name" if the line begins a test; otherwise empty.
   static std::string name_in(std::string_view text) {
     if (text.starts_with("def test_")) {
       return std::string(text.substr(4, text.find('(') - 4));
@@ -211,13 +210,13 @@ class TestNames {
   }
 
   std::string inside_;
-  std::size_t column_ = 0;  // of the line that was seen last
+  std::size_t column_ = 0;  // of the last line passed to see()
   std::size_t column_of_test_ = 0;
-  bool in_attribute_ = false;         // a decorator of Python that goes on over several lines
-  std::vector<std::size_t> waiting_;  // citations above the test that has not come yet
+  bool in_attribute_ = false;         // within a Python decorator of several lines
+  std::vector<std::size_t> waiting_;  // citations above a test that is still to come
 };
 
-/// Reads one file line by line. A block is the lines of one citation, directly below one another.
+/// Scans one file line by line. A block is the consecutive lines of one citation.
 class Scanner {
  public:
   Scanner(std::string_view file, const Catalogue& catalogue, Citations& out)
@@ -241,7 +240,7 @@ class Scanner {
     }
   }
 
-  /// Ends the block; one that names no requirement cites nothing.
+  /// Ends the block; a block without a requirement is a problem.
   void close() {
     if (!targets_.empty() && !has_ids_) {
       problem(start_,
@@ -267,7 +266,7 @@ class Scanner {
       return;
     }
     if (has_ids_) {
-      close();  // another citation follows directly
+      close();  // the next citation follows directly
     }
     const std::optional<Target> parsed = parse_target(text);
     if (!parsed) {
@@ -291,9 +290,9 @@ class Scanner {
     if (ids.empty()) {
       if (!has_ids_) {
         problem(line_, "expected the id of a requirement first, such as 9293:MUST-1");
-        has_ids_ = true;  // one complaint a block
+        has_ids_ = true;  // one problem per block
       }
-      return;  // the words go on from the line above
+      return;  // a continuation of the line above
     }
     has_ids_ = true;
     cite(ids);
@@ -331,10 +330,10 @@ class Scanner {
   Citations& out_;
   std::string_view target_mark_;
   std::string_view text_mark_;
-  Proof proof_ = Proof::code;  // of the file, unless the block says otherwise
+  Proof proof_ = Proof::code;  // of the file, unless the block overrides it
   TestNames names_;
   int line_ = 0;
-  int start_ = 0;                // of the block
+  int start_ = 0;                // first line of the block
   std::vector<Target> targets_;  // of the block; empty: no block is open
   bool has_ids_ = false;
   bool says_test_ = false;
@@ -350,7 +349,8 @@ std::string read_file(const fs::path& path, const std::string& name) {
   return text.str();
 }
 
-/// The files to scan, relative to the root, sorted so that the report does not depend on the disk.
+/// The files to scan, relative to the root, sorted so that the report does not depend on the file
+/// system.
 std::vector<std::string> files_below(const fs::path& root) {
   constexpr std::array folders = {"core", "sim", "hw", "pcaps", "conformance", "tools"};
   std::vector<std::string> files;

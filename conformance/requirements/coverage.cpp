@@ -1,4 +1,4 @@
-// Joins requirements and citations: which requirement is shown where, and which is bare.
+// Joins requirements and citations: where each requirement is shown, and which are bare.
 #include "conformance/requirements/coverage.hpp"
 
 #include <fmt/core.h>

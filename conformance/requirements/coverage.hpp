@@ -1,4 +1,4 @@
-// Joins requirements and citations: which requirement is shown where, and which is bare.
+// Joins requirements and citations: where each requirement is shown, and which are bare.
 #pragma once
 
 #include <cstddef>
@@ -11,62 +11,62 @@
 
 namespace lockstep::tools {
 
-/// One requirement and every place that cites it. Pointers are into the catalogue and the
-/// citations, which must outlive it.
+/// One requirement and every place that cites it. Points into the catalogue and the citations,
+/// which must outlive it.
 struct CoverageRow {
   const Requirement* requirement = nullptr;
   const Declined* declined = nullptr;  ///< null: not declined
-  bool in_scope = false;               ///< its RFC decides the exit code
-  bool owed = false;                   ///< must be shown or declined: the lists below decide bare()
+  bool in_scope = false;               ///< its RFC affects the exit code
+  bool owed = false;                   ///< must be shown or declined; see bare()
   std::vector<const Citation*> code;
   std::vector<const Citation*> tests;
   std::vector<const Citation*> scripts;
   std::vector<const Citation*> scenarios;
-  std::vector<const Citation*> judges;  ///< prove nothing by themselves
+  std::vector<const Citation*> judges;  ///< no proof by themselves
 
   bool lacks_code() const { return code.empty(); }
   bool lacks_proof() const { return tests.empty() && scripts.empty() && scenarios.empty(); }
-  /// Owed, not declined, and without a proof; or without code, if it binds.
+  /// Required, not declined, and without a proof; or binding and without code.
   bool bare() const;
-  /// In one word: "shown", "declined", "bare", or "open" where nothing shows it and nothing need.
+  /// In one word: "shown", "declined", "bare", or "open" if it is not shown and need not be.
   const char* standing() const;
-  /// What is missing of a bare row.
+  /// What a bare row lacks.
   const char* lack() const;
 };
 
-/// The rows of one RFC, counted.
+/// The counts of one RFC.
 struct CoverageSummary {
   int rfc = 0;
   int rows = 0;
-  int binding = 0;        ///< at MUST, MUST NOT or text
+  int binding = 0;        ///< MUST, MUST NOT or text
   int in_code = 0;        ///< of the binding ones
   int proven = 0;         ///< of the binding ones: in a test, a script or a scenario
   int declined = 0;       ///< of the binding ones
-  int advised = 0;        ///< at SHOULD, SHOULD NOT or RECOMMENDED
+  int advised = 0;        ///< SHOULD, SHOULD NOT or RECOMMENDED
   int advised_shown = 0;  ///< of those: proven or declined
   int bare = 0;
-  bool in_scope = false;  ///< its bare rows decide the exit code
-  bool whole = false;     ///< what is advised is owed as well
+  bool in_scope = false;  ///< its bare rows affect the exit code
+  bool whole = false;     ///< its advisory rows are required as well
 };
 
-/// The whole answer.
+/// The complete report.
 struct CoverageReport {
   std::vector<CoverageRow> rows;
   std::vector<CoverageSummary> summaries;
-  std::vector<Problem> problems;  ///< of the scan, of declined.toml, and declined yet cited
-  std::vector<Problem> notes;     ///< worth a look, no finding
+  std::vector<Problem> problems;  ///< of the scan and declined.toml; rows declined yet cited
+  std::vector<Problem> notes;     ///< hints; they are no findings
 
   /// True if there is a problem, or a bare row in an RFC in scope.
   bool has_finding() const;
 };
 
-/// Which RFCs decide.
+/// The RFCs that affect the exit code.
 struct CoverageScope {
-  std::vector<int> rfcs;   ///< what binds in them is owed
-  std::vector<int> whole;  ///< and what they advise, if they are among `rfcs`
+  std::vector<int> rfcs;   ///< their binding rows are required
+  std::vector<int> whole;  ///< so are their advisory rows, if they are among `rfcs`
 };
 
-/// The RFCs that this stack is built by, and those of them of which every SHOULD is owed.
+/// The RFCs that this stack implements, and those of them of which every SHOULD is required.
 CoverageScope default_scope();
 
 /// Joins both. Bare rows of the RFCs in `scope` are findings.
@@ -75,27 +75,27 @@ CoverageReport make_report(const Catalogue& catalogue, const Citations& citation
 
 struct LiveResults;
 
-/// What to print.
+/// Print options.
 struct CoveragePrint {
   std::vector<int> rfcs;              ///< only these; empty: every RFC in scope or with a citation
   bool bare_only = false;             ///< only bare rows, problems and the summary
-  bool places = false;                ///< as text: every place of each row, not a line a row
-  std::size_t columns = 0;            ///< of the terminal; 0: there is none
-  const LiveResults* live = nullptr;  ///< what live targets did; null: nothing is told of it
+  bool places = false;                ///< text: every place of each row, not one line per row
+  std::size_t columns = 0;            ///< width of the terminal; 0: none
+  const LiveResults* live = nullptr;  ///< results of live targets; null: not printed
 };
 
-/// True if the row is to be printed: it is asked for, and it is cited, declined or bare.
+/// True if the row is to be printed: it is selected, and it is cited, declined or bare.
 bool is_told(const CoverageRow& row, const CoveragePrint& print);
 
-/// The report as text, ending in the summary and one line with the verdict.
+/// The report as text; ends with the summary and the verdict on one line.
 std::string coverage_text(const CoverageReport& report, const Catalogue& catalogue,
                           const CoveragePrint& print);
 
-/// The report as one JSON object, as README.md describes it.
+/// The report as one JSON object, described in README.md.
 std::string coverage_json(const CoverageReport& report, const Catalogue& catalogue,
                           const CoveragePrint& print);
 
-/// A column of verdicts that the page of requirements shows beside each row.
+/// A column of verdicts beside each row of the requirements page.
 struct VerdictColumn {
   struct Cell {
     std::string state;   ///< "good", "allowed", "bad", "unknown": its colour and its filter
@@ -103,16 +103,16 @@ struct VerdictColumn {
     std::string detail;  ///< HTML, shown when the row is opened; may be empty
   };
   std::string title;
-  std::string key;                    ///< a name for the filter: small letters
-  std::map<std::string, Cell> cells;  ///< by the requirement's id
+  std::string key;                    ///< lower case, used by the filter
+  std::map<std::string, Cell> cells;  ///< by requirement id
 };
 
-/// The requirements as a part of a page (tools/base/output/page.hpp): filters, and a row each
+/// The requirements as a section of a page (tools/base/output/page.hpp): filters, and one row each
 /// that opens to show its places.
 std::string coverage_section(const CoverageReport& report, const Catalogue& catalogue,
                              const CoveragePrint& print, const std::vector<VerdictColumn>& columns);
 
-/// The report as one HTML file without any other file.
+/// The report as a single self-contained HTML file.
 std::string coverage_html(const CoverageReport& report, const Catalogue& catalogue,
                           const CoveragePrint& print);
 

@@ -1,4 +1,4 @@
-// The requirements as a page: filters, and a row each that opens to show where it is met.
+// The requirements as a page: filters, and one row each that opens to show its places.
 #include <fmt/format.h>
 
 #include <map>
@@ -143,7 +143,7 @@ std::vector<Tile> tiles_of(const CoverageReport& report, const CoveragePrint& pr
        report.problems.empty() ? "good" : "bad"}};
 }
 
-/// A field for each RFC that decides: what of it is shown, and on a click its rows.
+/// A field for each RFC in scope: how much of it is shown; a click filters its rows.
 std::string sums_html(const CoverageReport& report, const Catalogue& catalogue,
                       const CoveragePrint& print) {
   struct Sum {

@@ -1,4 +1,4 @@
-// Reads conformance/scapy/targets.json, and makes columns of it.
+// Loads conformance/scapy/targets.json and builds columns from it.
 #include "conformance/requirements/live.hpp"
 
 #include <fmt/format.h>
@@ -45,7 +45,7 @@ std::string detail_of(const LiveCell& cell) {
   std::string out;
   const std::string* before = nullptr;
   for (const LiveDifference* difference : cell.differing) {
-    // Tests of one reason stand together: it is told once.
+    // Consecutive tests with the same reason print it once.
     if (before == nullptr || *before != difference->reason) {
       out +=
           fmt::format("{}{}<br>", before == nullptr ? "" : "<br>", xml_escaped(difference->reason));

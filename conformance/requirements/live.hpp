@@ -1,4 +1,4 @@
-// What live targets did, requirement by requirement, as conformance/scapy/targets.json has it.
+// Results of live targets per requirement, from conformance/scapy/targets.json.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,17 @@
 
 namespace lockstep::tools {
 
-/// A test in which a live target did otherwise.
+/// A test in which a live target differed.
 struct LiveDifference {
   std::string test;
-  std::string words;   ///< what was expected, and what came
-  std::string reason;  ///< of differences.toml; empty: none
+  std::string words;   ///< what was expected, and what was received
+  std::string reason;  ///< from differences.toml; empty: none
 };
 
-/// What a target did in the tests that cite one requirement.
+/// The results of a target in the tests that cite one requirement.
 struct LiveCell {
   std::size_t passed = 0;
-  std::vector<const LiveDifference*> differing;  ///< into LiveResults, which must outlive it
+  std::vector<const LiveDifference*> differing;  ///< points into LiveResults, which must outlive it
 
   std::size_t tests() const { return passed + differing.size(); }
 };
@@ -29,18 +29,18 @@ struct LiveCell {
 /// The whole file.
 struct LiveResults {
   std::string kernel;  ///< of the target linux; empty: there is no file
-  std::map<std::string, std::map<std::string, LiveDifference>> differences;  ///< target, test
-  std::map<std::string, std::map<std::string, LiveCell>> cells;  ///< target, requirement's id
+  std::map<std::string, std::map<std::string, LiveDifference>> differences;  ///< by target and test
+  std::map<std::string, std::map<std::string, LiveCell>> cells;  ///< by target and requirement id
 
-  /// The cell, or nullptr if no test that ran there cites the requirement.
+  /// The cell, or nullptr if no test that ran on the target cites the requirement.
   const LiveCell* cell(const std::string& target, const std::string& id) const;
 };
 
-/// The results that stand in the tree at `root`; none where the file is missing. Throws Failure,
-/// which names the file, if it is not what targets.py writes.
+/// The results in the tree at `root`; empty if the file is missing. Throws Failure with the name of
+/// the file if targets.py did not write it.
 LiveResults load_live_results(const std::filesystem::path& root);
 
-/// A column of a page: of each requirement how many of its tests the target passes.
+/// A column of a page: for each requirement, how many of its tests the target passes.
 VerdictColumn live_column(const LiveResults& results, const std::string& target,
                           const std::string& title, const std::string& key);
 

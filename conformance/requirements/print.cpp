@@ -1,4 +1,4 @@
-// Prints a coverage report, as text and as JSON.
+// Prints a coverage report as text and as JSON.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ void print_row(Output out, const CoverageRow& row) {
   }
 }
 
-/// "core/tcp/output.cpp:12 +3": the first place, and how many more there are.
+/// "core/tcp/output.cpp:12 +3": the first place, and the number of others.
 std::string first_of(std::initializer_list<const Places*> lists) {
   std::string text;
   std::size_t more = 0;
@@ -158,7 +158,7 @@ nlohmann::ordered_json problems_json(const std::vector<Problem>& problems) {
   return list;
 }
 
-/// Of each live target how many of the requirement's tests it passes, and how many there are.
+/// For each live target, the number of the requirement's tests and how many pass.
 nlohmann::ordered_json live_json(const std::string& id, const LiveResults& live) {
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
   for (const auto& [target, cells] : live.cells) {

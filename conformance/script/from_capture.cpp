@@ -17,7 +17,7 @@ namespace {
 
 namespace flag = tools::tcp_flag;
 
-constexpr std::uint64_t lines_max = 2'000'000;  // over all attempts; fewer for a long capture
+constexpr std::uint64_t lines_max = 2'000'000;  // total over all attempts
 
 /// The connection, and the side that our stack replaces.
 struct Chosen {

@@ -1,4 +1,4 @@
-// Draws what went wrong: two columns, a sequence diagram, the connection's state.
+// Renders failures: two columns, a sequence diagram, the connection's state.
 #include "conformance/suite/failures.hpp"
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ std::string diff_html(const std::vector<DiffRow>& rows) {
   return out + "</table>";
 }
 
-/// What follows the arrow sign of a column.
+/// The text of a column after its arrow.
 std::string without_sign(const std::string& text) {
   return text.size() > 2 ? text.substr(2) : text;
 }
@@ -72,7 +72,7 @@ std::uint32_t word_at(std::span<const std::byte> bytes, std::size_t at) {
   return out;
 }
 
-/// The packets of a little-endian pcapng of raw IP with stamps in nanoseconds.
+/// The packets of a little-endian pcapng file of raw IP with nanosecond timestamps.
 std::vector<tools::CapturedFrame> frames_of(std::span<const std::byte> pcapng) {
   constexpr std::uint32_t packet_block = 6;
   constexpr std::size_t head = 28;

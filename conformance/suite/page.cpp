@@ -1,4 +1,4 @@
-// Joins scenarios, scripts and requirements into one page.
+// Joins scenarios, scripts and requirements in one page.
 #include "conformance/suite/page.hpp"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace {
 using tools::VerdictColumn;
 using tools::xml_escaped;
 
-/// From the best to the worst; the worst piece of evidence is the verdict.
+/// From best to worst; the worst piece of evidence is the verdict.
 enum class Standing : std::uint8_t { good, allowed, unknown, bad };
 
 const char* state_of(Standing standing) {
@@ -67,10 +67,10 @@ struct Piece {
   std::string text;  ///< the verdict in words
 };
 
-/// The evidence for one requirement.
+/// The evidence, by requirement.
 using Evidence = std::map<std::string, std::vector<Piece>>;
 
-/// The column of verdicts: the worst piece decides, all of them are listed.
+/// The column of verdicts: each cell has the worst verdict and lists all pieces.
 VerdictColumn column_of(const std::string& title, const std::string& key,
                         const Evidence& evidence) {
   VerdictColumn out{title, key, {}};
@@ -112,7 +112,7 @@ Evidence evidence_of_ours(const PageSource& source) {
       }
     }
   }
-  // What neither a scenario nor a script shows: the tests do, and ctest has run those.
+  // Requirements without a scenario or a script: the tests show them, and ctest runs those.
   for (const tools::CoverageRow& row : source.coverage.rows) {
     if (!row.tests.empty() && !out.contains(row.requirement->id)) {
       out[row.requirement->id] = {};

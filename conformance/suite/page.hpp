@@ -10,7 +10,7 @@
 
 namespace lockstep::conformance {
 
-/// What the page is made of. Names of scripts are relative to the repository, as in citations.
+/// The input of the page. Script names are relative to the repository, as in citations.
 struct PageSource {
   const SuiteReport& suite;
   const script::Report& scripts;
@@ -19,9 +19,9 @@ struct PageSource {
   const tools::LiveResults& live;
 };
 
-/// The page: a verdict for each requirement, of ours, of the Linux captures and of a live Linux,
-/// and what shows it;
-/// each scenario and script; of each failure the packets side by side and a sequence diagram.
+/// The page: for each requirement the verdicts of our stack, of the Linux captures and of a live
+/// Linux, with the evidence; each scenario and script; for each failure the packets side by side
+/// and a sequence diagram.
 std::string suite_html(const PageSource& source);
 
 }  // namespace lockstep::conformance

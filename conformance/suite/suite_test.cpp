@@ -1,4 +1,4 @@
-// Every scenario of pcaps/ agrees, every twin violates its clause, and the reports say so.
+// Every scenario of pcaps/ agrees, every twin violates its clause, and the reports show it.
 #include "conformance/suite/suite.hpp"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST(Suite, ReportsAreWellFormed) {
   EXPECT_NE(xml.find("failures=\"0\""), std::string::npos);
 }
 
-// The page itself is read in Chromium by page_test.py; here what its parts hold.
+// page_test.py opens the page in Chromium; this checks the contents of its parts.
 TEST(Page, ShowsEachCaseAndTheWorstVerdict) {
   SuiteReport const suite = run_suite(find_cases(room, {"rfc9293-3.5-linux-server"}));
   script::Report scripts;
