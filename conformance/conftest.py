@@ -1,7 +1,7 @@
-# Gives the tests here the fixture `tcp`, from the module that the build has made.
+# Provides the fixture `tcp` to these tests, from the built module.
 from dev.test import module
 
-# Without nanobind those tests are left out.
+# Without nanobind those tests are skipped.
 if module.is_there():
     pytest_plugins = ["lockstep.testing.plugin"]
 else:

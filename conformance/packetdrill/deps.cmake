@@ -1,5 +1,5 @@
-# The stack under a script is that of conformance/script. The folder's library becomes the shared
-# library liblockstep_packetdrill.so, which shows one symbol.
+# Uses the stack setup of conformance/script. The folder's library becomes the shared library
+# liblockstep_packetdrill.so, which exports one symbol.
 set(LIBS lockstep_process lockstep_script lockstep_sockets lockstep_text)
 
 function(lockstep_packetdrill_library)

@@ -1,4 +1,4 @@
-# Numbers by which runs with a feature on and off differ, beside those of pcaps/common.
+# Measures in which runs with a feature on and off differ, in addition to those of pcaps/common.
 """Each measure takes (the host's segments, all segments) and gives an integer."""
 import sys
 from pathlib import Path
@@ -24,12 +24,12 @@ def _most_within(segments, span_ns):
 
 
 def burst(sent, _):
-    """The most segments of text within a millisecond."""
+    """The most data segments within a millisecond."""
     return _most_within(_texts(sent), MILLISECOND)
 
 
 def first_flight(sent, everything):
-    """Segments of text before the first ACK of any."""
+    """Data segments before the first ACK of data."""
     texts = _texts(sent)
     for segment in everything:
         covers = (segment.ack - texts[0].seq) % 2**32
@@ -39,7 +39,7 @@ def first_flight(sent, everything):
 
 
 def flight_after_silence(sent, _):
-    """Segments of text within 30 ms after the host's longest silence."""
+    """Data segments within 30 ms after the host's longest silence."""
     texts = _texts(sent)
     gaps = [(late.time_ns - early.time_ns, late.time_ns) for early, late in zip(texts, texts[1:])]
     _, begin = max(gaps)
@@ -47,23 +47,23 @@ def flight_after_silence(sent, _):
 
 
 def texts(sent, _):
-    """Segments of text."""
+    """Data segments."""
     return len(_texts(sent))
 
 
 def usual_text(sent, _):
-    """Octets in the middle one of the segments of text, by size."""
+    """The median size of the data segments, in octets."""
     sizes = sorted(len(segment.payload) for segment in _texts(sent))
     return sizes[len(sizes) // 2]
 
 
 def bare_acks(sent, _):
-    """ACKs without text, the handshake's aside."""
+    """ACKs without data, except the handshake's."""
     return sum(segment.flags == "A" and not segment.payload for segment in sent)
 
 
 def offered(sent, _):
-    """The largest window that was offered, in octets."""
+    """The largest advertised window, in octets."""
     syn = next(segment for segment in sent if "S" in segment.flags)
     shift = (syn.option(3) or b"\0")[0]
     return max(s.window << (0 if "S" in s.flags else shift) for s in sent)
@@ -80,7 +80,7 @@ def user_timeouts(sent, _):
 
 
 def _first_again(sent):
-    """When the first retransmission of text was sent."""
+    """The time of the first retransmission of data."""
     seen = set()
     for segment in _texts(sent):
         if segment.seq in seen:
@@ -95,7 +95,7 @@ def _flight_between(sent, everything, begin, end):
 
 
 def cut_flight(sent, everything):
-    """The most octets in flight from half a second after the first retransmission on."""
+    """The most octets in flight later than half a second after the first retransmission."""
     return _flight_between(sent, everything, _first_again(sent) + 500 * MILLISECOND, 2**63)
 
 
@@ -126,7 +126,7 @@ def pause_in_recovery(sent, _):
 
 
 def finished_ms(sent, _):
-    """When the host's last text was sent, in whole 10 ms from its first segment on."""
+    """The time of the host's last data, in whole 10 ms since its first segment."""
     return (_texts(sent)[-1].time_ns - sent[0].time_ns) // (10 * MILLISECOND) * 10
 
 

@@ -1,4 +1,4 @@
-# Tests of the pairs: all are as stated, and what is wrong with the file or a number is said.
+# Tests of the pairs: all results are as expected, and errors in the file are reported.
 """Run by pytest; needs build/release/lockstep."""
 import subprocess
 from pathlib import Path
@@ -13,13 +13,13 @@ pytestmark = pytest.mark.skipif(not PROGRAM.is_file(),
 
 
 def run(*words):
-    """Run check; return its exit code and all that it printed."""
+    """Runs check; returns its exit code and its output."""
     done = subprocess.run([ROOM / "check", *words], capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
 
 
 def altered(tmp_path, old, new):
-    """A copy of pairs.toml with one text in place of another."""
+    """A copy of pairs.toml with one string replaced."""
     text = (ROOM / "pairs.toml").read_text()
     assert old in text
     path = tmp_path / "pairs.toml"

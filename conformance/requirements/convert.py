@@ -3,14 +3,14 @@
 """Converts requirements.tsv to conformance/requirements/rfcNNNN.toml.
 
 Input: a tab separated table whose first line is `id rfc section level summary`.
-Every row is checked (known level, unique id, the id begins with its RFC's number), then
-corrections.toml, which stands beside this script, is applied, then the files are written.
-A correction names the text that it replaces, so it fails when the table changes under it.
+Checks every row (known level, unique id, the id begins with its RFC's number), applies
+corrections.toml from this script's folder, and writes the files.
+A correction names the text that it replaces, so it fails if that text has changed in the table.
 
     conformance/requirements/convert.py requirements.tsv            write the files
     conformance/requirements/convert.py --check requirements.tsv    only compare with the files
 
-Exit code: 0 fine; 1 with --check, when a file differs; 2 for bad input, and nothing is written.
+Exit code: 0 fine; 1 with --check, if a file differs; 2 for bad input, and nothing is written.
 """
 
 import argparse
@@ -85,7 +85,7 @@ TITLES = {
 
 
 class BadInput(Exception):
-    """The input cannot be converted; the message is the one line that the user sees."""
+    """An error in the input; the message is the one line that the user sees."""
 
 
 def read_table(path):
@@ -110,7 +110,7 @@ def read_table(path):
 
 
 def check_rows(rows):
-    """Refuses a row whose id, RFC or level is not what the list allows."""
+    """Raises for a row whose id, RFC or level is invalid."""
     seen = set()
     for row in rows:
         if not row["id"].startswith(row["rfc"] + ":"):
@@ -154,7 +154,7 @@ def quoted(text):
 
 
 def toml_of(rfc, rows):
-    """The text of rfcNNNN.toml: one row a line, so that grep answers with the whole row."""
+    """The contents of rfcNNNN.toml: one row per line, so that grep prints whole rows."""
     lines = [
         f"# The requirements of RFC {rfc}, one row a binding sentence. Written by convert.py:",
         "# mend a row in corrections.toml, not here.",
@@ -189,7 +189,7 @@ def convert(table, corrections_path):
 
 
 def differing(files, folder):
-    """The names of the files whose text on disk is not the converted text."""
+    """The names of the files that differ from the converted text."""
     names = []
     for name, text in files.items():
         path = os.path.join(folder, name)

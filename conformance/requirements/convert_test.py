@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Tests of convert.py: what it writes, what it refuses, and that it leaves nothing half written.
+# Tests of convert.py: its output, its errors, and that it never writes only some of the files.
 import contextlib
 import io
 import os

@@ -1,2 +1,2 @@
-# Tables and whole pages.
+# Tables and pages.
 set(LIBS lockstep_output lockstep_process)

@@ -1,10 +1,10 @@
-# What RFC 9293 3.10.7 says must happen when a segment arrives, as rules in the order of its text.
-"""The oracle of test_table.py, written from RFC 9293 3.10.7, RFC 5961 and nothing else.
+# The requirements of RFC 9293 3.10.7 on an arriving segment, as rules in the order of its text.
+"""The oracle of test_table.py, written from RFC 9293 3.10.7 and RFC 5961 alone.
 
-The rules are asked one after the other. A rule that returns an Outcome ends the matter; one that
-returns None passes the segment on, and may have moved the state, as steps of the RFC do that
-"continue processing". Numbers are relative to each side's SYN. The device has sent all that it has,
-accepts RFC 5961's mitigations, and holds segments above a gap. No rule looks at the stack.
+The rules are evaluated in order. A rule that returns an Outcome decides; one that returns None
+passes the segment on, and may have changed the state, as the steps of the RFC with "continue
+processing" do. Numbers are relative to each side's SYN. The device has sent all its data, implements
+RFC 5961's mitigations, and queues segments above a gap. No rule depends on the stack's code.
 """
 import dataclasses
 
@@ -30,7 +30,7 @@ class Situation:
 
 @dataclasses.dataclass(frozen=True)
 class Segment:
-    """What arrives; `number` is SEG.SEQ, `acknowledges` SEG.ACK."""
+    """An arriving segment; `number` is SEG.SEQ, `acknowledges` SEG.ACK."""
 
     flags: str
     number: int
@@ -50,7 +50,7 @@ class Segment:
 
 @dataclasses.dataclass(frozen=True)
 class Reply:
-    """A segment that must leave; `again`: what may stand in its place, said by the rule."""
+    """A segment that must be sent; `again`: what a rule allows in its place."""
 
     flags: str
     seq: int
@@ -61,7 +61,7 @@ class Reply:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What leaves, the state after it, and what the program is told (one of these words)."""
+    """The reply, the state after it, and the event of the program (one of these words)."""
 
     state: str
     reply: Reply | None = None
@@ -69,13 +69,13 @@ class Outcome:
 
 
 def rule(function):
-    """Adds a rule below those that stand above it."""
+    """Registers a rule after the previous ones."""
     RULES.append(function)
     return function
 
 
 def judge(situation, segment):
-    """(rule, Outcome) for a segment that arrives. Moves `situation` as far as the rules do."""
+    """(rule, Outcome) for an arriving segment. Changes `situation` as the rules do."""
     for each in RULES:
         outcome = each(situation, segment)
         if outcome is not None:
@@ -84,15 +84,15 @@ def judge(situation, segment):
 
 
 def acknowledgment(s, timing=Timing.AT_ONCE, of=0):
-    """<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>, after `of` more numbers were received."""
+    """<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>, with RCV.NXT advanced by `of`."""
     return Reply("A", s.snd_nxt, s.rcv_nxt + of, timing)
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-ACCEPT-L0W0 an empty segment, and no window: at RCV.NXT only
-## 9293:P-ACCEPT-LNW0 text, SYN or FIN, and no window: never
-## 9293:P-ACCEPT-L0WN an empty segment, and a window: from RCV.NXT to its end
-## 9293:P-ACCEPT-LNWN otherwise its first or last number lies in the window
+## 9293:P-ACCEPT-L0W0 an empty segment, zero window: at RCV.NXT only
+## 9293:P-ACCEPT-LNW0 data, SYN or FIN, zero window: never acceptable
+## 9293:P-ACCEPT-L0WN an empty segment, nonzero window: from RCV.NXT to the right edge
+## 9293:P-ACCEPT-LNWN otherwise its first or last sequence number is in the window
 def acceptable(s, g):
     """Table 6."""
     if s.rcv_wnd == 0:
@@ -146,7 +146,7 @@ def acknowledgment_in_listen(s, g):
 
 
 #= rfc9293#3.10.7.2
-## 9293:P-LISTEN-SYN third: <SEQ=ISS><ACK=RCV.NXT><CTL=SYN,ACK>, SYN-RECEIVED
+## 9293:P-LISTEN-SYN third: a SYN draws <SEQ=ISS><ACK=RCV.NXT><CTL=SYN,ACK>, SYN-RECEIVED
 @rule
 def syn_in_listen(s, g):
     if s.state == "LISTEN" and g.syn:
@@ -165,7 +165,7 @@ def bad_acknowledgment_in_syn_sent(s, g):
 
 
 #= rfc9293#3.10.7.3
-## 9293:P-SYNSENT-RST second: a reset with a good ACK ends the attempt
+## 9293:P-SYNSENT-RST second: a reset with an acceptable ACK ends the attempt
 @rule
 def reset_in_syn_sent(s, g):
     if s.state == "SYN-SENT" and g.rst and g.ack:
@@ -173,7 +173,7 @@ def reset_in_syn_sent(s, g):
 
 
 #= rfc9293#3.10.7.3
-## 9293:P-SYNSENT-RST-NOACK one without ACK is dropped
+## 9293:P-SYNSENT-RST-NOACK a reset without ACK is dropped
 @rule
 def bare_reset_in_syn_sent(s, g):
     if s.state == "SYN-SENT" and g.rst:
@@ -206,12 +206,12 @@ def other_in_syn_sent(s, g):
 
 
 # --- 3.10.7.4: all other states -----------------------------------------------------------------
-# Figure 7's last segment starts at IRS, where table 6 does not take it; A.2 names the case. The
-# exchange of the figure has four segments, so nothing is said to it.
+# The last segment of figure 7 starts at IRS, which table 6 does not accept; A.2 describes the case.
+# The exchange in the figure has four segments, so there is no reply to it.
 #= rfc9293#A.2
-## 9293:P-SEQVAL-A2 the SYN,ACK of a simultaneous open is taken
+## 9293:P-SEQVAL-A2 the SYN,ACK of a simultaneous open is accepted
 #= rfc9293#3.5
-## 9293:MUST-10 and opens the connection
+## 9293:MUST-10 and completes the open
 @rule
 def syn_ack_of_simultaneous_open(s, g):
     again = g.syn and g.ack and not g.rst and g.number == s.rcv_nxt - 1
@@ -220,7 +220,7 @@ def syn_ack_of_simultaneous_open(s, g):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-RST-OUT first and second: a reset outside of the window dies in silence
+## 9293:P-RST-OUT first and second: a reset outside the window is dropped
 #= rfc5961#3.2
 ## 5961:BLIND-1 silently
 @rule
@@ -229,12 +229,12 @@ def reset_outside(s, g):
         return Outcome(s.state)
 
 
-# The peer's SYN once more, while ours is unacknowledged: the SYN,ACK, sent again, is an
-# acknowledgment too, and the only one that a peer in SYN-SENT, who has not seen it, can use.
+# A retransmitted SYN of the peer while ours is unacknowledged: our retransmitted SYN,ACK is an
+# acknowledgment too, and the only one that a peer in SYN-SENT that has not received it can use.
 #= rfc9293#3.10.7.4
-## 9293:P-ACCEPT-REPLY first: what is not acceptable draws <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>
+## 9293:P-ACCEPT-REPLY first: an unacceptable segment draws <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>
 #= rfc9293#3.10.7.4
-## 9293:P-SYN-OUTWIN a SYN among it
+## 9293:P-SYN-OUTWIN also a SYN
 @rule
 def not_acceptable(s, g):
     if not acceptable(s, g):
@@ -245,9 +245,9 @@ def not_acceptable(s, g):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-RST-CHALLENGE second: a reset inside of the window, not at its edge: a challenge ACK
+## 9293:P-RST-CHALLENGE second: a reset inside the window but not at its left edge: a challenge ACK
 #= rfc5961#3.2
-## 5961:BLIND-3 which leaves all as it was
+## 5961:BLIND-3 and nothing changes
 @rule
 def reset_inside(s, g):
     if g.rst and g.number != s.rcv_nxt:
@@ -257,7 +257,7 @@ def reset_inside(s, g):
 #= rfc9293#3.10.7.4
 ## 9293:P-RST-SYNRCVD a reset at RCV.NXT: back to LISTEN, or refused
 #= rfc9293#3.5
-## 9293:MUST-11 according to where SYN-RECEIVED came from
+## 9293:MUST-11 depending on whether the open was passive
 @rule
 def reset_in_syn_received(s, g):
     if s.state == "SYN-RECEIVED" and g.rst:
@@ -265,7 +265,7 @@ def reset_in_syn_received(s, g):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-RST-EST the program is told of the reset
+## 9293:P-RST-EST the program is notified of the reset
 #= rfc5961#3.2
 ## 5961:BLIND-2 exactly at RCV.NXT
 @rule
@@ -275,7 +275,7 @@ def reset_at_edge(s, g):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-RST-CLOSING in the last three states it ends what is left
+## 9293:P-RST-CLOSING in the last three states it ends the connection
 @rule
 def reset_at_the_end(s, g):
     if g.rst:
@@ -283,7 +283,7 @@ def reset_at_the_end(s, g):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-SYN-SYNRCVD fourth: a SYN in the window of a passive attempt: LISTEN
+## 9293:P-SYN-SYNRCVD fourth: a SYN in the window of a passive open: LISTEN
 @rule
 def syn_in_syn_received(s, g):
     if s.state == "SYN-RECEIVED" and g.syn and s.passive:
@@ -293,7 +293,7 @@ def syn_in_syn_received(s, g):
 #= rfc9293#3.10.7.4
 ## 9293:P-SYN-INWIN a SYN in any synchronized state: a challenge ACK
 #= rfc5961#4.2
-## 5961:BLIND-5 whatever its number
+## 5961:BLIND-5 whatever its sequence number
 @rule
 def syn_in_window(s, g):
     if g.syn:
@@ -301,7 +301,7 @@ def syn_in_window(s, g):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-ACK-OFF fifth: without ACK it is dropped
+## 9293:P-ACK-OFF fifth: a segment without ACK is dropped
 @rule
 def no_acknowledgment(s, g):
     if not g.ack:
@@ -309,7 +309,7 @@ def no_acknowledgment(s, g):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-SYNRCVD-ACK an ACK that is not of our SYN: <SEQ=SEG.ACK><CTL=RST>
+## 9293:P-SYNRCVD-ACK an ACK that does not acknowledge our SYN: <SEQ=SEG.ACK><CTL=RST>
 @rule
 def bad_acknowledgment_in_syn_received(s, g):
     if s.state == "SYN-RECEIVED" and not s.snd_una < g.acknowledges <= s.snd_nxt:
@@ -317,7 +317,7 @@ def bad_acknowledgment_in_syn_received(s, g):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-SYNRCVD-EST otherwise ESTABLISHED, and processing goes on
+## 9293:P-SYNRCVD-EST otherwise ESTABLISHED, and processing continues
 @rule
 def established(s, g):
     if s.state == "SYN-RECEIVED":
@@ -326,18 +326,18 @@ def established(s, g):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-ACK-FUTURE an ACK of what was never sent: an ACK, and the segment is dropped
+## 9293:P-ACK-FUTURE an ACK of data that was not sent: an ACK, and the segment is dropped
 @rule
 def acknowledgment_of_unsent(s, g):
     if g.acknowledges > s.snd_nxt:
         return Outcome(s.state, acknowledgment(s))
 
 
-# MAX.SND.WND: the tester has never offered more than 65,535.
+# MAX.SND.WND: the tester never advertises more than 65,535.
 #= rfc9293#3.10.7.4
 ## 9293:P-ACK-5961 an ACK older than the largest window: an ACK, and the segment is dropped
 #= rfc5961#5.2
-## 5961:BLIND-9 discarded, and an ACK is sent back
+## 5961:BLIND-9 dropped, and an ACK is sent
 @rule
 def acknowledgment_too_old(s, g):
     if g.acknowledges < s.snd_una - 65535:
@@ -345,7 +345,7 @@ def acknowledgment_too_old(s, g):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-FINWAIT1-ACK our FIN is acknowledged: FIN-WAIT-2, and processing goes on
+## 9293:P-FINWAIT1-ACK our FIN is acknowledged: FIN-WAIT-2, and processing continues
 @rule
 def fin_acknowledged(s, g):
     if s.state == "FIN-WAIT-1" and g.acknowledges == s.snd_nxt:
@@ -368,12 +368,12 @@ def fin_acknowledged_in_last_ack(s, g):
         return Outcome("CLOSED", told=("closed:finished",))
 
 
-# What begins at or above RCV.NXT is behind the peer's FIN: it cannot be, and moves no timer. The
-# FIN again, at RCV.NXT - 1, was answered in the first step.
+# A segment at or above RCV.NXT is beyond the peer's FIN: it is invalid and restarts no timer. A
+# retransmitted FIN, at RCV.NXT - 1, was answered in the first step.
 #= rfc9293#3.10.7.4
-## 9293:P-DATA-AFTER-FIN, 9293:P-FIN-REMAIN seventh and eighth: behind the FIN nothing is taken
+## 9293:P-DATA-AFTER-FIN, 9293:P-FIN-REMAIN seventh and eighth: nothing beyond the FIN is accepted
 #= rfc9293#3.4
-## 9293:P-CTL-ONCE a FIN is acted upon once
+## 9293:P-CTL-ONCE a FIN is processed once
 @rule
 def after_the_fin(s, g):
     del g
@@ -382,7 +382,7 @@ def after_the_fin(s, g):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-ACK-EST an acceptable segment without text asks for nothing
+## 9293:P-ACK-EST an acceptable segment without data needs no reply
 @rule
 def empty(s, g):
     if g.length == 0:
@@ -390,7 +390,7 @@ def empty(s, g):
 
 
 #= rfc9293#3.10.7.4
-## 9293:SHLD-31 seventh: what begins above RCV.NXT is held; it moves neither RCV.NXT nor the state
+## 9293:SHLD-31 seventh: data above RCV.NXT is queued; RCV.NXT and the state stay
 ## 9293:MAY-13 and is answered
 #= rfc5681#3.2
 ## 5681:CC-14 at once, by a duplicate ACK
@@ -401,7 +401,7 @@ def above_a_gap(s, g):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-TEXT-ACK text in order is acknowledged
+## 9293:P-TEXT-ACK data in order is acknowledged
 #= rfc9293#3.8.6.3
 ## 9293:MUST-40 in less than half a second
 @rule
@@ -414,8 +414,8 @@ def text(s, g):
 
 #= rfc9293#3.10.7.4
 ## 9293:P-FIN-EST, 9293:P-FIN-FW2 eighth: CLOSE-WAIT, or TIME-WAIT
-## 9293:P-FIN and an ACK of the FIN
-## 9293:P-FIN-FW1-CLOSING where ours is not acknowledged: CLOSING
+## 9293:P-FIN and the FIN is acknowledged
+## 9293:P-FIN-FW1-CLOSING if our FIN is not acknowledged: CLOSING
 @rule
 def fin(s, g):
     after = {"ESTABLISHED": "CLOSE-WAIT", "FIN-WAIT-1": "CLOSING", "FIN-WAIT-2": "TIME-WAIT"}

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-# Runs conformance/scapy against each target and makes the table of requirements beside each other.
+# Runs conformance/scapy against each target and writes the table of requirements for all targets.
 """Runs conformance/scapy against stack, tap:lockstep and linux; writes targets.json and targets.md.
 
     conformance/scapy/targets.py                  run all three, write both files (as root)
-    conformance/scapy/targets.py --from FOLDER    no run: the results of an earlier one, from --keep
-    conformance/scapy/targets.py --table          no run: both anew, with the reasons of today
-    conformance/scapy/targets.py --check          no run: targets.md is what targets.json says,
-                                                  each difference has its reason, each reason its
-                                                  difference, each requirement is one
+    conformance/scapy/targets.py --from FOLDER    no run: use the results of an earlier --keep
+    conformance/scapy/targets.py --table          no run: rewrite both with the current reasons
+    conformance/scapy/targets.py --check          no run: check that targets.md matches targets.json,
+                                                  that each difference has a reason and each reason
+                                                  a difference, and that each requirement exists
 
-A live test that fails is run three times more, a few at a time; the three decide where they agree,
-and it is unsteady where they do not. differences.toml explains what a live target does otherwise
-than the tests ask. Exit code: 0 fine; 1 a difference without an explanation, or an explanation
-without a difference; 2 bad usage or input; 3 something is missing.
+A failed live test is run three times more, a few tests at a time. If those three agree, they decide;
+otherwise the test is unsteady. differences.toml explains where a live target differs from the tests.
+Exit code: 0 fine; 1 a difference without a reason, or a reason without a difference; 2 bad usage
+or input; 3 something is missing.
 """
 import argparse
 import collections
@@ -31,27 +31,27 @@ TARGETS = {"stack": "Lockstep", "tap:lockstep": "Lockstep on a TAP", "linux": "L
 DATA, TABLE = ROOM / "targets.json", ROOM / "targets.md"
 DIFFERENCES = ROOM / "differences.toml"
 REQUIREMENTS = ROOT / "conformance/requirements"
-#: How often a live test that has failed is run again, and by how many processes at most.
+#: How often a failed live test is repeated, and the maximum number of processes for that.
 AGAIN, AGAIN_JOBS = 3, 4
-#: Lines of the wire that targets.json keeps of each difference.
+#: Lines of the packet log that targets.json keeps of each difference.
 SEEN_MAX = 8
 
 
 class Trouble(Exception):
-    """What the input lacks, in one line."""
+    """An error in the input, in one line."""
 
 
-# --- to run -------------------------------------------------------------------------------------
+# --- running ------------------------------------------------------------------------------------
 
 
 def take_priority(priority):
-    """Real-time priority for this process and those that it starts: the machine may be loaded."""
+    """Real-time priority for this process and its children: the machine may be loaded."""
     if priority:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(priority))
 
 
 def run_wave(target, name, jobs, folder, tests):
-    """Runs these tests, shared by `jobs` processes; each leaves its results, NAME.SHARE.jsonl."""
+    """Runs these tests in `jobs` processes; each writes its results to NAME.SHARE.jsonl."""
     running = []
     for share in range(jobs):
         out = folder / f"{target.replace(':', '-')}.{name}.{share}.jsonl"
@@ -69,7 +69,7 @@ def run_wave(target, name, jobs, folder, tests):
 
 
 def run_all(jobs, folder):
-    """Every target in turn; of a live one what has failed again, and again."""
+    """Runs every target in turn; repeats the failed tests of a live one."""
     for target in TARGETS:
         print(f"{target}: every test, in {jobs} processes", file=sys.stderr, flush=True)
         run_wave(target, "first", jobs, folder, [str(ROOM)])
@@ -84,7 +84,7 @@ def run_all(jobs, folder):
 
 
 def outcomes(folder, target, wave):
-    """test -> row of a wave; a failure at the end of a test counts for the test."""
+    """test -> row of a run; a failure in teardown counts for its test."""
     found = {}
     for path in sorted(folder.glob(f"{target.replace(':', '-')}.{wave}.*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -97,7 +97,7 @@ def outcomes(folder, target, wave):
 
 
 def read_results(folder):
-    """({target: {test: row}}, {target: how many ran again}); `outcome` may be unsteady."""
+    """({target: {test: row}}, {target: number of repeated tests}); `outcome` may be unsteady."""
     found, again = {}, {}
     for target in TARGETS:
         found[target] = outcomes(folder, target, "first")
@@ -115,7 +115,7 @@ def read_results(folder):
 
 
 def collect(folder, jobs, priority):
-    """What targets.json holds: of each requirement and target how many tests passed and failed."""
+    """The contents of targets.json: passed and failed tests for each requirement and target."""
     found, again = read_results(folder)
     clauses = collections.defaultdict(dict)
     differing = []
@@ -150,7 +150,7 @@ def without_numbers(words):
     return re.sub(r"a wait of \d+ s", "a wait of more than 12 s", words)
 
 
-# --- to tell ------------------------------------------------------------------------------------
+# --- output -------------------------------------------------------------------------------------
 
 
 def load_differences():
@@ -173,7 +173,7 @@ def load_differences():
 
 
 def reason_of(differences, target, test):
-    """Which explanation fits, as its number from 1; 0: none."""
+    """The number, from 1, of the matching explanation; 0: none."""
     for number, (of, pattern, _) in enumerate(differences, 1):
         if of == target and pattern.search(test):
             return number
@@ -181,7 +181,7 @@ def reason_of(differences, target, test):
 
 
 def cell_text(cell, target, differences):
-    """'12 of 14 (3)': the number in brackets is that of an explanation below."""
+    """'12 of 14 (3)': the number in brackets refers to an explanation below."""
     if cell is None:
         return "-"
     total = cell["passed"] + len(cell["failed"])
@@ -224,7 +224,7 @@ def head(data):
 
 
 def table(data, differences):
-    """targets.md."""
+    """The contents of targets.md."""
     lines = head(data)
     lines += ["", "| requirement | " + " | ".join(TARGETS.values()) + " |", "|---|---|---|---|"]
     for name, cells in data["clauses"].items():
@@ -247,7 +247,7 @@ def table(data, differences):
     return "\n".join(lines).rstrip() + "\n"
 
 
-# --- to judge -----------------------------------------------------------------------------------
+# --- checks -------------------------------------------------------------------------------------
 
 
 def known_requirements():
@@ -260,7 +260,7 @@ def known_requirements():
 
 
 def complaints(data, differences):
-    """What does not agree, a line each."""
+    """The inconsistencies, one line each."""
     out = []
     for row in data["differing"]:
         if not reason_of(differences, row["target"], row["test"]):
@@ -278,7 +278,7 @@ def complaints(data, differences):
 
 
 def main():
-    """Run, collect, write."""
+    """Runs the tests, collects the results, writes the files."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="example: conformance/scapy/targets.py --jobs 8")
@@ -308,7 +308,7 @@ def main():
 
 
 def checked(differences):
-    """The committed data; None, and why, if the table is another's."""
+    """The committed data; None and the reason if it does not match the current table."""
     data = json.loads(DATA.read_text(encoding="utf-8"))
     reasons = [reason.strip() for _, _, reason in differences]
     if TABLE.read_text(encoding="utf-8") == table(data, differences) and data["reasons"] == reasons:
@@ -319,7 +319,7 @@ def checked(differences):
 
 
 def measured(asked, differences):
-    """Runs, unless told from where; writes both files."""
+    """Runs the tests, unless --from is given; writes both files."""
     if asked.table:
         data = json.loads(DATA.read_text(encoding="utf-8"))
         write(data, differences)
@@ -340,7 +340,7 @@ def measured(asked, differences):
 
 
 def write(data, differences):
-    """Both files; the data bear the reasons, for `lockstep coverage` and `lockstep conformance`."""
+    """Writes both files; the data include the reasons, which `lockstep coverage` prints."""
     data["reasons"] = [reason.strip() for _, _, reason in differences]
     for row in data["differing"]:
         row["reason"] = reason_of(differences, row["target"], row["test"])

@@ -1,4 +1,4 @@
-# Closing: figures 12 and 13 of RFC 9293, halves that stay open, FINs that are lost, TIME-WAIT.
+# Closing: figures 12 and 13 of RFC 9293, half-closed connections, lost FINs, TIME-WAIT.
 import pytest
 from scapy.layers.inet import TCP
 
@@ -6,11 +6,11 @@ MSL = 120
 
 
 #= rfc9293#3.6
-## 9293:P-NORMCLOSE figure 12, from the one that closes first
+## 9293:P-NORMCLOSE figure 12, from the side that closes first
 #= rfc9293#3.6.1
-## 9293:MUST-13 who stays for twice the MSL, to the nanosecond
+## 9293:MUST-13 which stays in TIME-WAIT for twice the MSL, to the nanosecond
 #= rfc9293#3.10.8
-## 9293:P-TW-TIMEOUT and then is gone
+## 9293:P-TW-TIMEOUT and then deletes the connection
 def test_close_first(tcp):
     tcp.fin_wait_2().send("FA").expect("A", within="499ms", seq=2, ack=2)
     tcp.expect_state("TIME-WAIT").expect_silence(f"{2 * MSL}s")
@@ -18,15 +18,15 @@ def test_close_first(tcp):
 
 
 #= rfc9293#3.6.1
-## 9293:MUST-13 not a moment earlier
+## 9293:MUST-13 not a nanosecond earlier
 def test_time_wait_lasts(tcp):
     tcp.time_wait().expect_silence("239999ms").expect_state("TIME-WAIT")
     tcp.expect_silence("1ms").expect_state("CLOSED")
 
 
 #= rfc9293#3.6
-## 9293:P-NORMCLOSE figure 12, from the other
-## 9293:P-CLOSE-NOAUTOFIN whose FIN waits for the program
+## 9293:P-NORMCLOSE figure 12, from the other side
+## 9293:P-CLOSE-NOAUTOFIN whose FIN waits until the program closes
 def test_close_second(tcp):
     tcp.close_wait().expect_event("peer_finished").expect_silence("1h").expect_state("CLOSE-WAIT")
     tcp.finish().expect("FA", seq=1, ack=2)
@@ -34,7 +34,7 @@ def test_close_second(tcp):
 
 
 #= rfc9293#3.6
-## 9293:P-SIMCLOSE figure 13: both at once
+## 9293:P-SIMCLOSE figure 13: both close at once
 def test_close_at_once(tcp):
     tcp.fin_wait_1().send("FA", ack=1).expect("A", within="499ms", seq=2, ack=2)
     tcp.expect_state("CLOSING").send("A").expect_state("TIME-WAIT").expect_silence("100s")
@@ -48,8 +48,8 @@ def test_fin_and_ack_of_fin(tcp):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-TIMEWAIT-ACK the peer's FIN again is acknowledged
-## 9293:P-FIN-TW and begins the 2 MSL anew
+## 9293:P-TIMEWAIT-ACK a retransmitted FIN of the peer is acknowledged
+## 9293:P-FIN-TW and restarts the 2 MSL timer
 @pytest.mark.parametrize("after", ["1s", "100s", "239s"])
 def test_fin_again_in_time_wait(tcp, after):
     tcp.time_wait().expect_silence(after)
@@ -59,7 +59,7 @@ def test_fin_again_in_time_wait(tcp, after):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-TIMEWAIT-ACK nothing else does
+## 9293:P-TIMEWAIT-ACK no other segment does
 @pytest.mark.parametrize("flags", ["A", "PA", "FA"])
 def test_nothing_else_restarts_time_wait(tcp, flags):
     tcp.time_wait().expect_silence("100s")
@@ -68,8 +68,8 @@ def test_nothing_else_restarts_time_wait(tcp, flags):
 
 
 #= rfc9293#3.6.1
-## 9293:MAY-2 a SYN beyond the old connection opens the next one
-## 9293:P-TW-REUSE-ISN with a number beyond all that it used
+## 9293:MAY-2 a SYN beyond the old connection opens a new one
+## 9293:P-TW-REUSE-ISN with an ISN beyond all the numbers that the old one used
 #= rfc6191#2
 ## 6191:TW-6 and beyond the peer's FIN
 @pytest.mark.parametrize("seq", [3, 1000, 1 << 30])
@@ -84,7 +84,7 @@ def test_time_wait_reopened(tcp, seq):
 
 
 #= rfc6191#2
-## 6191:TW-4 one that is not opens nothing
+## 6191:TW-4 a SYN that is not beyond it opens nothing
 @pytest.mark.parametrize("seq", [1, 0, -1000])
 def test_time_wait_is_not_reopened(tcp, seq):
     tcp.time_wait()
@@ -96,8 +96,8 @@ def test_time_wait_is_not_reopened(tcp, seq):
 
 
 #= rfc1337#3
-## 1337:TW-5 where it is configured, a reset does not end TIME-WAIT
-## 1337:TW-8 not even the one that our own ACK has drawn
+## 1337:TW-5 if so configured, a reset does not end TIME-WAIT
+## 1337:TW-8 not even the reset that our own ACK has drawn
 @pytest.mark.stack(time_wait_ignores_reset=True)
 def test_time_wait_not_assassinated(tcp):
     tcp.time_wait()
@@ -106,9 +106,9 @@ def test_time_wait_not_assassinated(tcp):
 
 
 #= rfc9293#3.6
-## 9293:P-CLOSE-SIMPLEX after our close the peer is heard as ever
+## 9293:P-CLOSE-SIMPLEX after our close we still receive
 #= rfc9293#3.6.1
-## 9293:P-HALFCLOSED and what it sends is acknowledged
+## 9293:P-HALFCLOSED and acknowledge what the peer sends
 @pytest.mark.parametrize("state", ["fin_wait_1", "fin_wait_2"])
 def test_half_closed_reads(tcp, state):
     getattr(tcp, state)()
@@ -118,7 +118,7 @@ def test_half_closed_reads(tcp, state):
 
 
 #= rfc9293#3.6.1
-## 9293:P-HALFCLOSED after the peer's close we send as ever
+## 9293:P-HALFCLOSED after the peer's close we can still send
 #= rfc9293#3.10.2
 ## 9293:P-SEND-EST in CLOSE-WAIT
 def test_half_closed_writes(tcp):
@@ -127,9 +127,9 @@ def test_half_closed_writes(tcp):
 
 
 #= rfc9293#3.10.4
-## 9293:P-CLOSE-QUEUED the FIN follows what is queued
+## 9293:P-CLOSE-QUEUED the FIN follows the queued data
 #= rfc9293#3.8
-## 9293:P-CLOSE-PUSH which close pushes
+## 9293:P-CLOSE-PUSH which close() pushes
 def test_fin_behind_text(tcp):
     tcp.established(window=1000, options=[("MSS", 500)])
     tcp.write(1200).expect("A", seq=1, length=500)
@@ -140,7 +140,7 @@ def test_fin_behind_text(tcp):
 
 
 #= rfc9293#3.6
-## 9293:P-CLOSE-DELIVER a FIN is sent again until it is acknowledged
+## 9293:P-CLOSE-DELIVER a FIN is retransmitted until it is acknowledged
 #= rfc9293#3.4
 ## 9293:P-CTL-ONCE
 #= rfc6298#5
@@ -155,7 +155,7 @@ def test_fin_again(tcp, state):
 
 
 #= rfc9293#3.6
-## 9293:P-CLOSE-NOACK a FIN that nobody acknowledges ends with the user timeout
+## 9293:P-CLOSE-NOACK a FIN that is never acknowledged ends with the user timeout
 @pytest.mark.parametrize("state", ["fin_wait_1", "last_ack"])
 def test_fin_given_up(tcp, state):
     getattr(tcp, state)().advance("299s")
@@ -165,7 +165,7 @@ def test_fin_given_up(tcp, state):
 
 
 #= rfc9293#3.6.1
-## 9293:SHLD-3 closed with text unread: a reset
+## 9293:SHLD-3 closing with unread data sends a reset
 ## 9293:MAY-1 the half-duplex close
 def test_close_with_unread_text(tcp):
     tcp.established().send("PA", payload=b"unread").expect("A", within="499ms", ack=7)
@@ -176,7 +176,7 @@ def test_close_with_unread_text(tcp):
 
 
 #= rfc9293#3.6.1
-## 9293:SHLD-3 text that comes after the close: a reset
+## 9293:SHLD-3 data that arrives after the close draws a reset
 def test_text_after_close(tcp):
     tcp.established().close().expect("FA", seq=1, ack=1)
     tcp.send("PA", ack=2, payload=b"late")
@@ -186,8 +186,8 @@ def test_text_after_close(tcp):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-FIN a FIN that overtakes text waits for it
-## 9293:SHLD-31 held until the gap is filled
+## 9293:P-FIN a FIN that arrives before earlier data waits for it
+## 9293:SHLD-31 queued until the gap is filled
 def test_fin_overtakes(tcp):
     tcp.established().send("FA", seq=5).expect("A", seq=1, ack=1)
     tcp.expect_state("ESTABLISHED")
@@ -196,7 +196,7 @@ def test_fin_overtakes(tcp):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-DATA-AFTER-FIN text behind the FIN is none
+## 9293:P-DATA-AFTER-FIN data beyond the FIN is ignored
 @pytest.mark.parametrize("state", ["close_wait", "closing", "last_ack"])
 def test_text_behind_the_fin(tcp, state):
     getattr(tcp, state)().send("PA", ack=1, payload=b"evil").expect_silence("900ms")
@@ -204,7 +204,7 @@ def test_text_behind_the_fin(tcp, state):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-URG-AFTERFIN nor is there urgent data
+## 9293:P-URG-AFTERFIN so is urgent data
 @pytest.mark.parametrize("state", ["close_wait", "closing", "last_ack"])
 def test_urgent_behind_the_fin(tcp, state):
     getattr(tcp, state)().send("UA", ack=1, urgent=10).expect_silence("900ms")
@@ -213,7 +213,7 @@ def test_urgent_behind_the_fin(tcp, state):
 
 
 #= rfc9293#3.10.4
-## 9293:P-CLOSE-SYNRCVD closed before the handshake is over: the FIN follows it
+## 9293:P-CLOSE-SYNRCVD closed before the handshake completes: the FIN follows it
 def test_close_in_syn_received(tcp):
     tcp.syn_received(active=True).finish()
     fin = [packet for packet in tcp.drain() if "F" in str(packet[TCP].flags)]
@@ -223,15 +223,15 @@ def test_close_in_syn_received(tcp):
 
 
 #= rfc9293#3.10.4
-## 9293:P-CLOSE-SYNSENT closed in SYN-SENT: gone, without a word
+## 9293:P-CLOSE-SYNSENT closed in SYN-SENT: deleted, and nothing is sent
 def test_close_in_syn_sent(tcp):
     tcp.syn_sent().close().expect_state("CLOSED").expect_silence("10m")
     tcp.send("SA", seq=0, ack=1).expect("R", seq=1)
 
 
 #= rfc9293#3.6
-## 9293:P-CLOSE-SIGNAL the program learns of the peer's close, and how it was
-## 9293:MUST-12 apart from a reset
+## 9293:P-CLOSE-SIGNAL the program is notified of the peer's close
+## 9293:MUST-12 which it can tell from a reset
 @pytest.mark.parametrize("how", ["FA", "R"])
 def test_how_it_ended(tcp, how):
     tcp.established().send(how)

@@ -1,4 +1,5 @@
-# RFC 5681: initial window, slow start, congestion avoidance, fast retransmit, timeouts, idleness.
+# RFC 5681: initial window, slow start, congestion avoidance, fast retransmit, timeouts, idle
+# restart.
 import pytest
 from scapy.layers.inet import TCP
 
@@ -6,19 +7,19 @@ MSS = 1000
 
 
 def begun(tcp, mss=MSS, window=65535):
-    """A program that has a full buffer to send; nothing is taken from the wire yet."""
+    """A connection with a full send buffer; no packet is read from the wire yet."""
     tcp.established(window=window, options=[("MSS", mss)])
     tcp.offer(bytes(131072))
     return tcp
 
 
 def firsts(tcp):
-    """The first numbers of the segments that have left by now."""
+    """The first sequence numbers of the segments sent so far."""
     return [(p[TCP].seq - tcp.device_iss) % (1 << 32) for p in tcp.drain()]
 
 
 def round_trip(tcp, una, count, mss=MSS):
-    """Acknowledges `count` segments one by one after 100 ms; returns SND.UNA and what left."""
+    """Acknowledges `count` segments one by one after 100 ms; returns SND.UNA and what was sent."""
     tcp.advance("100ms")
     for _ in range(count):
         una += mss
@@ -27,7 +28,7 @@ def round_trip(tcp, una, count, mss=MSS):
 
 
 #= rfc5681#3.1
-## 5681:CC-3 four segments of up to 1,095 octets, three of more
+## 5681:CC-3 four segments of up to 1,095 octets, three of larger ones
 @pytest.mark.parametrize("mss,segments", [(500, 4), (1000, 4), (1095, 4), (1096, 3), (1200, 3)])
 def test_initial_window(tcp, mss, segments):
     sent = firsts(begun(tcp, mss=mss))
@@ -35,7 +36,7 @@ def test_initial_window(tcp, mss, segments):
 
 
 #= rfc5681#3.1
-## 5681:CC-4 neither ACK of a SYN counts
+## 5681:CC-4 the ACKs of the handshake do not increase cwnd
 @pytest.mark.parametrize("active", [False, True])
 def test_syn_does_not_count(tcp, active):
     tcp.established(active=active, options=[("MSS", MSS)])
@@ -52,9 +53,9 @@ def test_initial_window_after_a_lost_syn(tcp):
 
 
 #= rfc5681#3.1
-## 5681:CC-8 slow start: one segment more for each that is acknowledged
-## 5681:CC-7 ssthresh is high at first
-## 5681:CC-39 while cwnd is below it
+## 5681:CC-8 slow start: one more segment for each segment acknowledged
+## 5681:CC-7 ssthresh starts high
+## 5681:CC-39 slow start while cwnd is below ssthresh
 #= rfc9293#3.8.2
 ## 9293:MUST-19
 def test_slow_start(tcp):
@@ -67,7 +68,7 @@ def test_slow_start(tcp):
 
 
 #= rfc5681#3.1
-## 5681:CC-33 as many octets as an ACK brings, so that dividing ACKs gains nothing
+## 5681:CC-33 by the octets that an ACK acknowledges, so that ACK division gains nothing
 def test_ack_division(tcp):
     firsts(begun(tcp))
     for ack in range(101, 1002, 100):
@@ -76,7 +77,7 @@ def test_ack_division(tcp):
 
 
 #= rfc5681#3.1
-## 5681:CC-8 and a whole segment at most for an ACK of many
+## 5681:CC-8 by at most one segment for an ACK of many
 def test_stretched_ack(tcp):
     firsts(begun(tcp))
     tcp.send("A", ack=4001)
@@ -84,8 +85,8 @@ def test_stretched_ack(tcp):
 
 
 #= rfc5681#3.2
-## 5681:CC-17 two duplicates let two new segments out
-## 5681:CC-18 without more cwnd
+## 5681:CC-17 two duplicate ACKs allow two new segments
+## 5681:CC-18 without an increase of cwnd
 #= rfc3042#2
 ## 3042:LTX-1, 3042:LTX-2
 def test_limited_transmit(tcp):
@@ -108,12 +109,12 @@ def lost(tcp, rounds=2):
 
 
 #= rfc5681#3.2
-## 5681:CC-16 the third duplicate: the segment goes again at once
+## 5681:CC-16 the third duplicate ACK: the segment is retransmitted at once
 ## 5681:CC-42 without waiting for the timer
-## 5681:CC-20 ssthresh is half of what was in flight
-## 5681:CC-21 cwnd is that and three segments
+## 5681:CC-20 ssthresh is half of FlightSize
+## 5681:CC-21 cwnd is ssthresh plus three segments
 #= rfc5681#3.1
-## 5681:CC-40 of what was in flight, not of cwnd
+## 5681:CC-40 half of FlightSize, not of cwnd
 #= rfc5681#4.3
 ## 5681:CC-29
 def test_fast_retransmit(tcp):
@@ -129,11 +130,11 @@ def test_fast_retransmit(tcp):
 
 
 #= rfc5681#3.2
-## 5681:CC-22 each further duplicate: a segment more
-## 5681:CC-23 which lets new text out
-## 5681:CC-24 the ACK of new text: back to ssthresh
+## 5681:CC-22 each further duplicate ACK increases cwnd by a segment
+## 5681:CC-23 which may allow new data
+## 5681:CC-24 the ACK of new data sets cwnd to ssthresh
 #= rfc5681#4.3
-## 5681:CC-30 then congestion avoidance
+## 5681:CC-30 then congestion avoidance follows
 def test_fast_recovery(tcp):
     una, flight = lost(tcp)
     for _ in range(3):
@@ -151,7 +152,7 @@ def test_fast_recovery(tcp):
 
 
 #= rfc5681#2
-## 5681:CC-38 an ACK with text, another window or a FIN is no duplicate
+## 5681:CC-38 an ACK with data, another window or a FIN is not a duplicate
 @pytest.mark.parametrize("what", ["text", "window"])
 def test_no_duplicates(tcp, what):
     una, _ = lost(tcp)
@@ -165,7 +166,7 @@ def test_no_duplicates(tcp, what):
 
 
 #= rfc5681#3.2
-## 5681:CC-42 an ACK between them begins the count anew
+## 5681:CC-42 an ACK of new data in between restarts the count
 def test_duplicates_are_consecutive(tcp):
     una, _ = lost(tcp)
     tcp.send("A", ack=una).send("A", ack=una).send("A", ack=una + MSS).send("A", ack=una + MSS)
@@ -175,9 +176,9 @@ def test_duplicates_are_consecutive(tcp):
 
 
 #= rfc6582#3.2
-## 6582:NR-2 an ACK of a part sends the next hole again
-## 6582:NR-8 and recovery goes on
-## 6582:NR-3 until all was acknowledged
+## 6582:NR-2 a partial ACK retransmits the next hole
+## 6582:NR-8 and recovery continues
+## 6582:NR-3 until everything up to recover is acknowledged
 def test_partial_ack(tcp):
     una, _ = lost(tcp)
     for _ in range(3):
@@ -187,12 +188,12 @@ def test_partial_ack(tcp):
     tcp.send("A", ack=hole)
     tcp.check("again", hole, firsts(tcp)[0])
     tcp.check("recovery", True, tcp.info["fast_recovery"])
-    tcp.send("A")  # of all that was sent
+    tcp.send("A")  # acknowledges everything sent
     tcp.check("over", False, tcp.info["fast_recovery"]).ignore_rest()
 
 
 #= rfc6582#3.2
-## 6582:NR-7 duplicates of what was sent before the recovery begin no other
+## 6582:NR-7 duplicate ACKs of data sent before the recovery start no other one
 def test_no_second_recovery(tcp):
     una, flight = lost(tcp)
     for _ in range(3):
@@ -206,8 +207,8 @@ def test_no_second_recovery(tcp):
 
 
 #= rfc5681#3.1
-## 5681:CC-11 after a timeout ssthresh is half of what was in flight
-## 5681:CC-12 and cwnd one segment
+## 5681:CC-11 after a timeout ssthresh is half of FlightSize
+## 5681:CC-12 and cwnd is one segment
 ## 5681:CC-41 slow start up to ssthresh
 ## 5681:CC-2, 5681:CC-47
 def test_timeout(tcp):
@@ -220,7 +221,7 @@ def test_timeout(tcp):
 
 
 #= rfc5681#3.1
-## 5681:CC-13 the next timeouts of the same segment leave ssthresh as it is
+## 5681:CC-13 further timeouts of the same segment do not change ssthresh
 def test_timeout_again(tcp):
     una, flight = lost(tcp)
     for _ in range(4):
@@ -231,9 +232,9 @@ def test_timeout_again(tcp):
 
 
 #= rfc5681#3.1
-## 5681:CC-9 congestion avoidance: a segment a round trip at most
-## 5681:CC-10 by what is acknowledged
-## 5681:CC-34, 5681:CC-36 though never nothing at all
+## 5681:CC-9 congestion avoidance: at most one segment per round trip
+## 5681:CC-10 by the octets acknowledged
+## 5681:CC-34, 5681:CC-36 but at least by one octet
 def test_congestion_avoidance(tcp):
     una, flight = lost(tcp)
     for _ in range(3):
@@ -256,7 +257,7 @@ def test_congestion_avoidance(tcp):
 
 
 #= rfc5681#4.1
-## 5681:CC-25 after an idle time of more than a timeout the restart window
+## 5681:CC-25 after idle time longer than the RTO, the restart window
 @pytest.mark.parametrize("idle,limited", [("500ms", False), ("2s", True)])
 def test_idle(tcp, idle, limited):
     tcp.established(options=[("MSS", MSS)]).write(64_000)

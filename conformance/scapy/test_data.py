@@ -1,4 +1,4 @@
-# Text that arrives: ACKs and when they leave, order, overlaps, the receiver's window, urgency.
+# Arriving data: ACKs and when they are sent, order, overlaps, the receive window, urgent data.
 import pytest
 from packet_kit import link_mss
 from scapy.layers.inet import TCP
@@ -10,7 +10,7 @@ from lockstep.testing import Timing
 ## 9293:SHLD-18 an ACK is delayed
 ## 9293:MUST-40 by less than half a second
 #= rfc5681#4.2
-## 5681:CC-26, 5681:CC-37 but no longer
+## 5681:CC-26, 5681:CC-37 but no longer than that
 @pytest.mark.parametrize("length", [1, 100, 535])
 def test_delayed_ack(tcp, length):
     tcp.established().send("PA", payload=length)
@@ -35,7 +35,7 @@ def test_every_second_segment(tcp):
 
 
 def held_back(tcp, duration):
-    """Our stack keeps its delayed ACK back for so long; to send it at once is not forbidden."""
+    """Our stack delays the ACK by this much; sending it at once is also allowed."""
     if tcp.target.exact:
         tcp.expect_silence(duration)
     else:
@@ -43,7 +43,7 @@ def held_back(tcp, duration):
 
 
 #= rfc5681#4.2
-## 5681:CC-28 no more than one ACK for each segment
+## 5681:CC-28 at most one ACK for each segment
 def test_no_more_acks_than_segments(tcp):
     tcp.established()
     for number in range(8):
@@ -53,7 +53,7 @@ def test_no_more_acks_than_segments(tcp):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-TEXT-PIGGY what is written meanwhile carries the ACK
+## 9293:P-TEXT-PIGGY data written in the meantime carries the ACK
 def test_ack_rides_on_text(tcp):
     tcp.established().send("PA", payload=b"question")
     held_back(tcp, "100ms")
@@ -62,11 +62,11 @@ def test_ack_rides_on_text(tcp):
 
 
 #= rfc5681#3.2
-## 5681:CC-14 what lies above a gap draws an ACK at once
+## 5681:CC-14 data above a gap draws an ACK at once
 #= rfc9293#3.8.6.3
 ## 9293:P-DELACK-OOO
 #= rfc9293#3.10.7.4
-## 9293:SHLD-31 and is kept
+## 9293:SHLD-31 and is queued
 def test_above_a_gap(tcp):
     tcp.established()
     for number in (2, 3, 4):
@@ -77,12 +77,12 @@ def test_above_a_gap(tcp):
 
 
 def pattern_at(begin, length):
-    """A part of the pattern that expect_read() knows."""
+    """A part of the pattern that expect_read() verifies."""
     return bytes((begin + i) % 251 for i in range(length))
 
 
 #= rfc5681#3.2
-## 5681:CC-15 what fills a gap, or part of one, is acknowledged at once
+## 5681:CC-15 a segment that fills a gap, or part of one, is acknowledged at once
 @pytest.mark.parametrize("filled", [1, 50, 100])
 def test_gap_is_filled(tcp, filled):
     tcp.established()
@@ -92,7 +92,7 @@ def test_gap_is_filled(tcp, filled):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-ACCEPT-REPLY text that has come already draws an ACK at once
+## 9293:P-ACCEPT-REPLY duplicate data draws an ACK at once
 @pytest.mark.parametrize("again", [(1, 100), (51, 50), (100, 1)])
 def test_text_again(tcp, again):
     begin, length = again
@@ -102,9 +102,9 @@ def test_text_again(tcp, again):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-SEQ-ORDER of what is old and new only the new is taken
+## 9293:P-SEQ-ORDER of partly old data only the new part is accepted
 #= rfc9293#3.10
-## 9293:P-EV-OVERLAP what came first stays
+## 9293:P-EV-OVERLAP the octets that arrived first stay
 @pytest.mark.parametrize("begin", [1, 50, 100])
 def test_old_and_new(tcp, begin):
     tcp.established().send("A", payload=100).expect("A", within="499ms", ack=101)
@@ -114,7 +114,7 @@ def test_old_and_new(tcp, begin):
 
 
 #= rfc9293#3.10
-## 9293:P-EV-OVERLAP the same above a gap
+## 9293:P-EV-OVERLAP also above a gap
 @pytest.mark.parametrize("shift", [-30, 0, 30])
 def test_overlaps_above_a_gap(tcp, shift):
     tcp.established()
@@ -126,9 +126,9 @@ def test_overlaps_above_a_gap(tcp, shift):
 
 
 #= rfc9293#3.8.6
-## 9293:P-WND-OVERRUN what lies beyond the window is not taken
+## 9293:P-WND-OVERRUN data beyond the window is not accepted
 #= rfc9293#3.10.7.4
-## 9293:P-ACCEPT-TRIM it is cut off
+## 9293:P-ACCEPT-TRIM it is trimmed
 @pytest.mark.stack(receive_buffer_bytes=1000)
 @pytest.mark.parametrize("length", [1001, 1400])
 def test_beyond_the_window(tcp, length):
@@ -138,7 +138,7 @@ def test_beyond_the_window(tcp, length):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-TEXT-RCVNXT the window follows the room; its right edge never moves left
+## 9293:P-TEXT-RCVNXT the window follows the free buffer; its right edge never moves left
 #= rfc9293#3.8.6
 ## 9293:SHLD-14
 @pytest.mark.stack(receive_buffer_bytes=4000)
@@ -157,10 +157,10 @@ def test_right_edge(tcp):
 
 
 #= rfc9293#3.8.6.1
-## 9293:P-ZWP-REPLY a probe of a closed window draws an ACK with the window
-## 9293:MAY-8 which may stay closed for as long as the program does not read
+## 9293:P-ZWP-REPLY a zero-window probe draws an ACK with the window
+## 9293:MAY-8 which may stay zero for as long as the program does not read
 #= rfc9293#3.10.7.4
-## 9293:P-ACCEPT-LNW0 its octet is not taken
+## 9293:P-ACCEPT-LNW0 the probe's octet is not accepted
 @pytest.mark.stack(receive_buffer_bytes=1000)
 def test_probed(tcp):
     tcp.established()
@@ -174,8 +174,8 @@ def test_probed(tcp):
 
 
 #= rfc9293#3.8.6.2.2
-## 9293:MUST-39 a window that has opened a little is not told of
-## 9293:P-SWS-RCV but one of half the buffer, or a segment, is
+## 9293:MUST-39 a window that has opened a little is not advertised
+## 9293:P-SWS-RCV one of half the buffer or one segment is
 @pytest.mark.stack(receive_buffer_bytes=1000)
 def test_silly_window_of_the_receiver(tcp):
     tcp.established(options=[("MSS", 536)])
@@ -187,9 +187,9 @@ def test_silly_window_of_the_receiver(tcp):
 
 
 #= rfc9293#3.8.5
-## 9293:MUST-30 urgent data is told of
-## 9293:MUST-62 the pointer names the octet behind it
-## 9293:MUST-31 however far that is
+## 9293:MUST-30 the program is notified of urgent data
+## 9293:MUST-62 the pointer gives the octet after it
+## 9293:MUST-31 at any distance
 @pytest.mark.parametrize("pointer", [1, 4, 5, 65535])
 def test_urgent(tcp, pointer):
     tcp.established().send("PUA", payload=b"text", urgent=pointer)
@@ -199,9 +199,9 @@ def test_urgent(tcp, pointer):
 
 
 #= rfc9293#3.8.5
-## 9293:MUST-32 each advance of the pointer is told
+## 9293:MUST-32 each advance of the pointer is notified
 #= rfc9293#3.10.7.4
-## 9293:P-URG-NOREPEAT the same one is not told twice
+## 9293:P-URG-NOREPEAT the same pointer is not notified twice
 def test_urgent_advances(tcp):
     tcp.established()
     for urgent, times in ((10, 1), (6, 1), (20, 2)):
@@ -211,7 +211,7 @@ def test_urgent_advances(tcp):
 
 
 #= rfc9293#3.4
-## 9293:P-ZEROWND-SEND with a window of zero of our own we send, and take ACKs
+## 9293:P-ZEROWND-SEND with a zero receive window we can send and process ACKs
 @pytest.mark.stack(receive_buffer_bytes=1000)
 def test_sending_with_a_closed_window(tcp):
     tcp.established().send("PA", payload=1000).expect("A", within="499ms", window=0)
@@ -220,7 +220,7 @@ def test_sending_with_a_closed_window(tcp):
 
 
 #= rfc9293#3.4
-## 9293:P-SEQ-MOD all of it across 2^32
+## 9293:P-SEQ-MOD all of this across 2^32
 @pytest.mark.parametrize("before", [0, 1, 2, 100, 499])
 def test_across_the_wrap(tcp, before):
     tcp.peer_iss = (1 << 32) - 1 - before
@@ -232,7 +232,7 @@ def test_across_the_wrap(tcp, before):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-ACK-OFF text without ACK is dropped
+## 9293:P-ACK-OFF data without ACK is dropped
 @pytest.mark.parametrize("flags", ["P", "F", "U"])
 def test_text_without_ack(tcp, flags):
     tcp.established().send(flags, seq=1, payload=b"text").expect_silence("3s")
@@ -240,7 +240,7 @@ def test_text_without_ack(tcp, flags):
 
 
 #= rfc9293#3.8
-## 9293:P-ACK-ALWAYS every segment carries the ACK of the moment
+## 9293:P-ACK-ALWAYS every segment carries the current ACK
 def test_ack_in_every_segment(tcp):
     tcp.established(options=[("MSS", 500)])
     tcp.send("PA", payload=b"12345").skip_bare_ack().write(1500)
@@ -251,8 +251,8 @@ def test_ack_in_every_segment(tcp):
 
 
 #= rfc9293#3.10.7.4
-## 9293:MAY-13 what begins inside the window, beyond RCV.NXT, is answered by an ACK of RCV.NXT
-## 9293:SHLD-31 and held until what is missing has come
+## 9293:MAY-13 a segment in the window beyond RCV.NXT is answered by an ACK of RCV.NXT
+## 9293:SHLD-31 and queued until the gap is filled
 @pytest.mark.parametrize("gap", [1, 100, 60_000])
 @pytest.mark.parametrize("flags", ["PA", "FA"])
 def test_kept_above_a_gap(tcp, gap, flags):

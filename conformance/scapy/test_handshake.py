@@ -1,4 +1,4 @@
-# Opening: the figures of RFC 9293 3.5, SYNs that are lost, text and FIN on them, and their numbers.
+# Opening: the figures of RFC 9293 3.5, lost SYNs, data and FIN on SYNs, and sequence numbers.
 import pytest
 from scapy.layers.inet import TCP
 
@@ -6,7 +6,7 @@ from lockstep.testing import Absolute
 
 
 #= rfc9293#3.5
-## 9293:P-3WHS figure 6, seen from the peer that is connected to
+## 9293:P-3WHS figure 6, from the passive side
 def test_three_ways_passive(tcp):
     tcp.listen()
     tcp.send("S").expect("SA", seq=0, ack=1)
@@ -15,9 +15,9 @@ def test_three_ways_passive(tcp):
 
 
 #= rfc9293#3.5
-## 9293:P-3WHS figure 6, from the one that connects
+## 9293:P-3WHS figure 6, from the active side
 #= rfc9293#3.10.7.3
-## 9293:P-SYNSENT-EST with its ACK at once
+## 9293:P-SYNSENT-EST which sends its ACK at once
 def test_three_ways_active(tcp):
     tcp.syn_sent().send("SA", ack=1)
     tcp.expect("A", seq=1, ack=1)
@@ -25,7 +25,7 @@ def test_three_ways_active(tcp):
 
 
 #= rfc9293#3.5
-## 9293:MUST-10 figure 7: SYNs that cross
+## 9293:MUST-10 figure 7: simultaneous open
 ## 9293:P-SIMOPEN-SEQ in four segments
 @pytest.mark.parametrize("text", [b"", b"hello"])
 def test_simultaneous_open(tcp, text):
@@ -39,7 +39,7 @@ def test_simultaneous_open(tcp, text):
 
 
 #= rfc9293#3.5
-## 9293:P-OLDDUP-SYN figure 8: an old SYN, reset by whom it belongs to, spoils nothing
+## 9293:P-OLDDUP-SYN figure 8: an old duplicate SYN is reset by the peer and does no harm
 def test_old_duplicate_syn(tcp):
     tcp.listen().send("S", seq=-100).expect("SA", seq=0, ack=-99)
     tcp.send("R", seq=-99).expect_state("LISTEN").expect_silence("3s")
@@ -48,13 +48,13 @@ def test_old_duplicate_syn(tcp):
 
 
 #= rfc9293#3.5.1
-## 9293:P-HALFOPEN-DATA figure 9 and 10: who has forgotten resets what he does not know
+## 9293:P-HALFOPEN-DATA figures 9 and 10: a host without the connection resets its segments
 def test_half_open_text(tcp):
     tcp.send("PA", seq=300, ack=100, payload=b"text").expect("R", seq=100, length=0)
 
 
 #= rfc9293#3.5.1
-## 9293:P-HALFOPEN-PASSIVE figure 11: a SYN,ACK for a LISTEN draws a reset, and LISTEN stays
+## 9293:P-HALFOPEN-PASSIVE figure 11: a SYN,ACK for a LISTEN draws a reset; the state stays
 def test_half_open_passive(tcp):
     tcp.listen().send("SA", ack=100).expect("R", seq=100)
     tcp.expect_state("LISTEN")
@@ -71,15 +71,15 @@ def test_half_open_recovered(tcp):
 
 
 #= rfc9293#3.10.7.2
-## 9293:P-LISTEN-SYN-QUEUE text of a SYN waits
+## 9293:P-LISTEN-SYN-QUEUE data on a SYN is queued
 #= rfc9293#3.5
-## 9293:P-SYNDATA-HOLD and reaches the program in ESTABLISHED only
+## 9293:P-SYNDATA-HOLD and reaches the program only in ESTABLISHED
 def test_text_on_syn(tcp):
     tcp.listen()
     tcp.send("S", seq=0, payload=b"early")
     ack = tcp.expect("SA", seq=0)[TCP].ack
     told = (ack - tcp.peer_iss) % (1 << 32)
-    tcp.check("ACK", True, told in (1, 6))  # of the SYN, or of its text as well
+    tcp.check("ACK", True, told in (1, 6))  # of the SYN alone, or of its data as well
     tcp.send("A", seq=told, ack=1)
     if told == 1:
         tcp.send("PA", seq=1, payload=b"early")
@@ -88,8 +88,8 @@ def test_text_on_syn(tcp):
 
 
 #= rfc9293#3.10.7.3
-## 9293:P-SYNSENT-EST-CONT what a SYN,ACK brings is taken
-## 9293:P-SYNSENT-SYNDATA text is legal there
+## 9293:P-SYNSENT-EST-CONT data on a SYN,ACK is accepted
+## 9293:P-SYNSENT-SYNDATA where it is legal
 def test_text_on_syn_ack(tcp):
     tcp.syn_sent().send("SA", ack=1, payload=b"early")
     tcp.expect("A", seq=1, ack=6)
@@ -97,7 +97,7 @@ def test_text_on_syn_ack(tcp):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-SYNRCVD-EST the ACK of our SYN may bring text
+## 9293:P-SYNRCVD-EST the ACK of our SYN may carry data
 def test_text_on_the_third(tcp):
     tcp.syn_received().send("PA", payload=b"text").accept()
     tcp.expect("A", within="499ms", seq=1, ack=5)
@@ -121,7 +121,7 @@ def test_fin_on_syn_ack(tcp):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-FIN-PRESYNC a FIN alone opens nothing and closes nothing
+## 9293:P-FIN-PRESYNC a FIN alone neither opens nor closes anything
 @pytest.mark.parametrize("state", ["closed", "listen", "syn_sent"])
 def test_fin_before_it_can_be(tcp, state):
     getattr(tcp, state)()
@@ -133,9 +133,9 @@ def test_fin_before_it_can_be(tcp, state):
 
 
 #= rfc9293#3.8.1
-## 9293:MUST-18 a SYN goes again after a second, then two, then four
+## 9293:MUST-18 a SYN is retransmitted after one second, then two, then four
 #= rfc6298#2.1
-## 6298:RTO-1 one second at first
+## 6298:RTO-1 initially one second
 ## 6298:RTO-20 doubled each time
 #= rfc6298#5
 ## 6298:RTO-14 and again
@@ -146,8 +146,8 @@ def test_syn_again(tcp):
 
 
 #= rfc6298#5
-## 6298:RTO-13 so does a SYN,ACK
-## 6298:RTO-15 each with the timer restarted
+## 6298:RTO-13 so is a SYN,ACK
+## 6298:RTO-15 the timer restarts each time
 def test_syn_ack_again(tcp):
     tcp.syn_received()
     for wait in (1, 2, 4, 8, 16, 32):
@@ -155,11 +155,11 @@ def test_syn_ack_again(tcp):
 
 
 #= rfc9293#3.8.3
-## 9293:MUST-23 a SYN is sent again for three minutes at least
-## 9293:MUST-22 then the program is told
-## 9293:MUST-20 by R2
+## 9293:MUST-23 a SYN is retransmitted for at least three minutes
+## 9293:MUST-22 then the program is notified
+## 9293:MUST-20 at R2
 #= rfc9293#3.10.8
-## 9293:P-USER-TIMEOUT and the connection is gone
+## 9293:P-USER-TIMEOUT and the connection is deleted
 def test_syn_given_up(tcp):
     tcp.syn_sent().advance("179s").expect_state("SYN-SENT")
     tcp.advance("121s").drain()
@@ -168,10 +168,10 @@ def test_syn_given_up(tcp):
 
 
 #= rfc9293#3.4.1
-## 9293:MUST-8 the number of a later connection is further on
-## 9293:SHLD-1 by the clock, between the same two ends
+## 9293:MUST-8 a later connection starts at a later number
+## 9293:SHLD-1 by the clock, for the same pair of endpoints
 #= rfc6528#3
-## 6528:ISN-1 four microseconds a step
+## 6528:ISN-1 one step per four microseconds
 def test_initial_numbers_grow(tcp):
     syns = []
     for _ in range(5):
@@ -179,7 +179,7 @@ def test_initial_numbers_grow(tcp):
         syns.append(tcp.expect("S"))
         tcp.send("RA", seq=0, ack=1).expect_state("CLOSED")
         tcp.advance("1s")
-    tolerance = 0 if tcp.target.exact else 12_500  # of time: 50 ms
+    tolerance = 0 if tcp.target.exact else 12_500  # 50 ms of clock steps
     for a, b in zip(syns, syns[1:]):
         due = round((b.time - a.time) * 1_000_000) // 4
         step = (b[TCP].seq - a[TCP].seq) % (1 << 32)
@@ -187,7 +187,7 @@ def test_initial_numbers_grow(tcp):
 
 
 #= rfc9293#3.4.1
-## 9293:MUST-9 numbers of other connections do not tell it
+## 9293:MUST-9 numbers of other connections do not reveal it
 def test_initial_numbers_of_others(tcp):
     tcp.listen()
     numbers = set()
@@ -203,7 +203,7 @@ def test_initial_numbers_of_others(tcp):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-SYNRCVD-ACK in SYN-RECEIVED an ACK of what was never sent draws <SEQ=SEG.ACK><CTL=RST>
+## 9293:P-SYNRCVD-ACK in SYN-RECEIVED an ACK of data that was not sent draws <SEQ=SEG.ACK><CTL=RST>
 #= rfc9293#3.5.2
 ## 9293:P-RST-GRP2 and the state stays
 @pytest.mark.parametrize("ack", [0, 2, -1, 100_000])
@@ -215,7 +215,7 @@ def test_bad_ack_in_syn_received(tcp, ack, active):
 
 
 #= rfc9293#3.10.7.3
-## 9293:P-SYNSENT-ACK in SYN-SENT a wrong ACK draws a reset, and the attempt goes on
+## 9293:P-SYNSENT-ACK in SYN-SENT an unacceptable ACK draws a reset, and the attempt continues
 @pytest.mark.parametrize("flags", ["A", "SA", "PA", "FA"])
 @pytest.mark.parametrize("ack", [0, -1, 2, 70_000])
 def test_bad_ack_in_syn_sent(tcp, flags, ack):
@@ -225,14 +225,14 @@ def test_bad_ack_in_syn_sent(tcp, flags, ack):
 
 
 #= rfc9293#3.10.7.3
-## 9293:P-SYNSENT-RST a reset with a good ACK: refused
+## 9293:P-SYNSENT-RST a reset with an acceptable ACK: refused
 def test_refused(tcp):
     tcp.syn_sent().send("RA", seq=0, ack=1)
     tcp.expect_state("CLOSED").expect_silence("3s").expect_event("closed:refused")
 
 
 #= rfc9293#3.10.2
-## 9293:P-SEND-PRE what is written before ESTABLISHED waits for it
+## 9293:P-SEND-PRE data written before ESTABLISHED waits
 def test_write_before_established(tcp):
     tcp.syn_sent().write(b"early").expect_silence("900ms")
     tcp.send("SA", ack=1).skip_bare_ack()
@@ -241,7 +241,7 @@ def test_write_before_established(tcp):
 
 
 #= rfc1122#4.2.2.20
-## 1122:H-37 the window of a SYN,ACK is that of the connection at once
+## 1122:H-37 the window of a SYN,ACK applies at once
 @pytest.mark.parametrize("window", [100, 250])
 def test_window_of_syn_ack(tcp, window):
     tcp.established(active=True, window=window, options=[("MSS", 1000)])
@@ -251,7 +251,7 @@ def test_window_of_syn_ack(tcp, window):
 
 
 #= rfc9293#3.9.1.1
-## 9293:MUST-42 others may be under way while one listens
+## 9293:MUST-42 while other connections are in progress, one can listen
 def test_many_at_once(tcp):
     tcp.listen()
     for port in (6001, 6002, 6003):

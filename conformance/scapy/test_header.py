@@ -1,4 +1,4 @@
-# The headers of what arrives and of what leaves: fields, lengths, checksums, addresses.
+# The headers of received and sent packets: fields, lengths, checksums, addresses.
 import pytest
 from packet_kit import checksums_of
 from scapy.layers.inet import ICMP, IP, TCP, IPOption
@@ -16,7 +16,7 @@ UDP = 17
 
 
 #= rfc9293#3.1
-## 9293:MUST-3 a segment whose checksum is wrong is discarded
+## 9293:MUST-3 a segment with a wrong checksum is discarded
 @pytest.mark.parametrize("flags", ["S", "R", "A", "PA", "FA"])
 def test_wrong_checksum_is_dropped(tcp, flags):
     tcp.established()
@@ -26,18 +26,18 @@ def test_wrong_checksum_is_dropped(tcp, flags):
 
 
 #= rfc9293#3.1
-## 9293:MUST-3 no checksum is a wrong one: TCP's is not optional
+## 9293:MUST-3 a checksum of zero is wrong: TCP's is not optional
 def test_zero_checksum_is_dropped(tcp):
     tcp.listen()
     tcp.inject(tcp.segment("S", chksum=0)).expect_silence("1s").expect_state("LISTEN")
 
 
 #= rfc9293#3.1
-## 9293:MUST-2 all that leaves bears its checksum
-## 9293:P-CKSUM-V4 over the pseudo-header, header and text
+## 9293:MUST-2 every segment sent has a checksum
+## 9293:P-CKSUM-V4 over the pseudo-header, header and data
 ## 9293:P-CKSUM-ODD an odd length too
 #= rfc8200#8.1
-## 8200:V6-25 of IPv6
+## 8200:V6-25 also in IPv6
 @pytest.mark.parametrize("length", [1, 2, 3, 101, 536])
 def test_checksum_of_what_leaves(tcp, length):
     tcp.established()
@@ -48,7 +48,7 @@ def test_checksum_of_what_leaves(tcp, length):
 
 
 #= rfc9293#3.1
-## 9293:P-CKSUM-ODD an odd length is summed with one octet more
+## 9293:P-CKSUM-ODD an odd length is summed with a zero octet appended
 @pytest.mark.parametrize("length", [1, 3, 1001])
 def test_odd_text_arrives(tcp, length):
     tcp.established(options=[("MSS", 1460)]).send("PA", payload=length)
@@ -57,7 +57,7 @@ def test_odd_text_arrives(tcp, length):
 
 
 #= rfc9293#3.1
-## 9293:P-DOFF a header of fewer than five words is none
+## 9293:P-DOFF a header of fewer than five words is invalid
 @pytest.mark.parametrize("words", range(5))
 def test_offset_too_small(tcp, words):
     tcp.listen()
@@ -65,7 +65,7 @@ def test_offset_too_small(tcp, words):
 
 
 #= rfc9293#3.1
-## 9293:P-DOFF nor one that is longer than its segment
+## 9293:P-DOFF so is one longer than its segment
 @pytest.mark.parametrize("words", [6, 7, 15])
 def test_offset_beyond_the_segment(tcp, words):
     tcp.listen()
@@ -88,7 +88,7 @@ def test_header_cut_off(tcp, octets):
 
 
 #= rfc9293#3.1
-## 9293:P-RSRVD reserved bits are ignored, and zero in what leaves
+## 9293:P-RSRVD reserved bits are ignored on receipt and sent as zero
 def test_reserved_bits(tcp):
     tcp.listen().inject(tcp.segment("S", reserved=7))
     tcp.check("reserved", 0, tcp.expect("SA", ack=1)[TCP].reserved)
@@ -99,7 +99,7 @@ def test_reserved_bits(tcp):
 
 
 #= rfc9293#3.1
-## 9293:MUST-1 a window of more than 32,767 is large, not negative
+## 9293:MUST-1 a window of more than 32,767 is unsigned
 @pytest.mark.parametrize("window", [32768, 65535])
 def test_window_is_unsigned(tcp, window):
     tcp.established(window=window, options=[("MSS", 1000)])
@@ -109,7 +109,7 @@ def test_window_is_unsigned(tcp, window):
 
 
 #= rfc9293#3.1
-## 9293:P-URGPTR-FIELD without URG the pointer is not looked at
+## 9293:P-URGPTR-FIELD without URG the pointer is ignored
 def test_urgent_pointer_without_urg(tcp):
     tcp.established().send("PA", payload=b"text", urgent=3)
     tcp.expect("A", within="499ms", ack=5)
@@ -118,7 +118,7 @@ def test_urgent_pointer_without_urg(tcp):
 
 
 #= rfc9293#3.4
-## 9293:P-SEGLEN octets behind the IP packet, as a link pads them, are no text
+## 9293:P-SEGLEN link padding after the IP packet is not data
 def test_padding_of_the_link(tcp):
     tcp.established()
     tcp.inject(bytes(tcp.segment("A")) + b"\0" * 6).expect_silence("1s")
@@ -128,9 +128,9 @@ def test_padding_of_the_link(tcp):
 
 
 #= rfc9293#3.10.7.1
-## 9293:P-CLOSED-SEG a port on which nobody listens
+## 9293:P-CLOSED-SEG a port without a listener
 #= rfc1122#3.3.4.2
-## 1122:H-34 answered from the address, and the port, that was asked
+## 1122:H-34 answered from the destination address and port
 def test_other_port_and_source_of_the_reply(tcp):
     tcp.listen()
     packet = tcp.segment("S")
@@ -154,7 +154,7 @@ def test_ip_checksum(tcp):
 
 
 #= rfc1122#3.2.1.1
-## 1122:H-16 a datagram of another version is discarded in silence
+## 1122:H-16 a datagram of another IP version is silently discarded
 @pytest.mark.parametrize("version", [0, 5, 7, 15])
 def test_ip_version(tcp, version):
     tcp.listen()
@@ -164,7 +164,7 @@ def test_ip_version(tcp, version):
 
 
 #= rfc791#3.1
-## 791:IP4-1 a header of fewer than five words, or longer than the datagram, is none
+## 791:IP4-1 a header of fewer than five words, or longer than the datagram, is invalid
 @pytest.mark.ip(4)
 @pytest.mark.parametrize("words", [0, 4, 15])
 def test_ip_header_length(tcp, words):
@@ -175,9 +175,9 @@ def test_ip_header_length(tcp, words):
 
 
 #= rfc791#3.1
-## 791:IP4-1 a datagram shorter than it says is dropped
+## 791:IP4-1 a datagram shorter than its total length is dropped
 #= rfc8200#3
-## 8200:V6-1 so is a packet of IPv6
+## 8200:V6-1 so is an IPv6 packet
 def test_ip_length_beyond_the_packet(tcp):
     tcp.listen()
     octets = bytes(tcp.segment("S", payload=b"0123456789"))
@@ -185,7 +185,7 @@ def test_ip_length_beyond_the_packet(tcp):
 
 
 #= rfc9293#3.9.2
-## 9293:MUST-50 IP options that TCP does not know are ignored
+## 9293:MUST-50 IP options unknown to TCP are ignored
 #= rfc1122#3.2.1.8
 ## 1122:H-25 silently
 @pytest.mark.ip(4)
@@ -201,9 +201,9 @@ def test_ip_options_are_stepped_over(tcp, raw):
 
 
 #= rfc1122#3.2.1.7
-## 1122:H-23 what arrives with a TTL of less than 2 is for us all the same
+## 1122:H-23 a packet with a TTL below 2 is accepted
 #= rfc8200#3
-## 8200:V6-2 of IPv6, too
+## 8200:V6-2 also in IPv6
 @pytest.mark.parametrize("ttl", [0, 1])
 def test_last_hop(tcp, ttl):
     tcp.listen()
@@ -214,7 +214,7 @@ def test_last_hop(tcp, ttl):
 
 
 #= rfc1122#3.2.1.7
-## 1122:H-22 nothing leaves with a TTL of 0
+## 1122:H-22 nothing is sent with a TTL of 0
 #= rfc9293#3.9.2
 ## 9293:MUST-49 the TTL is configurable
 @pytest.mark.stack(ttl=17)
@@ -224,7 +224,7 @@ def test_ttl_of_what_leaves(tcp):
 
 
 #= rfc1122#3.2.1.3
-## 1122:H-19 what is not addressed to us is discarded in silence
+## 1122:H-19 packets for other addresses are silently discarded
 def test_other_destination(tcp):
     tcp.listen()
     packet = tcp.segment("S")
@@ -233,7 +233,7 @@ def test_other_destination(tcp):
 
 
 #= rfc9293#3.9.2.3
-## 9293:MUST-57 a SYN to a group or to everyone is discarded in silence
+## 9293:MUST-57 a SYN to a multicast or broadcast address is silently discarded
 @pytest.mark.parametrize("group", [0, 1])
 def test_syn_to_a_group(tcp, group):
     tcp.listen()
@@ -244,7 +244,7 @@ def test_syn_to_a_group(tcp, group):
 
 
 #= rfc9293#3.9.2.3
-## 9293:MUST-63 a SYN from an address that no host has is ignored
+## 9293:MUST-63 a SYN from an invalid source address is ignored
 #= rfc1122#3.2.1.3
 ## 1122:H-1 silently
 @pytest.mark.parametrize("source", [0, 1, 2])
@@ -257,7 +257,7 @@ def test_invalid_source(tcp, source):
 
 
 #= rfc9293#A.1.1
-## 9293:P-PRECEDENCE the Diffserv field of what arrives decides nothing
+## 9293:P-PRECEDENCE the received Diffserv field has no effect
 @pytest.mark.parametrize("tos", [0x20, 0xE0, 0xB8])
 def test_precedence_is_not_compared(tcp, tos):
     tcp.established()
@@ -270,7 +270,7 @@ def test_precedence_is_not_compared(tcp, tos):
 #= rfc8200#4.1
 ## 8200:V6-6 extension headers are accepted
 #= rfc8200#4.2
-## 8200:V6-8 and their padding
+## 8200:V6-8 so is their padding
 @pytest.mark.ip(6)
 @pytest.mark.parametrize("headers", ["hop", "destination", "both", "twice"])
 def test_extension_headers(tcp, headers):
@@ -301,7 +301,7 @@ def test_routing_header_without_segments(tcp):
 
 
 #= rfc8200#4
-## 8200:V6-4 an unknown next header: discarded, and a parameter problem says where
+## 8200:V6-4 an unknown next header: discarded, with a parameter problem that points to it
 @pytest.mark.ip(6)
 def test_unknown_next_header(tcp):
     packet = IPv6(src=tcp.target.remote, dst=tcp.target.local, nh=253) / b"01234567"
@@ -311,10 +311,10 @@ def test_unknown_next_header(tcp):
 
 
 #= rfc1122#3.2.2.1
-## 1122:H-L6 a protocol that is not spoken here, UDP among them, draws code 2
+## 1122:H-L6 an unsupported protocol, such as UDP, draws code 2
 #= rfc1122#3.2.2
 ## 1122:H-L9 and the error has TOS 0
-## 1122:H-27 and quotes the header and at least eight octets as they came
+## 1122:H-27 and quotes the header and at least eight octets as received
 @pytest.mark.ip(4)
 @pytest.mark.parametrize("protocol", [17, 99, 253])
 def test_protocol_that_is_not_spoken(tcp, protocol):

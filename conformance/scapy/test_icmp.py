@@ -1,4 +1,4 @@
-# ICMP and ICMPv6: which errors end an attempt, which only inform, and what is answered.
+# ICMP and ICMPv6: which errors end an attempt, which only inform, and which messages are answered.
 import pytest
 from scapy.layers.inet import ICMP, IP
 from scapy.layers.inet6 import (
@@ -12,13 +12,13 @@ from scapy.layers.inet6 import (
 
 
 def quoted(tcp):
-    """The last packet that left."""
+    """The last packet sent."""
     out = [entry.packet for entry in tcp.record if entry.packet and not entry.inward]
     return out[-1]
 
 
 def error(tcp, kind, code, about=None, octets=None, **fields):
-    """An error about a packet of the target's: IPv4's type and code, or IPv6's."""
+    """An error about a packet of the target: IPv4's type and code, or IPv6's."""
     about = quoted(tcp) if about is None else about
     if tcp.target.ip_version == 4:
         head = IP(src=tcp.target.remote, dst=tcp.target.local)
@@ -36,10 +36,10 @@ HARD = {4: [(3, 2), (3, 3)], 6: [(1, 1), (1, 4)]}
 
 #= rfc9293#3.9.2.2
 ## 9293:MUST-56 soft errors end no attempt
-## 9293:MUST-54 though they are matched to it by what they quote
-## 9293:SHLD-25 and the program hears of them
+## 9293:MUST-54 although they are matched to it by what they quote
+## 9293:SHLD-25 and the program is notified
 #= rfc1122#3.2.2.1
-## 1122:H-30 a hint is no proof
+## 1122:H-30 an unreachable error is only a hint
 @pytest.mark.parametrize("state", ["syn_sent", "established"])
 @pytest.mark.parametrize("which", range(7))
 def test_soft_errors(tcp, state, which):
@@ -58,20 +58,20 @@ def test_soft_errors(tcp, state, which):
 #= rfc9293#3.9.2.2
 ## 9293:SHLD-26 hard errors end an attempt
 #= rfc9293#3.8.3
-## 9293:P-SYN-FAIL which can fail so
+## 9293:P-SYN-FAIL so connecting can fail
 #= rfc1122#3.2.2.1
 ## 1122:H-29 port unreachable among them
 @pytest.mark.parametrize("which", [0, 1])
 def test_hard_error_in_syn_sent(tcp, which):
     tcp.syn_sent()
     tcp.inject(error(tcp, *HARD[tcp.target.ip_version][which])).expect_state("CLOSED")
-    # A port where nobody listens refuses, as a reset would.
+    # A closed port refuses the connection, as a reset does.
     nothing = "protocol_unreachable" if tcp.target.ip_version == 4 else "prohibited"
     tcp.expect_silence("10m").expect_event(f"closed:{[nothing, 'refused'][which]}")
 
 
 #= rfc5927#5.2
-## 5927:ICMP-3 in a synchronized state they are soft
+## 5927:ICMP-3 in a synchronized state they are soft errors
 @pytest.mark.parametrize("which", [0, 1])
 def test_hard_error_in_established(tcp, which):
     tcp.established().write(b"text").expect("PA")
@@ -80,7 +80,7 @@ def test_hard_error_in_established(tcp, which):
 
 
 #= rfc5927#4.1
-## 5927:ICMP-1 an error that quotes what is not in flight is none
+## 5927:ICMP-1 an error that quotes data not in flight is ignored
 @pytest.mark.parametrize("shift", [-1, 1, 1 << 20, -(1 << 20)])
 def test_error_about_something_else(tcp, shift):
     tcp.syn_sent()
@@ -93,7 +93,7 @@ def test_error_about_something_else(tcp, shift):
 
 
 #= rfc9293#3.9.2.2
-## 9293:MUST-54 nor one about another connection
+## 9293:MUST-54 so is one about another connection
 @pytest.mark.parametrize("octet", [0, 1, 2, 3])
 def test_error_about_another_connection(tcp, octet):
     tcp.syn_sent()
@@ -104,7 +104,7 @@ def test_error_about_another_connection(tcp, octet):
 
 
 #= rfc1122#3.2.2
-## 1122:H-26 what is cut off, or of an unknown type, is discarded in silence
+## 1122:H-26 a truncated message, or one of unknown type, is silently discarded
 @pytest.mark.parametrize("octets", [1, 8, 20, 27])
 def test_error_cut_off(tcp, octets):
     tcp.syn_sent()
@@ -115,7 +115,7 @@ def test_error_cut_off(tcp, octets):
 #= rfc1122#3.2.2
 ## 1122:H-26 unknown types
 #= rfc4443#2.4
-## 4443:ICMP6-4 of informational messages, too
+## 4443:ICMP6-4 also informational messages
 def test_unknown_type(tcp):
     tcp.syn_sent()
     if tcp.target.ip_version == 4:
@@ -141,7 +141,7 @@ def test_source_quench(tcp, state):
 
 
 #= rfc792#Dest-Unreachable
-## 792:ICMP4-5 the checksum of an error decides whether it is one
+## 792:ICMP4-5 an error with a wrong checksum is ignored
 #= rfc4443#2.3
 ## 4443:ICMP6-1
 def test_error_with_a_wrong_checksum(tcp):
@@ -152,9 +152,9 @@ def test_error_with_a_wrong_checksum(tcp):
 
 
 #= rfc9293#3.7.2
-## 9293:P-PMTUD a packet too big: smaller ones follow, at once
+## 9293:P-PMTUD packet too big: smaller segments follow at once
 #= rfc1122#3.3.3
-## 1122:H-13 so that nothing is cut
+## 1122:H-13 so that nothing is fragmented
 @pytest.mark.stack(path_mtu_discovery=True)
 @pytest.mark.parametrize("mtu", [1400, 1300, 1280])
 def test_packet_too_big(tcp, mtu):
@@ -170,7 +170,7 @@ def test_packet_too_big(tcp, mtu):
 
 
 #= rfc9293#3.9.2.2
-## 9293:SHLD-26 without path MTU discovery it changes nothing, and ends nothing
+## 9293:SHLD-26 without path MTU discovery it changes nothing and ends nothing
 def test_packet_too_big_unheeded(tcp):
     tcp.established(options=[("MSS", 1460)]).write(1000)
     about = tcp.expect("PA", seq=1, length=1000)
@@ -181,9 +181,9 @@ def test_packet_too_big_unheeded(tcp):
 
 
 #= rfc792#Echo
-## 792:ICMP4-1 an echo is answered with its identifier, number and data
+## 792:ICMP4-1 an echo request is answered with its identifier, sequence number and data
 #= rfc1122#3.2.2.6
-## 1122:H-33 from the address that was asked
+## 1122:H-33 from its destination address
 #= rfc4443#4.2
 ## 4443:ICMP6-14, 4443:ICMP6-15
 @pytest.mark.parametrize("length", [0, 1, 56, 999])
@@ -202,7 +202,7 @@ def test_echo(tcp, length):
 
 
 #= rfc1122#3.2.2
-## 1122:H-7 nothing is said about an ICMP error
+## 1122:H-7 an ICMP error draws no error
 #= rfc4443#2.4
 ## 4443:ICMP6-6
 def test_no_error_about_an_error(tcp):

@@ -1,4 +1,4 @@
-# The live targets: a few tests on each, and that nothing of them is left, whatever happens.
+# The live targets: a few tests on each, and that each cleans up in all cases.
 import contextlib
 import os
 import signal
@@ -18,7 +18,7 @@ PATIENCE_SECONDS = 60
 
 
 def target_or_skip(name, version=4, **settings):
-    """The target, or a skip that says what this machine lacks."""
+    """The target, or a skip with the requirement that this machine does not meet."""
     try:
         return make(name, Wanted(version, 1, "rfc", settings))
     except Unsupported as why:
@@ -26,7 +26,7 @@ def target_or_skip(name, version=4, **settings):
 
 
 def urgently():
-    """Ahead of whoever else loads the machine, where that is allowed."""
+    """Raises the priority over the machine's other load, if allowed."""
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(10))
 
@@ -77,7 +77,7 @@ def test_nothing_is_left_after_the_tester_was_killed(name):
 
 
 def alive(process):
-    """True if it runs; one that is over and waits to be looked at does not."""
+    """True if it runs; false for a zombie."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:

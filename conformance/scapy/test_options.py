@@ -1,11 +1,11 @@
-# TCP options of RFC 9293: what is sent, what is understood, and what is wrong in every way.
+# TCP options of RFC 9293: sent options, received options, and malformed ones.
 import pytest
 from packet_kit import default_mss, link_mss, with_options
 from scapy.layers.inet import TCP
 
 from lockstep.testing import Absolute
 
-#: Options that are wrong, by what is wrong with them.
+#: Malformed options, by what is wrong with them.
 MALFORMED = {
     "length-0": b"\x02\x00\x05\xb4",
     "length-1": b"\x02\x01\x05\xb4",
@@ -36,7 +36,7 @@ MALFORMED = {
 
 
 #= rfc9293#3.1
-## 9293:MUST-7 an illegal length neither crashes nor hangs: who comes next is served
+## 9293:MUST-7 an illegal length neither crashes nor hangs: the next peer is served
 ## 9293:MUST-68 each option but EOL and NOP has a length
 @pytest.mark.parametrize("wrong", MALFORMED)
 def test_malformed_on_syn(tcp, wrong):
@@ -51,8 +51,8 @@ def test_malformed_on_syn(tcp, wrong):
 
 
 #= rfc9293#3.1
-## 9293:MUST-7 nor on an open connection, which goes on
-## 9293:MUST-5 an option may stand in any segment
+## 9293:MUST-7 nor on an open connection, which continues
+## 9293:MUST-5 an option may be in any segment
 @pytest.mark.parametrize("wrong", MALFORMED)
 def test_malformed_on_text(tcp, wrong):
     tcp.established()
@@ -61,7 +61,7 @@ def test_malformed_on_text(tcp, wrong):
     said = [str(packet[TCP].flags) for packet in tcp.drain()]
     tcp.check("replies", True, said in ([], ["A"]))
     tcp.expect_state("ESTABLISHED")
-    # A sender that is not answered sends it again, well-formed.
+    # A sender without an answer retransmits it, well-formed.
     if not said:
         tcp.send("PA", seq=1, payload=b"text")
     else:
@@ -71,11 +71,11 @@ def test_malformed_on_text(tcp, wrong):
 
 
 #= rfc9293#3.1
-## 9293:MUST-6 an option that is not known is stepped over, and the others hold
+## 9293:MUST-6 an unknown option is skipped, and the others apply
 #= rfc9293#3.2
-## 9293:MUST-64 on whatever octet they begin
+## 9293:MUST-64 at any alignment
 #= rfc9293#3.1
-## 9293:MUST-4 NOP among them
+## 9293:MUST-4 including NOP
 @pytest.mark.parametrize(
     "before",
     [
@@ -101,7 +101,7 @@ def test_mss_behind_others(tcp, before):
 
 
 #= rfc9293#3.2
-## 9293:P-EOL what stands behind an end-of-list is padding
+## 9293:P-EOL octets after end-of-list are padding
 #= rfc9293#3.1
 ## 9293:MUST-4 end-of-list is understood
 def test_end_of_list(tcp):
@@ -113,7 +113,7 @@ def test_end_of_list(tcp):
 
 
 #= rfc9293#3.7.1
-## 9293:MUST-14 the peer's MSS is heeded
+## 9293:MUST-14 the peer's MSS is obeyed
 ## 9293:MUST-16 no segment is larger
 #= rfc9293#3.2
 ## 9293:P-MSS-FORMAT kind 2, length 4
@@ -127,7 +127,7 @@ def test_mss_of_the_peer(tcp, mss, active):
 
 
 #= rfc9293#3.7.1
-## 9293:MUST-15 536 of a peer that names none, 1,220 of IPv6
+## 9293:MUST-15 the default without the option: 536, or 1,220 for IPv6
 @pytest.mark.parametrize("active", [False, True])
 def test_no_mss(tcp, active):
     mss = default_mss(tcp)
@@ -140,7 +140,7 @@ def test_no_mss(tcp, active):
 #= rfc9293#3.7.1
 ## 9293:MUST-16 nor larger than our own link carries
 #= rfc1122#3.3.3
-## 1122:H-13 nothing leaves that would have to be cut
+## 1122:H-13 nothing is sent that would need fragmentation
 @pytest.mark.stack(mtu=1280, mss=1240)
 def test_mss_beyond_the_link(tcp):
     tcp.established(options=[("MSS", 65535)])
@@ -150,11 +150,11 @@ def test_mss_beyond_the_link(tcp):
 
 
 #= rfc9293#3.7.1
-## 9293:SHLD-5 each SYN of ours has an MSS
-## 9293:MUST-14 of what we can take
+## 9293:SHLD-5 each SYN that we send has an MSS
+## 9293:MUST-14 with the size that we can receive
 ## 9293:MUST-67 which is the MTU less the headers
 #= rfc8200#8.3
-## 8200:V6-27 60 octets of IPv6
+## 8200:V6-27 60 octets for IPv6
 @pytest.mark.parametrize("active", [False, True])
 def test_our_mss(tcp, active):
     if active:
@@ -167,7 +167,7 @@ def test_our_mss(tcp, active):
 
 
 #= rfc9293#3.2
-## 9293:MUST-65 MSS is of SYNs only
+## 9293:MUST-65 MSS is only sent on SYNs
 def test_mss_on_syn_only(tcp):
     tcp.established(options=[("MSS", 1000)])
     tcp.write(2000).expect("A", options={"MSS": None})
@@ -177,7 +177,7 @@ def test_mss_on_syn_only(tcp):
 
 
 #= rfc9293#3.2
-## 9293:MUST-65 and one that comes later says nothing
+## 9293:MUST-65 and ignored on later segments
 def test_mss_on_text_is_nothing(tcp):
     tcp.established(options=[("MSS", 1000)])
     tcp.send("PA", payload=b"x", options=[("MSS", 100)]).expect("A", within="499ms", ack=2)
@@ -186,7 +186,7 @@ def test_mss_on_text_is_nothing(tcp):
 
 
 #= rfc9293#3.1
-## 9293:MUST-7 an MSS too small for anything stops nobody
+## 9293:MUST-7 a very small MSS does not stop the connection
 @pytest.mark.parametrize("mss", [0, 1, 27])
 def test_tiny_mss(tcp, mss):
     tcp.established(options=[("MSS", mss)])
@@ -196,7 +196,7 @@ def test_tiny_mss(tcp, mss):
 
 
 #= rfc9293#3.1
-## 9293:MUST-69 what follows an end of the list is zero
+## 9293:MUST-69 the octets after end-of-list are zero
 ## 9293:P-OPT-FORMAT and options fill whole words
 @pytest.mark.stack(profile="default")
 def test_padding_of_our_options(tcp):
@@ -212,7 +212,7 @@ def test_padding_of_our_options(tcp):
 
 
 #= rfc2018#2
-## 2018:SACK-20 nothing is offered that the peer's SYN has not
+## 2018:SACK-20 no option is sent that the peer's SYN did not have
 #= rfc7323#2.2
 ## 7323:TS-33 no window scale
 #= rfc7323#3.2
@@ -225,7 +225,7 @@ def test_answer_to_a_bare_syn(tcp):
 
 
 #= rfc9293#3.5.2
-## 9293:P-RST-WHEN a reset in answer to options that are wrong is still a good one
+## 9293:P-RST-WHEN a reset in answer to malformed options is valid
 @pytest.mark.parametrize("wrong", ["length-0", "length-255", "all-of-one-octet"])
 def test_malformed_in_closed(tcp, wrong):
     tcp.inject(with_options(tcp, "S", MALFORMED[wrong]))

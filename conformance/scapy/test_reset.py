@@ -1,4 +1,4 @@
-# Resets, and the blind attacks of RFC 5961: what ends a connection, and what only draws an ACK.
+# Resets and the blind attacks of RFC 5961: what ends a connection, and what only draws an ACK.
 import pytest
 from scapy.layers.inet import TCP
 
@@ -6,7 +6,7 @@ STATES = ("established", "fin_wait_1", "fin_wait_2", "close_wait", "closing", "l
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-RST-SYNC a reset at RCV.NXT is one, with or without ACK
+## 9293:P-RST-SYNC a reset at RCV.NXT is valid, with or without ACK
 #= rfc5961#3.2
 ## 5961:BLIND-2, 5961:BLIND-8 and only there
 @pytest.mark.parametrize("flags", ["R", "RA"])
@@ -16,7 +16,7 @@ def test_reset_at_the_edge(tcp, state, flags):
 
 
 #= rfc9293#3.5.3
-## 9293:SHLD-2 a reset may bring text
+## 9293:SHLD-2 a reset may carry data
 @pytest.mark.parametrize("state", STATES)
 def test_reset_with_text(tcp, state):
     getattr(tcp, state)().send("R", payload=b"no such user")
@@ -24,10 +24,10 @@ def test_reset_with_text(tcp, state):
 
 
 #= rfc5961#3.2
-## 5961:BLIND-3 inside of the window: a challenge ACK
-## 5961:BLIND-14 and nothing else: the next segment is taken as ever
+## 5961:BLIND-3 inside the window: a challenge ACK
+## 5961:BLIND-14 and nothing else: the next segment is processed normally
 #= rfc5961#4.2
-## 5961:BLIND-13 the reset that answers it is good
+## 5961:BLIND-13 the reset that answers it is valid
 @pytest.mark.parametrize("distance", [1, 2, 1000, "last"])
 def test_reset_guessed(tcp, distance):
     tcp.established()
@@ -48,8 +48,8 @@ def test_reset_outside(tcp, seq):
 
 
 #= rfc5961#4.2
-## 5961:BLIND-5 a SYN draws a challenge ACK, wherever it lies
-## 5961:BLIND-11 in place of a reset
+## 5961:BLIND-5 a SYN draws a challenge ACK, whatever its sequence number
+## 5961:BLIND-11 instead of a reset
 #= rfc9293#3.10.7.4
 ## 9293:P-SYN-INWIN SEQ is SND.NXT, ACK is RCV.NXT
 @pytest.mark.parametrize("seq", [0, 1, 2, 30_000, 65535, 65536, -70_000, 1 << 30])
@@ -63,10 +63,10 @@ def test_syn_anywhere(tcp, flags, seq):
 
 #= rfc5961#5.2
 ## 5961:BLIND-6 an ACK older than the largest window
-## 5961:BLIND-9 is discarded with its text, and answered
+## 5961:BLIND-9 is dropped with its data, and answered
 #= rfc9293#3.10.7.4
 ## 9293:MAY-12 the stricter range
-## 9293:P-ACK-MAXWND of the largest window that was ever offered
+## 9293:P-ACK-MAXWND of the largest window ever advertised
 @pytest.mark.parametrize("largest", [1000, 65535])
 def test_text_with_an_old_ack(tcp, largest):
     tcp.established(window=largest)
@@ -76,7 +76,7 @@ def test_text_with_an_old_ack(tcp, largest):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-ACK-FUTURE an ACK of what was never sent: an ACK, and its text is dropped
+## 9293:P-ACK-FUTURE an ACK of data that was not sent: an ACK, and its data is dropped
 @pytest.mark.parametrize("ahead", [1, 1000, 1 << 30])
 @pytest.mark.parametrize("state", ["established", "fin_wait_2", "close_wait"])
 def test_ack_of_unsent(tcp, state, ahead):
@@ -89,8 +89,8 @@ def test_ack_of_unsent(tcp, state, ahead):
 
 #= rfc5961#7
 ## 5961:BLIND-7 challenge ACKs are limited
-## 5961:BLIND-12 by a number that is configured
-## 5961:BLIND-15 and come again in the next second
+## 5961:BLIND-12 to a configured number
+## 5961:BLIND-15 per second
 @pytest.mark.stack(challenges_per_second=10)
 def test_challenges_are_limited(tcp):
     tcp.established()
@@ -104,9 +104,9 @@ def test_challenges_are_limited(tcp):
 
 
 #= rfc9293#3.4
-## 9293:MUST-66 with a window of zero resets are taken
+## 9293:MUST-66 with a zero window resets are processed
 #= rfc9293#3.10.7.4
-## 9293:P-ZEROWND-ACCEPT and ACKs
+## 9293:P-ZEROWND-ACCEPT and so are ACKs
 @pytest.mark.stack(receive_buffer_bytes=1000)
 def test_reset_at_zero_window(tcp):
     tcp.established()
@@ -117,7 +117,7 @@ def test_reset_at_zero_window(tcp):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-SYN-793 as RFC 793 has it: a SYN in the window draws a reset and ends it
+## 9293:P-SYN-793 by RFC 793: a SYN in the window draws a reset and ends the connection
 @pytest.mark.stack(reset_policy="rfc793")
 def test_syn_of_rfc793(tcp):
     tcp.established().send("S", seq=100).expect("RA", ack=101)
@@ -125,7 +125,7 @@ def test_syn_of_rfc793(tcp):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-RST-EST as RFC 793 has it: any reset in the window ends it
+## 9293:P-RST-EST by RFC 793: any reset in the window ends the connection
 @pytest.mark.stack(reset_policy="rfc793")
 @pytest.mark.parametrize("seq", [1, 2, 65535])
 def test_reset_of_rfc793(tcp, seq):
@@ -152,17 +152,17 @@ def test_abort_says_so(tcp, state):
 
 
 #= rfc9293#3.10.5
-## 9293:P-ABORT-CLOSING these are deleted without a word
-## 9293:P-ABORT-SYNSENT nor is there one in SYN-SENT
+## 9293:P-ABORT-CLOSING in these states the connection is deleted and nothing is sent
+## 9293:P-ABORT-SYNSENT also in SYN-SENT
 @pytest.mark.parametrize("state", ["syn_sent", "closing", "last_ack"])
 def test_abort_in_silence(tcp, state):
     getattr(tcp, state)().abort().expect_state("CLOSED").expect_silence("10m")
 
 
 #= rfc9293#3.5.2
-## 9293:P-RST-SEQ for no connection: every segment but a reset draws one
+## 9293:P-RST-SEQ without a connection, every segment except a reset draws a reset
 #= rfc9293#3.10.7.1
-## 9293:P-CLOSED-RST and a reset draws none, so that two of them never quarrel
+## 9293:P-CLOSED-RST and a reset draws none, so there is no loop
 @pytest.mark.parametrize("flags", ["S", "A", "SA", "FA", "PA", "F", "P", "UA"])
 def test_reset_of_a_reset(tcp, flags):
     reply = tcp.send(flags, seq=10, ack=20, payload=b"x" * ("P" in flags))

@@ -6,7 +6,7 @@ from lockstep.testing import Timing
 
 
 def measured(tcp, *trips):
-    """A handshake, then segments of one octet, each answered after so many milliseconds."""
+    """A handshake, then segments of one octet, each acknowledged after the given milliseconds."""
     tcp.syn_received().advance(f"{trips[0]}ms").send("A").accept()
     for number, trip in enumerate(trips[1:]):
         tcp.write(b"x").expect("PA", seq=1 + number)
@@ -15,7 +15,7 @@ def measured(tcp, *trips):
 
 
 def timeout_of(*trips, least=1_000_000_000, granularity=1_000_000):
-    """RTO in nanoseconds after these samples in milliseconds: RFC 6298 2.2 to 2.4, in fractions."""
+    """RTO in nanoseconds after samples in milliseconds: RFC 6298 2.2 to 2.4, in exact fractions."""
     from fractions import Fraction
 
     srtt = var = None
@@ -30,13 +30,13 @@ def timeout_of(*trips, least=1_000_000_000, granularity=1_000_000):
 
 
 #= rfc6298#2.1
-## 6298:RTO-1 a second before anything was measured
+## 6298:RTO-1 one second before the first measurement
 #= rfc6298#5
-## 6298:RTO-13 the earliest segment goes again
+## 6298:RTO-13 the earliest segment is retransmitted
 ## 6298:RTO-14 after twice as long each time
-## 6298:RTO-15 with the timer restarted
+## 6298:RTO-15 and the timer restarts
 #= rfc6298#5.1
-## 6298:RTO-22 which the retransmission itself has started, as it was not running
+## 6298:RTO-22 the retransmission starts the timer if it was not running
 #= rfc9293#3.10.8
 ## 9293:P-RTO
 def test_backing_off(tcp):
@@ -58,8 +58,8 @@ def test_first_sample(tcp, trip):
 
 
 #= rfc6298#2.3
-## 6298:RTO-3 the later ones: RTTVAR first, then SRTT
-## 6298:RTO-18 by a quarter and an eighth
+## 6298:RTO-3 later samples: RTTVAR first, then SRTT
+## 6298:RTO-18 with gains of a quarter and an eighth
 @pytest.mark.parametrize(
     "trips", [(800, 800), (800, 400), (900, 1600, 800), (900, 2000, 3000, 100)]
 )
@@ -68,14 +68,14 @@ def test_later_samples(tcp, trips):
     due = timeout_of(*trips)
     sent = tcp.record[-1].at
     tcp.expect("PA", within="20s")
-    # The stack keeps its fractions to the nanosecond; the rule has them without end.
+    # The stack rounds to nanoseconds; the rule has exact fractions.
     least, most = tcp.target.window(sent + round(due), Timing.TIMER)
     tcp.check("RTO", True, least - 8 <= tcp.record[-1].at <= most + 8)
     tcp.ignore_rest()
 
 
 #= rfc6298#2.4
-## 6298:RTO-4 never less than a second
+## 6298:RTO-4 never less than one second
 #= rfc6298#4
 ## 6298:RTO-8 however steady the path is
 @pytest.mark.parametrize("trip", [1, 10, 100, 333])
@@ -86,7 +86,7 @@ def test_least_timeout(tcp, trip):
 
 
 #= rfc6298#4
-## 6298:RTO-8 where RTTVAR comes to nothing, G stands for it
+## 6298:RTO-8 where RTTVAR is below the clock granularity G, G replaces it
 def test_granularity(tcp):
     tcp.needs_virtual_time("samples that are equal to the nanosecond")
     tcp = measured(tcp, 900, *[2000] * 120)
@@ -96,13 +96,13 @@ def test_granularity(tcp):
 
 
 #= rfc6298#3
-## 6298:RTO-6 what was sent again is not measured
+## 6298:RTO-6 retransmitted segments are not measured
 #= rfc9293#3.8.1
 ## 9293:MUST-18 Karn's rule
 #= rfc9293#3.8.2
-## 9293:P-RTO-KEEP and the timeout stays backed off until something new was acknowledged
+## 9293:P-RTO-KEEP and the timeout stays backed off until new data is acknowledged
 #= rfc6298#5
-## 6298:RTO-21 then it is computed anew
+## 6298:RTO-21 then it is recomputed
 def test_karn(tcp):
     tcp.established().write(b"1").expect("PA", seq=1)
     tcp.expect("PA", at="1s", seq=1)
@@ -113,13 +113,14 @@ def test_karn(tcp):
     tcp.write(b"3").expect("PA", seq=3)
     tcp.advance("500ms").send("A", ack=4)
     tcp.write(b"4").expect("PA", seq=4)
-    # RTT of the handshake was 0: SRTT 62.5 ms and RTTVAR 125 ms after this sample, so the least.
+    # The RTT of the handshake was 0: after this sample SRTT is 62.5 ms and RTTVAR 125 ms, so the
+    # minimum applies.
     tcp.expect("PA", at="1s", seq=4)
     tcp.ignore_rest()
 
 
 #= rfc6298#5
-## 6298:RTO-16 where a SYN was lost the timeout is three seconds when text begins
+## 6298:RTO-16 after a lost SYN the timeout is three seconds when data begins
 @pytest.mark.parametrize("active", [False, True])
 def test_after_a_lost_syn(tcp, active):
     if active:
@@ -135,8 +136,8 @@ def test_after_a_lost_syn(tcp, active):
 
 #= rfc6298#5
 ## 6298:RTO-10 the timer runs from the first segment
-## 6298:RTO-12 and anew from each ACK of new text
-## 6298:RTO-9 so nothing goes again before its time
+## 6298:RTO-12 and restarts at each ACK of new data
+## 6298:RTO-9 so nothing is retransmitted too early
 def test_timer_restarts(tcp):
     tcp.established(options=[("MSS", 100)]).write(300)
     for seq in (1, 101):
@@ -150,17 +151,17 @@ def test_timer_restarts(tcp):
 
 
 #= rfc6298#5
-## 6298:RTO-11 with nothing in flight there is no timer
+## 6298:RTO-11 with nothing in flight the timer is off
 def test_timer_stops(tcp):
     tcp.established().write(b"text").expect("PA")
     tcp.advance("999ms").send("A").expect_silence("24h")
 
 
 #= rfc6298#2.5
-## 6298:RTO-5 the timeout has a limit, of a minute at least
+## 6298:RTO-5 the timeout has a maximum of at least a minute
 #= rfc9293#3.8.3
-## 9293:MUST-20 and the connection one, R2
-## 9293:SHLD-11 which is a hundred seconds at least
+## 9293:MUST-20 and retransmission ends at R2
+## 9293:SHLD-11 which is at least a hundred seconds
 @pytest.mark.stack(rto_max="60s")
 def test_giving_up(tcp):
     tcp.established().write(b"text").expect("PA")
@@ -171,15 +172,15 @@ def test_giving_up(tcp):
 
 
 #= rfc9293#3.8.3
-## 9293:SHLD-11 R2 of text is not reached before a hundred seconds
+## 9293:SHLD-11 R2 for data is at least a hundred seconds
 def test_not_given_up_early(tcp):
     tcp.established().write(b"text").advance("100s").drain()
     tcp.expect_state("ESTABLISHED").send("A", ack=5).expect_silence("10m")
 
 
 #= rfc9293#3.8.3
-## 9293:SHLD-9 the program hears of it before, from R1 on
-## 9293:SHLD-10 after three retransmissions at least
+## 9293:SHLD-9 the program is notified earlier, from R1 on
+## 9293:SHLD-10 after at least three retransmissions
 def test_told_before(tcp):
     tcp.established().write(b"text").expect("PA")
     tcp.advance("3s").drain()
@@ -200,7 +201,7 @@ def test_user_timeout_of_the_program(tcp):
 
 
 #= rfc9293#3.4
-## 9293:P-RTXQ-FULLACK what is acknowledged in part goes again in part, or whole
+## 9293:P-RTXQ-FULLACK a partly acknowledged segment is retransmitted in part or as a whole
 ## 9293:P-ACK-CUMUL
 @pytest.mark.parametrize("taken", [1, 50, 99])
 def test_acknowledged_in_part(tcp, taken):
@@ -213,7 +214,7 @@ def test_acknowledged_in_part(tcp, taken):
 
 
 #= rfc9293#3.8.4
-## 9293:MUST-25 off unless asked for
+## 9293:MUST-25 off by default
 def test_no_keepalive(tcp):
     tcp.established().expect_silence("200h").expect_state("ESTABLISHED")
 
@@ -222,7 +223,7 @@ def test_no_keepalive(tcp):
 ## 9293:MUST-24 the program turns it on
 ## 9293:MUST-28 after two hours
 ## 9293:P-KA-PROBE a probe has SEQ = SND.NXT - 1
-## 9293:SHLD-12 and no text
+## 9293:SHLD-12 and no data
 def test_keepalive(tcp):
     tcp.established()
     tcp.target.set(tcp.connection, "keepalive", 1)
@@ -233,8 +234,8 @@ def test_keepalive(tcp):
 
 
 #= rfc9293#3.8.4
-## 9293:MUST-29 no single probe decides
-## 9293:MUST-26 what is heard puts it off
+## 9293:MUST-29 no single unanswered probe ends the connection
+## 9293:MUST-26 a received segment restarts the interval
 def test_keepalive_probes_lost(tcp):
     tcp.established()
     tcp.target.set(tcp.connection, "keepalive", 1)
@@ -246,7 +247,7 @@ def test_keepalive_probes_lost(tcp):
 
 
 #= rfc9293#3.8.4
-## 9293:MUST-26 with text outstanding there are none
+## 9293:MUST-26 there are no probes while data is outstanding
 ## 9293:MUST-27 the interval is configurable
 @pytest.mark.stack(
     keepalive=True, keepalive_idle="10s", keepalive_interval="5s", keepalive_probes=3
@@ -260,7 +261,7 @@ def test_keepalive_gives_up(tcp):
 
 
 #= rfc9293#3.8.4
-## 9293:MAY-6 with an octet of garbage for peers that want one
+## 9293:MAY-6 with an octet of garbage for peers that require one
 @pytest.mark.stack(keepalive=True, keepalive_garbage=True, keepalive_idle="10s")
 def test_keepalive_with_an_octet(tcp):
     tcp.established().expect("A", at="10s", seq=0, length=1)

@@ -1,4 +1,4 @@
-# RFC 2018 and 2883: what is reported above gaps, in which order, and what reports are good for.
+# RFC 2018 and 2883: which blocks are reported, in which order, and how received blocks are used.
 import pytest
 from scapy.layers.inet import TCP
 
@@ -7,26 +7,26 @@ SYN = [("MSS", 1000), ("SAckOK", b"")]
 
 
 def blocks(tcp, packet):
-    """The blocks of an ACK, relative to the tester's SYN."""
+    """The SACK blocks of an ACK, relative to the tester's SYN."""
     edges = dict(packet[TCP].options).get("SAck", ())
     relative = [(edge - tcp.peer_iss) % (1 << 32) for edge in edges]
     return list(zip(relative[::2], relative[1::2]))
 
 
 def reporting(tcp, *ranges, ack=1, **fields):
-    """An ACK with blocks, relative to the target's SYN."""
+    """An ACK with SACK blocks, relative to the target's SYN."""
     edges = tuple((tcp.device_iss + edge) % (1 << 32) for block in ranges for edge in block)
     options = [("NOP", None), ("NOP", None), ("SAck", edges)]
     return tcp.send("A", ack=ack, options=options, **fields)
 
 
 def numbers(tcp):
-    """The first numbers of what has left by now."""
+    """The first sequence numbers of what was sent so far."""
     return [(packet[TCP].seq - tcp.device_iss) % (1 << 32) for packet in tcp.drain()]
 
 
 #= rfc2018#2
-## 2018:SACK-20 offered in a SYN of two octets
+## 2018:SACK-20 SACK-permitted is an option of two octets on a SYN
 @pytest.mark.parametrize("active", [False, True])
 def test_offered(tcp, active):
     if active:
@@ -39,9 +39,9 @@ def test_offered(tcp, active):
 
 
 #= rfc2018#4
-## 2018:SACK-2 without the peer's permission nothing is reported
+## 2018:SACK-2 if the peer does not permit it, no blocks are sent
 #= rfc2018#2
-## 2018:SACK-1 and no permission is given in later segments
+## 2018:SACK-1 and SACK-permitted is not sent on later segments
 @pytest.mark.parametrize("permitted", [False, True])
 def test_only_if_permitted(tcp, permitted):
     tcp.established(options=SYN if permitted else SYN[:1])
@@ -50,12 +50,12 @@ def test_only_if_permitted(tcp, permitted):
 
 
 #= rfc2018#4
-## 2018:SACK-5 the first block is that of the segment which has just come
-## 2018:SACK-4 and each is answered
+## 2018:SACK-5 the first block is that of the segment that has just arrived
+## 2018:SACK-4 and each such segment is acknowledged
 #= rfc2018#3
-## 2018:SACK-13 from its first octet to the one behind its last
-## 2018:SACK-14 what came, and no octet more
-## 2018:SACK-21 while ACK means what it always has
+## 2018:SACK-13 from its first octet to the one after its last
+## 2018:SACK-14 exactly the octets received
+## 2018:SACK-21 and ACK keeps its meaning
 @pytest.mark.parametrize("begin,length", [(2, 1), (101, 100), (1001, 1000), (60001, 1)])
 def test_block_of_the_segment(tcp, begin, length):
     tcp.established(options=SYN).send("A", seq=begin, payload=length)
@@ -64,7 +64,7 @@ def test_block_of_the_segment(tcp, begin, length):
 
 
 #= rfc2018#4
-## 2018:SACK-6 then those that were reported before, the latest first, as many as fit
+## 2018:SACK-6 then earlier reported blocks, the most recent first, as many as fit
 ## 2018:SACK-3, 2018:SACK-15 in every ACK while there is a gap
 def test_order_of_blocks(tcp):
     tcp.established(options=SYN)
@@ -76,9 +76,9 @@ def test_order_of_blocks(tcp):
 
 
 #= rfc2018#3
-## 2018:SACK-14 what has grown together is one block
+## 2018:SACK-14 contiguous data is one block
 #= rfc2018#4
-## 2018:SACK-5 the one of the segment that has done it
+## 2018:SACK-5 the first, after the segment that joined it
 def test_blocks_join(tcp):
     tcp.established(options=SYN)
     for begin, expected in (
@@ -95,7 +95,7 @@ def test_blocks_join(tcp):
 
 
 #= rfc2018#4
-## 2018:SACK-5 a gap that is filled in part: the ACK moves, the rest is reported
+## 2018:SACK-5 a partly filled gap: the ACK advances, the rest is reported
 def test_gap_filled_in_part(tcp):
     tcp.established(options=SYN).send("A", seq=301, payload=100)
     tcp.expect("A", ack=1)
@@ -104,7 +104,7 @@ def test_gap_filled_in_part(tcp):
 
 
 #= rfc2018#4
-## 2018:SACK-3 text that is sent meanwhile reports it as well
+## 2018:SACK-3 data sent in the meantime carries the blocks too
 def test_text_reports(tcp):
     tcp.established(options=SYN).send("A", seq=301, payload=100).expect("A", ack=1)
     packet = tcp.write(b"text").expect("PA", seq=1, ack=1)
@@ -112,10 +112,10 @@ def test_text_reports(tcp):
 
 
 #= rfc2883#4
-## 2883:DSACK-1 what has come twice is the first block
+## 2883:DSACK-1 duplicate data is the first block
 ## 2883:DSACK-3 once
 #= rfc2883#4.1
-## 2883:DSACK-7 also below the ACK, with no gap
+## 2883:DSACK-7 also below the ACK, without a gap
 @pytest.mark.stack(sack=True, dsack=True)
 @pytest.mark.parametrize("begin,length", [(1, 100), (1, 50), (51, 50), (100, 1)])
 def test_duplicate_is_reported(tcp, begin, length):
@@ -127,7 +127,7 @@ def test_duplicate_is_reported(tcp, begin, length):
 
 
 #= rfc2883#4
-## 2883:DSACK-4 above a gap the block that contains it follows
+## 2883:DSACK-4 above a gap it is followed by the block that contains it
 @pytest.mark.stack(sack=True, dsack=True)
 def test_duplicate_above_a_gap(tcp):
     tcp.established(options=SYN)
@@ -138,15 +138,15 @@ def test_duplicate_above_a_gap(tcp):
 
 
 def sending(tcp):
-    """A connection with four segments of 1,000 octets in flight, and as many to come."""
+    """A connection with four segments of 1,000 octets in flight and as many queued."""
     tcp.established(options=SYN).write(8000)
     tcp.check("flight", [1, 1001, 2001, 3001], numbers(tcp))
     return tcp
 
 
 #= rfc2018#5
-## 2018:SACK-18 what was reported is not sent again; the hole is
-## 2018:SACK-7 as reports are kept
+## 2018:SACK-18 reported data is not retransmitted; the hole is
+## 2018:SACK-7 because the reports are kept
 #= rfc2018#5.1
 ## 2018:SACK-10 within the congestion window
 def test_only_the_hole_again(tcp):
@@ -161,7 +161,7 @@ def test_only_the_hole_again(tcp):
 
 
 #= rfc2018#5.1
-## 2018:SACK-19 one report of something out of order begins no recovery
+## 2018:SACK-19 one report of out-of-order data starts no recovery
 def test_one_report_is_no_loss(tcp):
     sending(tcp)
     reporting(tcp, (1001, 2001))
@@ -170,12 +170,12 @@ def test_one_report_is_no_loss(tcp):
 
 
 #= rfc2018#5
-## 2018:SACK-8 after a timeout the reports no longer count
-## 2018:SACK-9 the first segment goes again, reported or not
+## 2018:SACK-8 after a timeout the reports are discarded
+## 2018:SACK-9 the first segment is retransmitted, reported or not
 #= rfc2018#5.1
-## 2018:SACK-16 nothing that was reported before decides what goes again
+## 2018:SACK-16 earlier reports do not affect what is retransmitted
 #= rfc2018#8
-## 2018:SACK-12 it is all still there
+## 2018:SACK-12 all data is still in the buffer
 def test_after_a_timeout(tcp):
     sending(tcp)
     reporting(tcp, (1001, 3001)).drain()
@@ -190,7 +190,7 @@ def test_after_a_timeout(tcp):
 
 
 #= rfc2018#5
-## 2018:SACK-7 reports that cannot be are no reason to fall over, nor to believe them
+## 2018:SACK-7 invalid reports neither crash the stack nor count
 @pytest.mark.parametrize(
     "block",
     [(2001, 1001), (1001, 1001), (100_001, 101_001), (-5000, -4000), (1, 500_000), (0, 0),

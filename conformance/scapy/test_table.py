@@ -1,5 +1,5 @@
-# Every state, each kind of segment at each place of the window, over IPv4 and IPv6: the reply, the
-# state after it, what the program is told, and silence.
+# Every state and kind of segment at each place of the window, over IPv4 and IPv6: the reply, the
+# next state, the events of the program, and silence.
 import pytest
 from arrival_rules import RULES, Segment, Situation, judge
 
@@ -8,7 +8,7 @@ from lockstep.testing.plugin import cited
 
 TEXT = b"text"
 
-#: kind -> flags, octets of text.
+#: kind -> flags, octets of data.
 KINDS = {
     "SYN": ("S", 0),
     "SYN-ACK": ("SA", 0),
@@ -19,12 +19,12 @@ KINDS = {
     "data": ("PA", len(TEXT)),
 }
 
-#: What a program may be told without a rule's word for it: text, and that its own has arrived.
+#: Events that may occur without a rule: data arrived, and our data was acknowledged.
 HARMLESS = {"received", "acknowledged", "connected"}
 
 PLACES = ("old", "left", "inside", "right", "outside")
 
-#: place -> how to come there, and SND.UNA, SND.NXT and RCV.NXT then.
+#: place -> how to reach the state, and SND.UNA, SND.NXT and RCV.NXT there.
 STATES = {
     "CLOSED": (lambda tcp: tcp.closed(), 0, 0, 0),
     "LISTEN": (lambda tcp: tcp.listen(), 0, 0, 0),
@@ -54,7 +54,7 @@ def number_at(place, situation, length):
 
 
 def acknowledgment_at(place, situation):
-    """SEG.ACK: all that was sent. In SYN-SENT, which has no window, the places are those of ACK."""
+    """SEG.ACK: everything sent. SYN-SENT has no window, so there the places are values of ACK."""
     if situation.state != "SYN-SENT":
         return situation.snd_nxt
     return {"old": -1, "left": 0, "inside": 1, "right": 1, "outside": 2}[place]
@@ -66,13 +66,13 @@ def acknowledgment_at(place, situation):
 def test_segment_arrives(tcp, state, kind, place):
     reach, snd_una, snd_nxt, rcv_nxt = STATES[state]
     reach(tcp)
-    # The edge is where the target's last segment has put it; before the first there is none.
+    # The target's last segment has set the edge; before the first one there is none.
     told = tcp.device_window or 65535
     name, passive = state.removesuffix("-active"), not state.endswith("-active")
     arrive(tcp, kind, place, Situation(name, passive, rcv_nxt, told, snd_una, snd_nxt))
 
 
-# A listener that is pressed keeps less of an attempt; on the wire nothing differs.
+# A listener under load keeps less state for an attempt; on the wire nothing differs.
 @pytest.mark.stack(syn_cache_max=64, syn_cache_after_percent=0)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", KINDS)
@@ -91,7 +91,7 @@ def test_segment_arrives_at_a_closed_window(tcp, kind, place):
 
 
 def arrive(tcp, kind, place, situation):
-    """Lets a segment arrive, and compares all that follows with what the rules say."""
+    """Injects a segment, and compares everything that follows with the rules."""
     flags, octets = KINDS[kind]
     ack = acknowledgment_at(place, situation) if "A" in flags else 0
     length = octets + ("S" in flags) + ("F" in flags)
@@ -105,18 +105,18 @@ def arrive(tcp, kind, place, situation):
     if outcome.reply is not None:
         expect_reply(tcp, outcome.reply)
     tcp.expect_state(outcome.state)
-    tcp.expect_silence("900ms")  # less than the timeout of a SYN or FIN of ours
+    tcp.expect_silence("900ms")  # less than the retransmission timeout of a SYN or FIN
     tcp.expect_state(outcome.state)
     if outcome.told and tcp.connection is not None:
         tcp.expect_event(*outcome.told)
     if not outcome.told:
-        over = outcome.state in ("CLOSED", "TIME-WAIT")  # then it is told that it is over
+        over = outcome.state in ("CLOSED", "TIME-WAIT")  # then it gets the event of the end
         tcp.check("told", [], [word for word in heard(tcp)[len(before):]
                                if word not in HARMLESS and not (over and "closed" in word)])
 
 
 def heard(tcp):
-    """What the program was told so far; nothing where that cannot be known."""
+    """The events of the program so far; empty if the target cannot report them."""
     return tcp.connection is not None and tcp.target.events(tcp.connection) or []
 
 
@@ -145,8 +145,8 @@ def cells():
                 yield situation, Segment(flags, number_at(place, situation, length), ack, octets)
 
 
-# What these are about the table does not hold, as its segments have ACK, and the right one:
-# test_reset.py, test_handshake.py and test_data.py do.
+# The table has no cell for these, because its segments have a valid ACK: test_reset.py,
+# test_handshake.py and test_data.py test them.
 ELSEWHERE = {
     "no_acknowledgment",
     "bad_acknowledgment_in_syn_received",
@@ -157,5 +157,5 @@ ELSEWHERE = {
 
 def test_each_rule_decides_something():
     deciding = {judge(situation, segment)[0].__name__ for situation, segment in cells()}
-    passing = {"established", "fin_acknowledged"}  # these move the state and let the segment go on
+    passing = {"established", "fin_acknowledged"}  # these change the state and pass the segment on
     assert {each.__name__ for each in RULES} - deciding - passing == ELSEWHERE

@@ -1,4 +1,4 @@
-# The table of live targets: what is committed agrees with itself, and what would not is said.
+# The table of live targets: the committed files are consistent, and inconsistencies are reported.
 import copy
 import json
 import re
@@ -9,7 +9,7 @@ import targets
 
 
 def run_check(monkeypatch, capsys, *arguments):
-    """(exit code, what was printed) of targets.py."""
+    """(exit code, output) of targets.py."""
     monkeypatch.setattr(sys, "argv", ["targets.py", *arguments])
     code = targets.main()
     printed = capsys.readouterr()
@@ -34,7 +34,7 @@ def test_each_test_in_it_is_still_there():
 
 @pytest.fixture(name="small")
 def small_fixture(tmp_path, monkeypatch):
-    """A run of three tests on Linux, of which one differs; its files, and a way to write them."""
+    """A run of three tests on Linux, one of which differs; its files, and their writer."""
     for name in ("DATA", "TABLE", "DIFFERENCES"):
         monkeypatch.setattr(targets, name, tmp_path / getattr(targets, name).name)
     rows = [("test_a", "passed"), ("test_b", "failed"), ("test_c", "passed")]
@@ -50,7 +50,7 @@ def small_fixture(tmp_path, monkeypatch):
 
 
 def explain(folder, *patterns, more=""):
-    """differences.toml with a reason for each of these."""
+    """A differences.toml with a reason for each of these."""
     (folder / "differences.toml").write_text("".join(
         f'[[difference]]\ntarget = "linux"\ntests = "{pattern}"\nreason = "It is old."\n{more}'
         for pattern in patterns))

@@ -1,4 +1,4 @@
-# RFC 7323: window scaling, timestamps, what they are good for, and what PAWS turns away.
+# RFC 7323: window scaling, timestamps, their uses, and PAWS.
 import pytest
 from packet_kit import about
 from scapy.layers.inet import TCP
@@ -10,7 +10,7 @@ MOD = 1 << 32
 
 
 def stamped(tcp, stamp=1000, **more):
-    """ESTABLISHED, and both sides bear timestamps; the tester's clock stands."""
+    """An ESTABLISHED connection with timestamps on both sides; the tester's clock stands still."""
     tcp.stamp = stamp
     tcp.established(options=[("MSS", 1000), ("Timestamp", (stamp, None))], **more)
     return tcp.check("timestamps", True, tcp.stamping)
@@ -26,9 +26,9 @@ def with_stamp(tcp, flags, stamp, echo=None, **fields):
 
 
 #= rfc7323#2.2
-## 7323:TS-34 a SYN offers the scale whatever our own shift is
+## 7323:TS-34 a SYN has the window scale option whatever our own shift is
 #= rfc7323#3.2
-## 7323:TS-28 and a timestamp that echoes nothing
+## 7323:TS-28 and a timestamp with a zero echo
 def test_syn_offers(tcp):
     tcp.target.connect(tcp.port, tcp.peer_port)
     packet = tcp.expect("S", options={"WScale": ..., "Timestamp": ...})
@@ -36,7 +36,7 @@ def test_syn_offers(tcp):
 
 
 #= rfc7323#2.3
-## 7323:TS-3 a SYN with a scale is answered by one with a scale
+## 7323:TS-3 a SYN with a window scale is answered by one
 #= rfc7323#3.2
 ## 7323:TS-11 and its timestamp is echoed
 def test_syn_ack_answers(tcp):
@@ -46,9 +46,9 @@ def test_syn_ack_answers(tcp):
 
 
 #= rfc7323#2.2
-## 7323:TS-33 without a scale in the SYN there is none in the answer
+## 7323:TS-33 without a window scale in the SYN the answer has none
 #= rfc7323#3.2
-## 7323:TS-39 nor a timestamp
+## 7323:TS-39 and no timestamp
 @pytest.mark.parametrize("option", ["WScale", "Timestamp"])
 def test_only_what_was_offered(tcp, option):
     offered = {"WScale": 3, "Timestamp": (77, 0)}
@@ -59,9 +59,9 @@ def test_only_what_was_offered(tcp, option):
 
 
 #= rfc7323#2.3
-## 7323:TS-4 the windows that come are shifted left
+## 7323:TS-4 received windows are shifted left
 #= rfc7323#2.2
-## 7323:TS-2 but not those of a SYN
+## 7323:TS-2 but not that of a SYN
 @pytest.mark.parametrize("shift", [0, 1, 7, 14])
 def test_scale_of_the_peer(tcp, shift):
     tcp.syn_received(window=500, options=[("MSS", 1000), ("WScale", shift)])
@@ -77,7 +77,7 @@ def test_window_of_a_syn_is_plain(tcp):
 
 
 #= rfc7323#2.3
-## 7323:TS-5 a shift of more than 14 is taken for 14
+## 7323:TS-5 a shift of more than 14 is treated as 14
 @pytest.mark.parametrize("shift", [15, 64, 255])
 def test_shift_too_large(tcp, shift):
     tcp.syn_received(options=[("WScale", shift)]).send("A", window=2).accept()
@@ -85,7 +85,7 @@ def test_shift_too_large(tcp, shift):
 
 
 #= rfc7323#2.2
-## 7323:TS-1 only if both have offered it
+## 7323:TS-1 only if both sides have sent the option
 #= rfc7323#2.3
 ## 7323:TS-35 otherwise both shifts are 0
 @pytest.mark.stack(window_scale=False)
@@ -95,14 +95,14 @@ def test_no_scale_by_one_alone(tcp):
 
 
 #= rfc7323#2.2
-## 7323:TS-24 in other segments the option means nothing
+## 7323:TS-24 in other segments the option is ignored
 def test_scale_is_of_syns(tcp):
     tcp.syn_received(options=SCALE).send("A", window=10, options=[("WScale", 2)]).accept()
     tcp.check("SND.WND", 1280, tcp.info["snd_wnd"])
 
 
 #= rfc7323#2.3
-## 7323:TS-4 our windows are shifted right
+## 7323:TS-4 sent windows are shifted right
 @pytest.mark.stack(window_scale=True, receive_buffer_bytes=1 << 20, blocks_max=4096)
 def test_our_scale(tcp):
     tcp.listen().send("S", options=SCALE)
@@ -116,8 +116,8 @@ def test_our_scale(tcp):
 
 
 #= rfc7323#3.2
-## 7323:TS-9 every segment bears one
-## 7323:TS-11 and echoes
+## 7323:TS-9 every segment has a timestamp
+## 7323:TS-11 and echoes one
 def test_in_every_segment(tcp):
     stamped(tcp).write(b"text")
     tcp.check("echo", 1000, value_of(tcp.expect("PA", options={"Timestamp": ...}))[1])
@@ -129,7 +129,7 @@ def test_in_every_segment(tcp):
 
 
 #= rfc7323#5.2
-## 7323:TS-43 a reset by the program bears one
+## 7323:TS-43 a reset by the program has one
 #= rfc7323#3.2
 ## 7323:TS-26 as resets should
 def test_in_a_reset(tcp):
@@ -139,7 +139,7 @@ def test_in_a_reset(tcp):
 
 
 #= rfc7323#5.2
-## 7323:TS-19 a reset in answer echoes the stamp, and has none of its own
+## 7323:TS-19 a reset in answer echoes the timestamp; its own is zero
 def test_in_the_reset_of_an_answer(tcp):
     tcp.send("A", ack=5, options=[("Timestamp", (4711, 1))])
     packet = tcp.expect("R", seq=5, options={"Timestamp": ...})
@@ -147,7 +147,7 @@ def test_in_the_reset_of_an_answer(tcp):
 
 
 #= rfc7323#3.2
-## 7323:TS-10 what lacks it is dropped in silence
+## 7323:TS-10 a segment without it is silently dropped
 ## 7323:TS-27 and ends nothing
 @pytest.mark.parametrize("flags", ["A", "PA", "FA"])
 def test_missing(tcp, flags):
@@ -159,7 +159,7 @@ def test_missing(tcp, flags):
 
 
 #= rfc7323#3.2
-## 7323:TS-12 where it was not agreed on, it is ignored
+## 7323:TS-12 if it was not negotiated, it is ignored
 def test_not_agreed(tcp):
     tcp.established()
     for stamp in (500, 1, 900):
@@ -169,10 +169,10 @@ def test_not_agreed(tcp):
 
 
 #= rfc7323#5.3
-## 7323:TS-17 an older stamp: an ACK, and the segment is dropped
-## 7323:TS-32 wherever it lies
+## 7323:TS-17 an older timestamp: an ACK, and the segment is dropped
+## 7323:TS-32 whatever its sequence number
 #= rfc7323#5.2
-## 7323:TS-42 older by the half of the circle
+## 7323:TS-42 older by serial arithmetic, half of the number space
 @pytest.mark.parametrize("age", [1, 100, 1 << 30, (1 << 31) - 1])
 @pytest.mark.parametrize("recent", [1000, 5, 0xFFFF_FFFF, 1 << 31])
 def test_paws(tcp, age, recent):
@@ -186,9 +186,9 @@ def test_paws(tcp, age, recent):
 
 
 #= rfc7323#5.3
-## 7323:TS-46 the same stamp, or a later one, is fine
+## 7323:TS-46 the same timestamp or a later one is accepted
 #= rfc7323#4.3
-## 7323:TS-15 and is what is echoed from then on
+## 7323:TS-15 and is echoed from then on
 @pytest.mark.parametrize("later", [0, 1, 1 << 30, (1 << 31) - 1])
 def test_paws_lets_pass(tcp, later):
     stamped(tcp)
@@ -199,7 +199,7 @@ def test_paws_lets_pass(tcp, later):
 
 
 #= rfc7323#5.2
-## 7323:TS-18 a reset is not judged by its stamp
+## 7323:TS-18 a reset is not checked by its timestamp
 @pytest.mark.parametrize("stamp", [1, 999, 1000, 5000])
 def test_paws_and_reset(tcp, stamp):
     stamped(tcp)
@@ -207,7 +207,7 @@ def test_paws_and_reset(tcp, stamp):
 
 
 #= rfc7323#5.2
-## 7323:TS-18 nor does it change what is echoed
+## 7323:TS-18 nor does it change the echo
 def test_reset_leaves_the_stamp(tcp):
     stamped(tcp)
     with_stamp(tcp, "R", 9000, 0, seq=100)
@@ -215,8 +215,8 @@ def test_reset_leaves_the_stamp(tcp):
 
 
 #= rfc7323#4.3
-## 7323:TS-16 what lies above a gap does not change it
-## 7323:TS-31 what fills the gap does
+## 7323:TS-16 a segment above a gap does not change it
+## 7323:TS-31 one that fills the gap does
 def test_stamp_above_a_gap(tcp):
     stamped(tcp)
     tcp.stamp = 2000
@@ -228,7 +228,7 @@ def test_stamp_above_a_gap(tcp):
 
 
 #= rfc7323#4.3
-## 7323:TS-30 a delayed ACK echoes the first of what it answers
+## 7323:TS-30 a delayed ACK echoes the first of the segments that it acknowledges
 def test_stamp_of_a_delayed_ack(tcp):
     stamped(tcp)
     tcp.stamp = 2000
@@ -242,7 +242,7 @@ def test_stamp_of_a_delayed_ack(tcp):
 
 
 #= rfc7323#4.1
-## 7323:TS-13 the clock goes on with the time
+## 7323:TS-13 the timestamp clock advances
 #= rfc7323#5.4
 ## 7323:TS-20 a tick of one millisecond to one second
 def test_clock(tcp):
@@ -258,7 +258,7 @@ def test_clock(tcp):
 
 
 #= rfc7323#7.1
-## 7323:TS-23 it begins somewhere else for each connection
+## 7323:TS-23 each connection starts at another value
 def test_clock_of_another_connection(tcp):
     tcp.listen()
     values = set()
@@ -272,8 +272,8 @@ def test_clock_of_another_connection(tcp):
 #= rfc7323#4.1
 ## 7323:TS-14 an echo measures the round trip
 #= rfc6298#3
-## 6298:RTO-23 of what was sent again, too
-## 6298:RTO-6 as the stamp tells which it was
+## 6298:RTO-23 of a retransmission, too
+## 6298:RTO-6 because the echo identifies the transmission
 def test_echo_measures_a_retransmission(tcp):
     tcp.stamp = 1000
     tcp.syn_received(options=STAMPS).advance("500ms").send("A").accept()
@@ -288,7 +288,7 @@ def test_echo_measures_a_retransmission(tcp):
 
 
 #= rfc7323#3.2
-## 7323:TS-29 without ACK an echo says nothing
+## 7323:TS-29 without ACK an echo is invalid
 def test_echo_without_ack(tcp):
     tcp.syn_sent()
     tcp.send("S", options=[("MSS", 1000), ("Timestamp", (5, 123456))])
@@ -297,8 +297,8 @@ def test_echo_without_ack(tcp):
 
 
 #= rfc7323#5.5
-## 7323:TS-21 after 24 days of silence what was remembered is void
-## 7323:TS-49 so an older stamp is taken, and remembered
+## 7323:TS-21 after 24 idle days TS.Recent is invalid
+## 7323:TS-49 so an older timestamp is accepted and recorded
 @pytest.mark.parametrize("days,taken", [(23, False), (25, True)])
 def test_paws_after_a_long_time(tcp, days, taken):
     stamped(tcp).expect_silence(f"{days * 24}h")
@@ -308,9 +308,9 @@ def test_paws_after_a_long_time(tcp, days, taken):
 
 
 #= rfc7323#3.2
-## 7323:TS-9 twelve octets of each segment are its
+## 7323:TS-9 twelve octets of each segment
 #= rfc9293#3.7.1
-## 9293:P-MSS-OPTSHRINK and text is cut by as many
+## 9293:P-MSS-OPTSHRINK and the data is shorter by as many
 def test_text_beside_timestamps(tcp):
     stamped(tcp).write(2000)
     tcp.expect(seq=1, length=988)
@@ -319,7 +319,7 @@ def test_text_beside_timestamps(tcp):
 
 
 #= rfc6191#2
-## 6191:TW-1 a SYN with a later stamp opens a connection anew in TIME-WAIT, whatever its number
+## 6191:TW-1 a SYN with a later timestamp reopens a connection in TIME-WAIT, whatever its number
 #= rfc9293#3.10.7.4
 ## 9293:P-TW-SYN-6191, 9293:P-SYN-TW
 #= rfc9293#3.6.1
@@ -335,7 +335,7 @@ def test_time_wait_by_stamps(tcp, stamp, opens):
 
 
 #= rfc7323#4.2
-## 7323:TS-40 with a sample an ACK alpha is divided, as appendix G has it:
+## 7323:TS-40 with a sample per ACK, alpha is divided as in appendix G:
 ## 7323:TS-40 by ceil(FlightSize / (2 SMSS))
 def test_samples_of_one_round_trip(tcp):
     tcp.needs_virtual_time("samples that are equal to the nanosecond")

@@ -1,10 +1,10 @@
-# The peer's window: how much is sent, Nagle, silly windows, windows that shrink or close.
+# The peer's window: how much is sent, Nagle, silly window avoidance, shrinking and zero windows.
 import pytest
 from scapy.layers.inet import TCP
 
 
 def numbers(tcp):
-    """The first numbers of the segments that have left by now."""
+    """The first sequence numbers of the segments sent so far."""
     return [(packet[TCP].seq - tcp.device_iss) % (1 << 32) for packet in tcp.drain()]
 
 
@@ -13,20 +13,20 @@ def open_with(tcp, window, mss=1000):
 
 
 def sent(tcp):
-    """How many octets of text have left by now, in however many segments."""
+    """How many octets of data were sent so far, in however many segments."""
     return sum(len(bytes(packet[TCP].payload)) for packet in tcp.drain())
 
 
 def filled(tcp, window, octets):
-    """The program has written more than the window takes, which is filled."""
+    """A connection whose program has written more than the window, which is full."""
     open_with(tcp, window).write(octets)
     return tcp.check("filled", window, sent(tcp))
 
 
 #= rfc9293#3.8.6
-## 9293:P-WND-FIT no more than the window leaves
+## 9293:P-WND-FIT no more than the window allows
 #= rfc5681#2
-## 5681:CC-1 nor a byte beyond it
+## 5681:CC-1 not an octet beyond it
 @pytest.mark.parametrize("window", [1000, 1500, 2000])
 def test_not_beyond_the_window(tcp, window):
     open_with(tcp, window).write(5000)
@@ -35,8 +35,8 @@ def test_not_beyond_the_window(tcp, window):
 
 
 #= rfc9293#3.7.4
-## 9293:SHLD-7 while something is in flight a small segment waits
-## 9293:P-NAGLE whether it is pushed or not
+## 9293:SHLD-7 while data is in flight a small segment waits
+## 9293:P-NAGLE with or without PSH
 def test_nagle(tcp):
     open_with(tcp, 65535).write(b"a").expect("PA", seq=1, payload=b"a")
     tcp.write(b"b").write(b"c").expect_silence("900ms")
@@ -44,10 +44,10 @@ def test_nagle(tcp):
 
 
 #= rfc9293#3.7.4
-## 9293:P-NAGLE but a full one does not
+## 9293:P-NAGLE but a full one is sent
 #= rfc9293#3.9.1.2
-## 9293:SHLD-28 segments are as large as can be
-## 9293:SHLD-27 and what was pushed before is one segment, pushed once
+## 9293:SHLD-28 segments are as large as possible
+## 9293:SHLD-27 and earlier pushed data is one segment, pushed once
 def test_nagle_full_segment(tcp):
     open_with(tcp, 65535).write(b"a").expect("PA", seq=1)
     for _ in range(10):
@@ -67,21 +67,21 @@ def test_nagle_off(tcp):
 
 
 #= rfc9293#3.9.1.2
-## 9293:MUST-61 the segment that empties the queue is pushed
-## 9293:MUST-60 and nothing waits for a push
+## 9293:MUST-61 the segment that empties the queue has PSH
+## 9293:MUST-60 and no data waits for a push
 def test_push(tcp):
     open_with(tcp, 65535).write(2500)
     tcp.expect("A", seq=1, length=1000)
     tcp.expect("A", seq=1001, length=1000)
-    if tcp.peek() is None:  # Nagle has kept the rest back
+    if tcp.peek() is None:  # Nagle has delayed the rest
         tcp.expect_silence("100ms").send("A", ack=2001)
     tcp.expect("PA", seq=2001, length=500)
     tcp.ignore_rest()
 
 
 #= rfc9293#3.8.6.2.1
-## 9293:MUST-38 a window that opens a little is not filled
-## 9293:P-SWS-SEND-FRAC but one of half the largest is
+## 9293:MUST-38 a window that opens a little is not used
+## 9293:P-SWS-SEND-FRAC one of half the largest window is
 @pytest.mark.parametrize("more,used", [(100, 0), (499, 0), (500, 500)])
 def test_silly_window_of_the_sender(tcp, more, used):
     filled(tcp, 1000, 5000)
@@ -91,7 +91,7 @@ def test_silly_window_of_the_sender(tcp, more, used):
 
 
 #= rfc9293#3.8.6.2.1
-## 9293:P-SWS-SEND-OVERRIDE after a while it is used all the same
+## 9293:P-SWS-SEND-OVERRIDE after the override timeout it is used all the same
 def test_override(tcp):
     filled(tcp, 1000, 5000)
     tcp.send("A", ack=1001, window=100)
@@ -101,12 +101,12 @@ def test_override(tcp):
 
 
 #= rfc9293#3.8.6.1
-## 9293:MUST-36 a closed window is probed
+## 9293:MUST-36 a zero window is probed
 ## 9293:SHLD-29 first after one timeout
 ## 9293:SHLD-30 then after twice as long each time
-## 9293:P-ZWP-SEND with an octet of text
+## 9293:P-ZWP-SEND with an octet of data
 #= rfc9293#3.8.6
-## 9293:MUST-35 also if it was shrunk to that
+## 9293:MUST-35 also if it was shrunk to zero
 def test_probing(tcp):
     filled(tcp, 1000, 3000)
     tcp.send("A", ack=1001, window=0)
@@ -131,7 +131,7 @@ def test_probing_for_hours(tcp):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-WND-UPDATE the window that opens is used at once
+## 9293:P-WND-UPDATE a window that opens is used at once
 def test_window_opens(tcp):
     filled(tcp, 1000, 2000)
     tcp.send("A", ack=1001, window=0).expect_silence("500ms")
@@ -140,7 +140,7 @@ def test_window_opens(tcp):
 
 
 #= rfc9293#3.10.7.4
-## 9293:P-WND-UPDATE a window of an older segment is not
+## 9293:P-WND-UPDATE the window of an older segment is ignored
 @pytest.mark.parametrize("seq,ack", [(1, 1), (2, 1), (1, 1001)])
 def test_window_of_an_old_segment(tcp, seq, ack):
     open_with(tcp, 1000)
@@ -154,10 +154,10 @@ def test_window_of_an_old_segment(tcp, seq, ack):
 
 
 #= rfc9293#3.8.6
-## 9293:MUST-34 a window that shrinks is borne
-## 9293:SHLD-15 nothing new is sent while it is overrun
-## 9293:SHLD-16 what lies inside of it goes again as ever
-## 9293:SHLD-17 and what lies outside does not end the connection
+## 9293:MUST-34 a window that shrinks is tolerated
+## 9293:SHLD-15 no new data is sent beyond it
+## 9293:SHLD-16 data inside it is retransmitted normally
+## 9293:SHLD-17 and data outside it does not end the connection
 def test_window_shrinks(tcp):
     open_with(tcp, 4000).write(6000)
     for seq in (1, 1001, 2001):
@@ -165,7 +165,7 @@ def test_window_shrinks(tcp):
     tcp.drain()
     tcp.send("A", ack=1001, window=1000)
     tcp.check("new", True, all(number < 4001 for number in numbers(tcp)))
-    # The peer reads nothing for ten minutes, but says that it is there.
+    # The peer reads nothing for ten minutes, but answers the probes.
     for _ in range(60):
         tcp.advance("10s").drain()
         tcp.send("A", ack=1001, window=0)
@@ -176,8 +176,8 @@ def test_window_shrinks(tcp):
 
 
 #= rfc9293#3.4
-## 9293:P-ACK-ACCEPTABLE an ACK inside of what is in flight moves SND.UNA
-## 9293:P-ACK-CUMUL to just before it
+## 9293:P-ACK-ACCEPTABLE an ACK of data in flight advances SND.UNA
+## 9293:P-ACK-CUMUL and acknowledges everything before it
 @pytest.mark.parametrize("ack", [2, 500, 1001, 2001])
 def test_ack_moves(tcp, ack):
     open_with(tcp, 65535).write(2000)
@@ -188,8 +188,8 @@ def test_ack_moves(tcp, ack):
 
 
 #= rfc9293#3.8.5
-## 9293:MUST-30 what is urgent bears URG and a pointer
-## 9293:MUST-62 to the octet behind it
+## 9293:MUST-30 urgent data has URG and a pointer
+## 9293:MUST-62 to the octet after it
 #= rfc9293#3.10.2
 ## 9293:P-SEND-URG
 def test_urgent_sent(tcp):

@@ -1,4 +1,4 @@
-# Scripts run on sockets over a stack before the simulator's referee, take values with units, read
-# captures as replay does, write captures and whole files, and name requirements.
+# Scripts run on sockets over a stack with the simulator's referee, parse values with units, read
+# captures as replay does, write captures and whole files, and cite requirements.
 set(LIBS lockstep_capture lockstep_output lockstep_process lockstep_replay lockstep_requirements
   lockstep_sim lockstep_sockets lockstep_text)

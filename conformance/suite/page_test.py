@@ -40,7 +40,7 @@ def whole(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory):
-    """The page of two scenarios, of which one asks for what we rightly do not send."""
+    """The page of two scenarios, one of which requires a packet that we correctly do not send."""
     folder = tmp_path_factory.mktemp("broken")
     room = folder / "pcaps"
     for name in ("rfc9293-3.5-three-way-handshake-active", "rfc6298-5-backoff"):
@@ -62,20 +62,20 @@ def tab():
 
 
 def shown(tab, section):
-    """How many rows of a list are to be seen."""
+    """The number of visible rows of a list."""
     return tab.evaluate(f"[...document.querySelectorAll('#{section} .row')]"
                         ".filter(row => row.offsetHeight > 0).length")
 
 
 def pick(tab, section, name, value):
-    """Makes a choice as a reader does."""
+    """Selects an option as a reader does."""
     tab.evaluate(f"(() => {{ const field = document.querySelector('#{section} [name={name}]');"
                  f"field.value = {json.dumps(value)};"
                  "field.dispatchEvent(new Event('input', {bubbles: true})); })()")
 
 
 def assert_fits(tab, width):
-    """Nothing is wider than the window."""
+    """No element is wider than the window."""
     assert tab.evaluate("innerWidth") == width
     assert tab.evaluate("document.documentElement.scrollWidth") <= width, tab.evaluate(
         "[...document.querySelectorAll('body *')].filter(one => !one.closest('.scroll') && "
