@@ -3,8 +3,8 @@
 
 The rules are evaluated in order. A rule that returns an Outcome decides; one that returns None
 passes the segment on, and may have changed the state, as the steps of the RFC with "continue
-processing" do. Numbers are relative to each side's SYN. The device has sent all its data, implements
-RFC 5961's mitigations, and queues segments above a gap. No rule depends on the stack's code.
+processing" do. Numbers are relative to each side's SYN. The device has sent all its data,
+implements RFC 5961's mitigations, and queues segments above a gap. No rule depends on the stack.
 """
 import dataclasses
 

@@ -5,13 +5,13 @@
     conformance/scapy/targets.py                  run all three, write both files (as root)
     conformance/scapy/targets.py --from FOLDER    no run: use the results of an earlier --keep
     conformance/scapy/targets.py --table          no run: rewrite both with the current reasons
-    conformance/scapy/targets.py --check          no run: check that targets.md matches targets.json,
+    conformance/scapy/targets.py --check          no run: check that targets.md fits targets.json,
                                                   that each difference has a reason and each reason
                                                   a difference, and that each requirement exists
 
-A failed live test is run three times more, a few tests at a time. If those three agree, they decide;
-otherwise the test is unsteady. differences.toml explains where a live target differs from the tests.
-Exit code: 0 fine; 1 a difference without a reason, or a reason without a difference; 2 bad usage
+A failed live test is run three times more, a few tests at a time. If those three agree, they
+decide; otherwise the test is unsteady. differences.toml explains where a live target differs from
+the tests. Exit code: 0 fine; 1 a difference without a reason, or a reason without a difference; 2 bad usage
 or input; 3 something is missing.
 """
 import argparse
