@@ -98,8 +98,8 @@ Result bind(Session& session, int fd, NameIn name) {
       session.run([&] { return session.sockets().bind(session.live().ours(fd), name); });
   if (out == -EADDRNOTAVAIL) {
     std::fputs(
-        "liblockstep_packetdrill: bind() names an address that is not the stack's: pass the "
-        "same one by --local_ip and by --so_flags=local_ip=ADDRESS\n",
+        "liblockstep_packetdrill: bind() uses an address that the stack does not have: pass the "
+        "same one with --local_ip and with --so_flags=local_ip=ADDRESS\n",
         stderr);
   }
   return out;

@@ -47,12 +47,12 @@ std::vector<script::Assignment> split(std::string_view text) {
       }
     }
     if (quote != 0) {
-      refuse(one.place, fmt::format("a {} is opened and not closed: close it", quote));
+      refuse(one.place, fmt::format("a {} is not closed: close it", quote));
     }
     std::size_t const skip = word.starts_with("--") ? 2 : 0;
     std::size_t const equals = word.find('=', skip);
     if (equals == std::string::npos || equals == skip) {
-      refuse(one.place, fmt::format("'{}' was found, expected NAME=VALUE: mend it", word));
+      refuse(one.place, fmt::format("'{}' was found, expected NAME=VALUE: correct it", word));
     }
     one.name = word.substr(skip, equals - skip);
     one.value = word.substr(equals + 1);
@@ -64,8 +64,9 @@ std::vector<script::Assignment> split(std::string_view text) {
 std::uint32_t number_of(const script::Assignment& one, std::int64_t most) {
   auto const value = script::parse_number(one.value);
   if (!value || *value < 1 || *value > most) {
-    refuse(one.place, fmt::format("'{}' was found for {}, expected a number from 1 to {}: mend it",
-                                  one.value, one.name, most));
+    refuse(one.place,
+           fmt::format("'{}' was found for {}, expected a number from 1 to {}: correct it",
+                       one.value, one.name, most));
   }
   return static_cast<std::uint32_t>(*value);
 }
@@ -77,7 +78,7 @@ script::IpMode mode_of(const script::Assignment& one) {
   }
   if (one.value != "ipv6") {
     refuse(one.place, fmt::format("'{}' was found for ip_version, expected ipv4, "
-                                  "ipv4-mapped-ipv6 or ipv6: mend it",
+                                  "ipv4-mapped-ipv6 or ipv6: correct it",
                                   one.value));
   }
   return script::IpMode::ipv6;
@@ -114,7 +115,7 @@ struct Reader {
       auto const time = parse_duration(one.value);
       if (!time) {
         refuse(one.place, fmt::format("'{}' was found for horizon, expected a time such as 600s: "
-                                      "mend it",
+                                      "correct it",
                                       one.value));
       }
       settings.horizon = *time;

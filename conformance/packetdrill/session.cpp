@@ -99,8 +99,8 @@ void Session::hold(Lock& lock, std::thread::id thread) {
       changed_.wait_for(lock, hold_max, [&] { return held_for_ == std::thread::id{}; });
   if (!told) {
     std::fputs(
-        "liblockstep_packetdrill: a thread came back from a call that blocked and asked for "
-        "no time in 10 seconds: going on without it\n",
+        "liblockstep_packetdrill: a thread returned from a call that blocked and did not read "
+        "the time in 10 seconds: continuing without it\n",
         stderr);
     held_for_ = {};
   }

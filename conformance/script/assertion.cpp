@@ -159,8 +159,8 @@ class Reader {
       }
       if (next->mark == "/") {
         cursor_.fail(at,
-                     "'/' gives a fraction in Python, expected '//': only whole numbers are "
-                     "computed with here");
+                     "'/' gives a fraction in Python, expected '//': only integers are "
+                     "supported here");
       }
       push(*next);
     }
@@ -198,7 +198,7 @@ class Reader {
       out_.steps.push_back({Assertion::Step::Kind::number, *value, {}});
     } else {
       cursor_.fail(at, fmt::format("the name {} is not known, expected a field of tcp_info or a "
-                                   "constant such as TCP_ESTABLISHED: mend it",
+                                   "constant such as TCP_ESTABLISHED: correct it",
                                    name));
     }
   }
@@ -211,7 +211,7 @@ class Reader {
   void push(const Operator& next) {
     while (!waiting_.empty() && waiting_.back().strength >= next.strength) {
       if (waiting_.back().strength == 4 && next.strength == 4) {
-        cursor_.unexpected("'and' between two comparisons", "a < b < c is not read here");
+        cursor_.unexpected("'and' between two comparisons", "a < b < c is not supported here");
       }
       apply();
     }
@@ -349,8 +349,8 @@ std::vector<Assertion> parse_code(const Script& script, const Event& event) {
   }
   if (out.empty()) {
     cursor.fail(event.code_place,
-                "nothing is asserted here, expected such as assert tcpi_state "
-                "== TCP_ESTABLISHED: write it, or take the code out");
+                "no assertion here, expected one such as assert tcpi_state "
+                "== TCP_ESTABLISHED: write one, or remove the code");
   }
   return out;
 }
@@ -383,7 +383,7 @@ bool holds(const Assertion& assertion, const lockstep_tcp_info& info, std::strin
   }
   Operand const whole = values.back();
   if (!whole.fault.empty()) {
-    see(fmt::format("it cannot be computed for {}", whole.fault));
+    see(fmt::format("it cannot be evaluated: {}", whole.fault));
   }
   return whole.fault.empty() && whole.number != 0;
 }

@@ -47,12 +47,12 @@ std::string fault_of_call(const Call& call) {
     if (count >= one.least && count <= one.most) {
       return {};
     }
-    return fmt::format("{} has {} arguments, expected {}{}: mend the call", call.name, count,
+    return fmt::format("{} has {} arguments, expected {}{}: correct the call", call.name, count,
                        one.least, one.most == one.least ? "" : fmt::format(" or {}", one.most));
   }
   return fmt::format(
       "the call {} is not known, expected one of the sockets' such as connect or "
-      "write: take it out",
+      "write: remove it",
       call.name);
 }
 
@@ -100,8 +100,8 @@ Given Caller::opened(std::int64_t live) {
   if (fds_.contains(out.result)) {
     throw tools::Failure(
         tools::ExitCode::bad_input,
-        fmt::format("{}:{}:{}: the descriptor {} is open still, expected another "
-                    "number for what {} gives: mend one of the two",
+        fmt::format("{}:{}:{}: the descriptor {} is still open, expected another "
+                    "number for what {} returns: change one of the two",
                     script_.file, place_.line, place_.column, out.result, call_->name));
   }
   fds_[out.result] = static_cast<int>(live);
@@ -128,8 +128,8 @@ void Caller::apply_later(int live) {
     if (lockstep_setsockopt(s, live, level, name, &one.value, sizeof one.value) != 0) {
       throw tools::Failure(
           tools::ExitCode::bad_input,
-          fmt::format("{}:{}:{}: a sysctl above cannot be set of what {} makes "
-                      "({}), expected another value: mend the sysctl",
+          fmt::format("{}:{}:{}: an earlier sysctl cannot be applied to the socket of {} "
+                      "({}), expected another value: correct the sysctl",
                       script_.file, place_.line, place_.column, call_->name, error_name(errno)));
     }
   }

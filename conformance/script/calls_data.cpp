@@ -174,7 +174,7 @@ Given Caller::receive(const Text& what) {
   }
   // On a connection no address is returned.
   if (what.name != nullptr && what.name->kind != Value::Kind::ellipsis) {
-    refuse(*what.name, "...: a connection gives no name here");
+    refuse(*what.name, "...: a connection returns no address here");
   }
   if (what.way == Text::Way::named) {
     Given out = given(lockstep_recvfrom(s, fd(0), parts[0].iov_base, parts[0].iov_len, what.flags,

@@ -67,7 +67,7 @@ const Value* item(const Value& value, std::initializer_list<const char*> names, 
 void Caller::refuse(Place at, const std::string& expected) const {
   throw tools::Failure(tools::ExitCode::bad_input,
                        fmt::format("{}:{}:{}: this argument of {} cannot be used, expected {}: "
-                                   "mend the call",
+                                   "correct the call",
                                    script_.file, at.line, at.column, call_->name, expected));
 }
 
@@ -182,14 +182,13 @@ std::string Caller::wrong_name(const Value& wanted, const sockaddr_storage& got)
   Named const expected = read_name(name_of(&wanted, true).bytes);
   Named const actual = read_name(got);
   if (is_given(family_in(wanted)) && expected.family != actual.family) {
-    return fmt::format("the name's family is {}, not {}", actual.family, expected.family);
+    return fmt::format("the address family is {}, not {}", actual.family, expected.family);
   }
   if (is_given(port_in(wanted)) && expected.end.port != actual.end.port) {
-    return fmt::format("the name's port is {}, not {}", actual.end.port.value,
-                       expected.end.port.value);
+    return fmt::format("the port is {}, not {}", actual.end.port.value, expected.end.port.value);
   }
   if (is_given(address_in(wanted)) && expected.end.address != actual.end.address) {
-    return fmt::format("the name's address is {}, not {}", tools::text_of(actual.end.address),
+    return fmt::format("the address is {}, not {}", tools::text_of(actual.end.address),
                        tools::text_of(expected.end.address));
   }
   return {};

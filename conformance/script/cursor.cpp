@@ -59,7 +59,7 @@ void Cursor::skip() {
         take();
       }
       if (at_ == text_.size()) {
-        fail(begin, "a comment begins here and has no end, expected */: add it");
+        fail(begin, "a comment begins here and does not end, expected */: add it");
       }
       take();
       take();
@@ -141,7 +141,7 @@ std::uint32_t Cursor::number_up_to(std::uint64_t most, std::string_view expected
   Place const begin = place_;
   std::int64_t const value = number(expected);
   if (value < 0 || static_cast<std::uint64_t>(value) > most) {
-    fail(begin, fmt::format("{} is out of range, expected {}, 0 to {}: mend the number", value,
+    fail(begin, fmt::format("{} is out of range, expected {}, 0 to {}: correct the number", value,
                             expected, most));
   }
   return static_cast<std::uint32_t>(value);
@@ -169,7 +169,7 @@ std::uint64_t Cursor::seconds() {
   }
   if (!any || is_digit(peek())) {
     place_ = begin;
-    unexpected("a time in seconds, such as 0.25, with 9 decimals at most");
+    unexpected("a time in seconds, such as 0.25, with at most 9 decimals");
   }
   return whole * 1'000'000'000 + part;
 }
@@ -179,7 +179,8 @@ std::string Cursor::until(std::string_view mark, std::string_view what) {
   std::string out;
   while (!rest().starts_with(mark)) {
     if (at_ >= text_.size()) {
-      fail(begin, fmt::format("{} begins here and has no end, expected '{}': add it", what, mark));
+      fail(begin,
+           fmt::format("{} begins here and does not end, expected '{}': add it", what, mark));
     }
     out += take();
   }

@@ -33,7 +33,7 @@ At place_of(const std::string& place) {
   auto const line =
       colon == std::string::npos ? std::nullopt : parse_number(place.substr(colon + 1));
   if (!line || *line < 1 || *line > 1'000'000 || colon == 0) {
-    refuse(fmt::format("{}: expected a script and a line in it, FILE:LINE: write it so", place));
+    refuse(fmt::format("{}: expected a script and a line number, FILE:LINE", place));
   }
   return {place.substr(0, colon), static_cast<int>(*line)};
 }
@@ -52,7 +52,7 @@ std::size_t event_at(const Script& script, int line) {
   }
   int const first = script.events.front().place.line;
   refuse(
-      fmt::format("{}:{}: no step stands on this line, expected one with a packet, a call, code "
+      fmt::format("{}:{}: there is no step on this line, expected a packet, a call, code "
                   "or a command: the first is on line {}",
                   script.file, line, first));
 }
@@ -69,9 +69,9 @@ std::string seconds(std::uint64_t ns) {
 
 std::string when_text(const When& when) {
   if (when.any) {
-    return "at whatever time";
+    return "at any time";
   }
-  std::string const behind = when.relative ? " behind the event before" : " from the start";
+  std::string const behind = when.relative ? " after the previous event" : " from the start";
   if (when.returns_at) {
     return fmt::format("from {} to {}{}", seconds(when.begin), seconds(*when.returns_at), behind);
   }
@@ -79,7 +79,7 @@ std::string when_text(const When& when) {
     return fmt::format("between {} and {}{}", seconds(when.begin), seconds(when.end), behind);
   }
   bool const now = when.relative && when.begin == 0;
-  return now ? "at the instant of the event before" : seconds(when.begin) + behind;
+  return now ? "at the instant of the previous event" : seconds(when.begin) + behind;
 }
 
 std::string flags_in_words(std::uint16_t flags) {
@@ -104,13 +104,13 @@ std::string packet_in_words(const Packet& packet) {
   TcpPacket const& tcp = packet.tcp;
   std::string out = fmt::format("{} a segment with {}, ", who, flags_in_words(tcp.flags));
   out += tcp.sequence.length == 0
-             ? fmt::format("without text, at {}", tcp.sequence.begin)
+             ? fmt::format("without data, at {}", tcp.sequence.begin)
              : fmt::format("with {} octets from {} to {}", tcp.sequence.length, tcp.sequence.begin,
                            tcp.sequence.begin + tcp.sequence.length);
   out += tcp.ack ? fmt::format(", which acknowledges up to {}", *tcp.ack) : "";
   out += tcp.window ? fmt::format(", window {}", *tcp.window) : "";
   out += tcp.urgent ? fmt::format(", urgent pointer {}", *tcp.urgent) : "";
-  out += tcp.any_options ? ", with whatever options" : "";
+  out += tcp.any_options ? ", with any options" : "";
   out += tcp.options.empty() ? "" : ", with options " + options_text(tcp.options);
   return out + (tcp.bad_checksum ? ", with a wrong checksum" : "");
 }
@@ -123,11 +123,11 @@ std::string step_text(const Event& event) {
       break;
     case Event::Kind::call:
       what = fmt::format("the application calls {}", event.call.name);
-      what += event.call.result ? fmt::format(", which must give {}", *event.call.result) : "";
+      what += event.call.result ? fmt::format(", which must return {}", *event.call.result) : "";
       what += event.when.returns_at ? ", and waits" : "";
       break;
     case Event::Kind::code:
-      what = "what tcp_info says is compared";
+      what = "the assertions on tcp_info are checked";
       break;
     case Event::Kind::command:
       what = "a sysctl is set";
@@ -220,7 +220,7 @@ void name_clauses(const std::string& file, std::vector<CitedClause>& clauses) {
 /// The state after `events` events; empty if one of them fails.
 std::string state_behind(Script script, std::size_t events, Overrides overrides) {
   if (events == 0) {
-    return "nothing has happened";
+    return "no event has happened";
   }
   script.events.resize(events);
   overrides.allow_trailing = true;
@@ -260,7 +260,7 @@ std::string explained_text(const Explained& what) {
   const auto state = [](const std::string& known, const std::string& else_) {
     return known.empty() ? else_ : known;
   };
-  out += fmt::format("  before  {}\n", state(what.before, "the script fails above"));
+  out += fmt::format("  before  {}\n", state(what.before, "the script fails earlier"));
   out += fmt::format("  after   {}\n", state(what.after, "the script fails here"));
   const auto add = [&out](const std::string& title, const std::vector<CitedClause>& clauses) {
     out += clauses.empty() ? "" : "  " + title + "\n";
@@ -273,7 +273,7 @@ std::string explained_text(const Explained& what) {
   };
   add("cited at this step", what.here);
   add("cited for the script", what.script);
-  return what.here.empty() && what.script.empty() ? out + "  nothing is cited\n" : out;
+  return what.here.empty() && what.script.empty() ? out + "  no citations\n" : out;
 }
 
 std::string explained_json(const Explained& what) {

@@ -18,7 +18,7 @@ TEST(Explain, SaysWhatAStepIs) {
   EXPECT_EQ(what.text, "+0 > P. 1:101(100) ack 1");
   EXPECT_EQ(what.step,
             "our stack must send a segment with PSH,ACK, with 100 octets from 1 to 101, which "
-            "acknowledges up to 1, at the instant of the event before");
+            "acknowledges up to 1, at the instant of the previous event");
   EXPECT_THAT(what.before, HasSubstr("ESTABLISHED: cwnd"));
   EXPECT_THAT(what.after, HasSubstr("unacked 1"));
   EXPECT_TRUE(what.here.empty());
@@ -35,7 +35,7 @@ TEST(Explain, SaysWhatAStepIs) {
 
 TEST(Explain, KnowsEachKindOfStep) {
   EXPECT_THAT(explain(karn + ":8").step,
-              HasSubstr("the application calls socket, which must give 3, 0 s from the start"));
+              HasSubstr("the application calls socket, which must return 3, 0 s from the start"));
   EXPECT_THAT(explain(karn + ":14").step, HasSubstr("the peer sends a segment with ACK, without "
                                                     "text, at 1, which acknowledges up to 1"));
   EXPECT_THAT(explain(karn + ":16").step, HasSubstr("tcp_info"));

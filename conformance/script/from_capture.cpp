@@ -102,15 +102,16 @@ Tried try_out(const conformance::Script& script, const Manner& manner, Arena& ar
 /// "packet 12: our stack ...": what was expected, and what was sent.
 std::string difference(const std::string& path, const Tried& tried) {
   if (tried.ran.verdict == Verdict::bad) {
-    return fmt::format("{}: this connection cannot be told as a script: {}", path, tried.why_not);
+    return fmt::format("{}: this connection cannot be written as a script: {}", path,
+                       tried.why_not);
   }
   Finding const& finding = tried.ran.finding;
   std::string fields;
   for (Row const& row : finding.rows) {
     if (row.differs) {
-      fields += fmt::format("{}{}: {} in the capture, {} of ours", fields.empty() ? ": " : "; ",
-                            row.field, row.expected.empty() ? "none" : row.expected,
-                            row.actual.empty() ? "none" : row.actual);
+      fields += fmt::format(
+          "{}{}: {} in the capture, {} by our stack", fields.empty() ? ": " : "; ", row.field,
+          row.expected.empty() ? "none" : row.expected, row.actual.empty() ? "none" : row.actual);
     }
   }
   return fmt::format("{}: our stack differs at packet {} (line {} of the script): {}{}", path,

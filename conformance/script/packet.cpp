@@ -392,7 +392,7 @@ Live read_live(std::span<const std::byte> bytes) {
   bool const fine = v6 ? wire::parse(bytes, six) == Drop::none && wire::walk(six) == Drop::none
                        : wire::parse(bytes, four) == Drop::none;
   if (!fine) {
-    out.complaint = "no good IP header";
+    out.complaint = "an invalid IP header";
     return out;
   }
   out.source.address = v6 ? six.header.source : four.header.source;

@@ -25,15 +25,15 @@ When parse_when(Cursor& cursor) {
     when.returns_at = cursor.seconds();
     if (*when.returns_at < when.begin) {
       cursor.fail(at,
-                  "a call cannot return before it begins, expected a later time: it counts "
-                  "from where the first one does");
+                  "a call cannot return before it begins, expected a later time: it is "
+                  "relative to the same event as the first");
     }
   } else if (cursor.accept("~")) {
     Place const at = cursor.place();
     if (cursor.accept("+") != when.relative) {
       cursor.fail(at,
                   "one end of the range is relative and the other is not, expected '+' at "
-                  "both or at none: mend one");
+                  "both or neither: correct one");
     }
     when.end = cursor.seconds();
     if (when.end < when.begin) {
@@ -81,13 +81,13 @@ Event parse_event(Cursor& cursor, IpMode mode) {
       event.kind == Event::Kind::packet && event.packet.direction == Direction::out;
   if (event.when.returns_at && !is_call) {
     cursor.fail(event.place,
-                "a time with ... stands before what is no call, expected a single "
+                "a time with ... is only for calls, expected a single "
                 "time: only calls block");
   }
   if ((event.when.any || event.when.end != event.when.begin) && !goes_out) {
     cursor.fail(event.place,
-                "a time that is open stands before what the script itself does, "
-                "expected a single time: only packets that leave may have a range");
+                "an open time is only for packets of the stack, "
+                "expected a single time: a range is for packets that must be sent");
   }
   return event;
 }
@@ -99,8 +99,8 @@ void check_order(Cursor& cursor, const std::vector<Event>& events) {
     bool const fixed = !event.when.any && !event.when.relative;
     if (fixed && event.when.begin < latest) {
       cursor.fail(event.place,
-                  "this time lies before that of the event above, expected a later "
-                  "one: put the events into order");
+                  "this time is before that of the previous event, expected a later "
+                  "one: put the events in order");
     }
     latest = fixed ? event.when.begin : latest;
   }
@@ -136,7 +136,7 @@ Script parse(const std::string& file, const std::string& text, const Defines& de
   check_order(cursor, script.events);
   if (script.events.empty()) {
     cursor.fail(cursor.place(),
-                "nothing happens in this script, expected an event such as "
+                "this script has no event, expected one such as "
                 "'+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3': write one");
   }
   return script;
@@ -149,8 +149,8 @@ Script parse_file(const std::string& path, const Defines& defines) {
       kind != std::filesystem::file_type::none && kind != std::filesystem::file_type::not_found;
   if (found && kind != std::filesystem::file_type::regular) {
     throw tools::Failure(tools::ExitCode::bad_input,
-                         fmt::format("{}: is no file with a beginning and an end, expected a .pkt "
-                                     "script: write it into a file",
+                         fmt::format("{}: is not a regular file, expected a .pkt "
+                                     "script: save it to a file",
                                      path));
   }
   std::ifstream stream(path, std::ios::binary);
@@ -159,7 +159,7 @@ Script parse_file(const std::string& path, const Defines& defines) {
   if (!stream) {
     throw tools::Failure(tools::ExitCode::environment,
                          fmt::format("{}: cannot be read, expected a script: check its name and "
-                                     "who may read it",
+                                     "permissions",
                                      path));
   }
   return parse(path, text.str(), defines);

@@ -36,7 +36,7 @@ std::int64_t parse_plain_term(Cursor& cursor) {
   if (begins_number(cursor.peek())) {
     return cursor.number("a number");
   }
-  std::string const name = cursor.word("an argument: a number, a name, a text, [...] or {...}");
+  std::string const name = cursor.word("an argument: a number, a name, a string, [...] or {...}");
   if (const std::string* const value = cursor.defined(name)) {
     auto const number = parse_number(*value);
     auto const known = number ? number : named(*value);
@@ -46,7 +46,7 @@ std::int64_t parse_plain_term(Cursor& cursor) {
   }
   auto const value = named(name);
   if (!value) {
-    cursor.fail(at, fmt::format("the name {} is not known, expected one of a constant: define it "
+    cursor.fail(at, fmt::format("the name {} is not known, expected that of a constant: define it "
                                 "with --define, or write its number",
                                 name));
   }
@@ -101,7 +101,7 @@ void take_item(Cursor& cursor, std::vector<Open>& open) {
   cursor.skip();
   Place const at = cursor.place();
   if (open.size() > depth_max) {
-    cursor.fail(at, "this lies too deep within brackets, expected 8 of them at most: mend them");
+    cursor.fail(at, "brackets are nested too deep, expected at most 8 levels");
   }
   Open& top = open.back();
   if (top.value.kind == Value::Kind::record) {
@@ -111,7 +111,7 @@ void take_item(Cursor& cursor, std::vector<Open>& open) {
     }
     if (top.value.names.size() != (name.empty() ? 0 : top.value.items.size() + 1)) {
       cursor.fail(at,
-                  "some items here have names and some have none, expected all or none: mend "
+                  "some items here have names and others do not, expected all or none: correct "
                   "the record");
     }
   }
@@ -124,7 +124,7 @@ void take_item(Cursor& cursor, std::vector<Open>& open) {
     open.push_back({container(Value::Kind::record, at), '}'});
   } else if (cursor.accept("\"")) {
     Value text = container(Value::Kind::text, at);
-    text.text = cursor.until("\"", "a text");
+    text.text = cursor.until("\"", "a string");
     top.value.items.push_back(std::move(text));
   } else {
     Cursor ahead = cursor;
@@ -150,9 +150,10 @@ Value evaluated(Cursor& cursor, Value value) {
   if ((value.text == "htons" || value.text == "htonl") && kind == Value::Kind::number) {
     std::int64_t const most = value.text == "htons" ? 65535 : 0xffff'ffff;
     if (value.items[0].number < 0 || value.items[0].number > most) {
-      cursor.fail(value.place, fmt::format("{} of {} is out of range, expected 0 to {}: mend the "
-                                           "number",
-                                           value.text, value.items[0].number, most));
+      cursor.fail(value.place,
+                  fmt::format("{} of {} is out of range, expected 0 to {}: correct the "
+                              "number",
+                              value.text, value.items[0].number, most));
     }
     return value.items[0];
   }
@@ -163,9 +164,10 @@ Value evaluated(Cursor& cursor, Value value) {
       value.items[1].kind == Value::Kind::text) {
     return value.items[1];
   }
-  cursor.fail(value.place, fmt::format("the function {} is not known with these arguments, "
-                                       "expected htons(NUMBER) or inet_addr(\"ADDRESS\"): mend it",
-                                       value.text));
+  cursor.fail(value.place,
+              fmt::format("the function {} is not known with these arguments, "
+                          "expected htons(NUMBER) or inet_addr(\"ADDRESS\"): correct it",
+                          value.text));
 }
 
 std::vector<Value> parse_arguments(Cursor& cursor) {
@@ -181,7 +183,7 @@ std::vector<Value> parse_arguments(Cursor& cursor) {
       open.back().value.items.push_back(std::move(done));
     } else if (top.complete) {
       if (!cursor.accept(",")) {
-        cursor.unexpected(fmt::format("',' or '{}'", top.close), "arguments stand between commas");
+        cursor.unexpected(fmt::format("',' or '{}'", top.close), "commas separate the arguments");
       }
       top.complete = false;
     } else {
@@ -191,7 +193,7 @@ std::vector<Value> parse_arguments(Cursor& cursor) {
 }
 
 void parse_result(Cursor& cursor, Call& call) {
-  cursor.expect("=", "what a call should give stands behind it, such as = 0 or = ...");
+  cursor.expect("=", "the expected result follows the call, such as = 0 or = ...");
   if (cursor.accept("...")) {
     return;
   }
@@ -202,8 +204,8 @@ void parse_result(Cursor& cursor, Call& call) {
     std::string const name = cursor.word("an errno");
     auto const number = error_number(name);
     if (!number) {
-      cursor.fail(at, fmt::format("the errno {} is not known, expected one such as EAGAIN: mend "
-                                  "its name",
+      cursor.fail(at, fmt::format("the errno {} is not known, expected one such as EAGAIN: correct "
+                                  "the name",
                                   name));
     }
     call.error = *number;

@@ -18,7 +18,7 @@ struct Reader {
   const Setting& setting;
 
   [[noreturn]] void refuse(const std::string& expected) const {
-    cursor.fail(setting.place, fmt::format("--{}={} is out of order, expected {}: mend it",
+    cursor.fail(setting.place, fmt::format("--{}={} is invalid, expected {}: correct it",
                                            setting.name, setting.value, expected));
   }
   /// The value of a setting that needs none.
@@ -69,7 +69,7 @@ struct Reader {
   Assignment assignment() const {
     std::size_t const equals = setting.value.find('=');
     if (equals == 0 || equals == std::string::npos) {
-      refuse("NAME=VALUE behind it");
+      refuse("NAME=VALUE after it");
     }
     return {setting.place, setting.value.substr(0, equals), setting.value.substr(equals + 1)};
   }
@@ -169,8 +169,8 @@ void take_command(Cursor& cursor, Place at, const std::string& text, std::vector
   std::size_t const before = out.size();
   std::string const& program = words.front();
   if (program != "sysctl" && program != "/sbin/sysctl") {
-    cursor.fail(at, fmt::format("the command {} is not run here, expected sysctl NAME=VALUE: "
-                                "take it out, or say it with --config",
+    cursor.fail(at, fmt::format("the command {} is not supported, expected sysctl NAME=VALUE: "
+                                "remove it, or use --config",
                                 program));
   }
   for (std::size_t i = 1; i < words.size(); ++i) {
@@ -181,7 +181,7 @@ void take_command(Cursor& cursor, Place at, const std::string& text, std::vector
     }
     if (equals == std::string::npos || equals == 0) {
       cursor.fail(at, fmt::format("'{}' was found in a sysctl command, expected NAME=VALUE: "
-                                  "write it without blanks",
+                                  "write it without spaces",
                                   word));
     }
     std::string value = word.substr(equals + 1);
@@ -192,7 +192,7 @@ void take_command(Cursor& cursor, Place at, const std::string& text, std::vector
     out.push_back({at, word.substr(0, equals), value});
   }
   if (out.size() == before) {
-    cursor.fail(at, "this sysctl command sets nothing, expected NAME=VALUE: write one");
+    cursor.fail(at, "this sysctl command sets nothing, expected NAME=VALUE: add one");
   }
 }
 
@@ -221,7 +221,7 @@ void parse_head(Cursor& cursor, Head& head, Defines& defines) {
 
 std::vector<Assignment> parse_command(Cursor& cursor) {
   Place const at = cursor.place();
-  cursor.expect("`", "a command stands between backticks");
+  cursor.expect("`", "a command is between backticks");
   std::string text = cursor.until("`", "a command");
   std::vector<Assignment> out;
   std::string one;
@@ -236,7 +236,8 @@ std::vector<Assignment> parse_command(Cursor& cursor) {
     }
   }
   if (out.empty()) {
-    cursor.fail(at, "this command is empty, expected sysctl NAME=VALUE: write it, or take it out");
+    cursor.fail(
+        at, "this command is empty, expected sysctl NAME=VALUE: add it, or remove the backticks");
   }
   return out;
 }

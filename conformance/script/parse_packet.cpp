@@ -84,7 +84,7 @@ std::uint8_t parse_icmp_name(Cursor& cursor, const std::array<IcmpName, N>& name
     }
   }
   cursor.fail(at, fmt::format("'{}' was found, expected {} of this IP version, by name or by "
-                              "number: mend it",
+                              "number: correct it",
                               word, what));
 }
 
@@ -100,7 +100,7 @@ SequenceRange parse_range(Cursor& cursor) {
   cursor.expect(")", "a range is BEGIN:END(LENGTH)");
   if (out.begin + out.length != end) {
     cursor.fail(at, fmt::format("the range from {} to {} is not {} long, expected END - BEGIN in "
-                                "parentheses: mend one of the three",
+                                "parentheses: correct one of the three",
                                 out.begin, end, out.length));
   }
   return out;
@@ -125,7 +125,7 @@ void parse_ip_field(Cursor& cursor, Packet& packet) {
   } else if (name == "ttl") {
     packet.ip.ttl = static_cast<std::uint8_t>(cursor.number_up_to(255, "a time to live"));
     if (packet.ip.ttl == 0) {
-      cursor.fail(at, "a time to live of 0 leaves no host, expected 1 to 255: mend it");
+      cursor.fail(at, "a time to live of 0 leaves no host, expected 1 to 255: correct it");
     }
   } else if (name == "flowlabel") {
     packet.ip.flow_label = cursor.number_up_to(0xfffff, "a flow label");
@@ -133,7 +133,7 @@ void parse_ip_field(Cursor& cursor, Packet& packet) {
     packet.tcp.bad_checksum = true;
   } else {
     cursor.fail(at, fmt::format("'{}' was found, expected ect0, ect1, ect01, ce, noecn, tos, ttl, "
-                                "flowlabel or checksum bad: mend it",
+                                "flowlabel or checksum bad: correct it",
                                 name));
   }
 }
@@ -151,7 +151,7 @@ void parse_ip_fields(Cursor& cursor, Packet& packet) {
   while (cursor.accept(",")) {
     parse_ip_field(cursor, packet);
   }
-  cursor.expect(std::string_view(&close, 1), "fields of IP stand in brackets, with commas");
+  cursor.expect(std::string_view(&close, 1), "IP fields are in brackets, with commas");
 }
 
 /// SOURCE > DESTINATION before the flags; none: the connection used last.
@@ -162,7 +162,7 @@ std::optional<PortNames> parse_ports(Cursor& cursor) {
   }
   PortNames out;
   out.source = static_cast<std::uint16_t>(cursor.number_up_to(65535, "a port"));
-  cursor.expect(">", "ports stand in front of the flags: SOURCE > DESTINATION");
+  cursor.expect(">", "ports precede the flags: SOURCE > DESTINATION");
   out.destination = static_cast<std::uint16_t>(cursor.number_up_to(65535, "a port"));
   return out;
 }
@@ -216,7 +216,7 @@ std::vector<std::uint8_t> parse_hex(Cursor& cursor) {
     auto const octet = parse_number("0x" + word.substr(i, 2));
     if (i + 1 == word.size() || !octet) {
       cursor.fail(at, fmt::format("'{}' was found, expected an even number of hexadecimal digits: "
-                                  "mend it",
+                                  "correct it",
                                   word));
     }
     out.push_back(static_cast<std::uint8_t>(*octet));
@@ -245,9 +245,9 @@ Option parse_raw(Cursor& cursor) {
 void parse_sack(Cursor& cursor, Option& out) {
   cursor.skip();
   while (cursor.peek() >= '0' && cursor.peek() <= '9') {
-    put32(out.data, cursor.number_up_to(most32, "where a block begins"));
+    put32(out.data, cursor.number_up_to(most32, "the begin of a block"));
     cursor.expect(":", "a block is BEGIN:END");
-    put32(out.data, cursor.number_up_to(most32, "where a block ends"));
+    put32(out.data, cursor.number_up_to(most32, "the end of a block"));
     cursor.skip();
   }
 }
@@ -303,7 +303,7 @@ Option parse_option(Cursor& cursor) {
   } else if (name == "TS") {
     out.kind = 8;
     bool const val = cursor.accept_word("val");
-    put32(out.data, val ? cursor.number_up_to(most32, "a stamp") : 0);
+    put32(out.data, val ? cursor.number_up_to(most32, "a timestamp") : 0);
     if (!val || !cursor.accept_word("ecr")) {
       cursor.unexpected("TS val N ecr N");
     }
@@ -314,9 +314,10 @@ Option parse_option(Cursor& cursor) {
     Place const digest = cursor.place();
     out.data = parse_hex(cursor);
     if (out.data.size() != 16) {
-      cursor.fail(digest, fmt::format("a digest of {} octets was found, expected 16: mend it, or "
-                                      "write it as kind 19",
-                                      out.data.size()));
+      cursor.fail(digest,
+                  fmt::format("a digest of {} octets was found, expected 16: correct it, or "
+                              "write it as kind 19",
+                              out.data.size()));
     }
   } else if (name == "ECN") {
     out = parse_counters(cursor);
@@ -335,7 +336,7 @@ Option parse_option(Cursor& cursor) {
     cursor.fail(at, fmt::format("the TCP option {} is not known, expected mss, wscale, sackOK, "
                                 "sack, TS, FO, FOEXP, uto, md5, ECN, nop, eol or kind N len N "
                                 "hex OCTETS: "
-                                "mend it",
+                                "correct it",
                                 name));
   }
   whole();
@@ -348,8 +349,8 @@ void parse_options(Cursor& cursor, TcpPacket& tcp, Direction direction) {
     tcp.any_options = true;
     if (direction == Direction::in) {
       cursor.fail(at,
-                  "<...> stands in a packet that the script sends, expected its options: "
-                  "only those of packets that leave need not be told");
+                  "an arriving packet cannot have <...>, expected its options: "
+                  "only an expected packet may omit them");
     }
   } else if (cursor.accept(">")) {
     return;
@@ -360,11 +361,11 @@ void parse_options(Cursor& cursor, TcpPacket& tcp, Direction direction) {
     }
     std::uint32_t const octets = octets_of(tcp.options);
     if (octets > 40 || (octets % 4 != 0 && direction == Direction::out)) {
-      cursor.fail(at, fmt::format("these options take {} octets, expected {}: mend them", octets,
+      cursor.fail(at, fmt::format("these options take {} octets, expected {}: correct them", octets,
                                   octets > 40 ? "40 at most" : "a multiple of 4, with nop or eol"));
     }
   }
-  cursor.expect(">", "options stand between < and >, with commas");
+  cursor.expect(">", "options are between < and >, with commas");
 }
 
 void parse_tcp(Cursor& cursor, Packet& packet) {
@@ -391,13 +392,13 @@ void parse_tcp(Cursor& cursor, Packet& packet) {
   }
   if (packet.direction == Direction::in && !tcp.window) {
     cursor.fail(begin,
-                "this packet arrives and has no window, expected win N: say how much the "
-                "peer takes");
+                "this arriving packet has no window, expected win N: add the window that the "
+                "peer advertises");
   }
   bool const has_ack = (tcp.flags & 0x10) != 0;
   if (has_ack != tcp.ack.has_value()) {
     cursor.fail(at, fmt::format("the flags have {} '.' and the packet {} ack N, expected both or "
-                                "none: mend one",
+                                "none: correct one",
                                 has_ack ? "a" : "no", has_ack ? "no" : "an"));
   }
 }
@@ -425,7 +426,7 @@ void parse_icmp(Cursor& cursor, Packet& packet, bool v6) {
   }
   if (!icmp.quoted && cursor.accept("[")) {
     icmp.quoted = parse_range(cursor);
-    cursor.expect("]", "what is quoted is [BEGIN:END(LENGTH)]");
+    cursor.expect("]", "a quote is [BEGIN:END(LENGTH)]");
   }
 }
 
@@ -434,21 +435,22 @@ void check_whole(Cursor& cursor, Place at, const Packet& packet, IpMode mode) {
   bool const in = packet.direction == Direction::in;
   if (packet.ip.flow_label && mode != IpMode::ipv6) {
     cursor.fail(at,
-                "IPv4 has no flow label, expected none: take it out, or write "
+                "IPv4 has no flow label, expected none: remove it, or write "
                 "--ip_version=ipv6");
   }
   if (packet.tcp.bad_checksum && (packet.is_icmp || !in)) {
     cursor.fail(at,
-                "only a TCP segment that arrives can have a bad checksum, expected none: take "
+                "only an arriving TCP segment can have a bad checksum, expected none: remove "
                 "it out");
   }
   std::uint32_t const options = (octets_of(packet.tcp.options) + 3) / 4 * 4;
   std::uint32_t const length = packet.is_icmp ? packet.icmp.quoted.value_or(SequenceRange{}).length
                                               : packet.tcp.sequence.length + options;
   if (in && tcp_header_bytes + length > payload_max(mode)) {
-    cursor.fail(at, fmt::format("a packet with {} octets behind TCP's first 20 is longer than IP "
-                                "can say, expected {} at most: shorten it",
-                                length, payload_max(mode) - tcp_header_bytes));
+    cursor.fail(
+        at, fmt::format("a packet with {} octets after the 20 of TCP's header is longer than IP "
+                        "allows, expected at most {}: shorten it",
+                        length, payload_max(mode) - tcp_header_bytes));
   }
 }
 
@@ -464,16 +466,16 @@ Packet parse_packet(Cursor& cursor, IpMode mode) {
   parse_ip_fields(cursor, packet);
   if (cursor.accept("[")) {
     packet.icmp.quoted = parse_range(cursor);
-    cursor.expect("]", "what is quoted is [BEGIN:END(LENGTH)]");
+    cursor.expect("]", "a quote is [BEGIN:END(LENGTH)]");
   }
   if (cursor.accept_word("icmp") || (mode == IpMode::ipv6 && cursor.accept_word("icmpv6"))) {
     parse_icmp(cursor, packet, mode == IpMode::ipv6);
   } else if (packet.icmp.quoted) {
-    cursor.unexpected("icmp behind what it quotes");
+    cursor.unexpected("icmp after the quote");
   } else {
     std::string_view const word = cursor.next_word();
     if (word == "udp" || word == "gre" || word == "mpls" || word == "ipv4" || word == "ipv6") {
-      cursor.unexpected("a TCP segment or icmp", "this stack speaks neither UDP nor tunnels");
+      cursor.unexpected("a TCP segment or icmp", "this stack supports neither UDP nor tunnels");
     }
     parse_tcp(cursor, packet);
   }

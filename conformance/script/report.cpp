@@ -51,16 +51,18 @@ void add_folder(const fs::path& path, std::vector<std::string>& out) {
     }
   }
   if (error) {
-    throw tools::Failure(tools::ExitCode::environment,
-                         fmt::format("{}: a folder here cannot be looked through ({}), expected "
-                                     "one that can be read: mend its rights, or name others",
-                                     path.string(), error.message()));
+    throw tools::Failure(
+        tools::ExitCode::environment,
+        fmt::format("{}: a folder cannot be searched ({}), expected "
+                    "one that can be read: correct its permissions, or name others",
+                    path.string(), error.message()));
   }
   if (out.size() == before) {
-    throw tools::Failure(tools::ExitCode::bad_input,
-                         fmt::format("{}: there is no script here, expected files that end in "
-                                     ".pkt: name another folder",
-                                     path.string()));
+    throw tools::Failure(
+        tools::ExitCode::bad_input,
+        fmt::format("{}: there is no script in this folder, expected files that end in "
+                    ".pkt: name another folder",
+                    path.string()));
   }
 }
 
@@ -78,7 +80,7 @@ void add_file(const fs::path& path, std::vector<std::string>& out) {
   if (!fs::exists(path, error)) {
     throw tools::Failure(tools::ExitCode::environment,
                          fmt::format("{}: there is no such file or folder, expected a .pkt script "
-                                     "or a folder of them: mend its name",
+                                     "or a folder of them: correct the name",
                                      path.string()));
   }
   out.push_back(path.lexically_normal().generic_string());

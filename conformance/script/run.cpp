@@ -118,7 +118,7 @@ class Runner {
   void save_capture() {
     tools::PcapngWriter writer;
     for (Sent const& sent : world_.sent) {
-      keep(sent, "left, and not expected so far");
+      keep(sent, "sent, and not expected so far");
     }
     for (Captured const& one : captured_) {
       writer.add(one.at, one.bytes, one.comment);
@@ -178,7 +178,7 @@ class Runner {
 
   void settle() {
     if (!world_.settle()) {
-      fail({current(), "the stack never came to rest at " + time_text(world_.now()), {}, {}, {}});
+      fail({current(), "the stack did not settle at " + time_text(world_.now()), {}, {}, {}});
     }
     try_waiting();
   }
@@ -228,7 +228,7 @@ class Runner {
     Duration const tolerance = tolerance_at(begin);
     if (begin + tolerance < world_.now()) {
       fail({event.place,
-            fmt::format("it is {} already; this should happen at {}", time_text(world_.now()),
+            fmt::format("it is already {}; this should happen at {}", time_text(world_.now()),
                         time_text(begin)),
             {},
             {},
@@ -266,7 +266,7 @@ class Runner {
     Finding finding;
     finding.place = current();
     finding.what =
-        fmt::format("a packet left at {} that the script does not expect", time_text(sent.at));
+        fmt::format("a packet that the script does not expect was sent at {}", time_text(sent.at));
     std::string const text = text_of(sent);
     finding.rows.push_back({"packet", "none", text, true});
     fail(std::move(finding));
@@ -302,13 +302,13 @@ class Runner {
   [[noreturn]] void fail_missing(const Event& event, Instant last) {
     Finding finding;
     finding.place = event.place;
-    finding.what = fmt::format("no packet left by {}", time_text(last));
+    finding.what = fmt::format("no packet was sent by {}", time_text(last));
     finding.rows.push_back({"packet", packet_text(event.packet), "none", true});
     finding.state = state_text();
     waiting_.reset();
     pass(last + look_ahead, [this] { return world_.sent.empty(); });
-    finding.next = world_.sent.empty() ? "nothing leaves in the 300 seconds behind that either"
-                                       : fmt::format("the next one leaves at {}: {}",
+    finding.next = world_.sent.empty() ? "nothing is sent in the following 300 seconds either"
+                                       : fmt::format("the next one is sent at {}: {}",
                                                      time_text(world_.sent.front().at),
                                                      text_of(world_.sent.front()));
     fail(std::move(finding));
@@ -359,7 +359,7 @@ class Runner {
     if (differ(rows)) {
       Finding finding;
       finding.place = event.place;
-      finding.what = "the packet that left is not the one expected";
+      finding.what = "the packet sent is not the one expected";
       finding.rows = std::move(rows);
       finding.next = "it is: " + live_text(live, flow);
       fail(std::move(finding));
@@ -398,7 +398,7 @@ class Runner {
     }
     // Finds it in the capture; packets that no event expected come last.
     for (std::size_t i = 0; i < world_.sent.size(); ++i) {
-      keep(world_.sent[i], "left, and not expected so far");
+      keep(world_.sent[i], "sent, and not expected so far");
       captured_.back().number = numbers_[i];
     }
     world_.sent.clear();
@@ -411,9 +411,8 @@ class Runner {
                                     : broken->expected + ", " + broken->found;
     Finding finding;
     finding.place = captured_[at].place;
-    finding.what =
-        fmt::format("packet {}, which left at {}, breaks {}{}", at + 1, time_text(broken->at),
-                    broken->clause, numbers.empty() ? "" : " (" + numbers + ")");
+    finding.what = fmt::format("packet {}, sent at {}, breaks {}{}", at + 1, time_text(broken->at),
+                               broken->clause, numbers.empty() ? "" : " (" + numbers + ")");
     finding.rows.push_back({std::string(broken->rule),
                             broken->expected.empty() ? "kept" : broken->expected,
                             broken->found.empty() ? "broken" : broken->found, true});
@@ -434,7 +433,7 @@ class Runner {
     if (wrong_result || wrong_error) {
       Finding finding;
       finding.place = event.place;
-      finding.what = fmt::format("{} gave another result", call.name);
+      finding.what = fmt::format("{} returned another result", call.name);
       finding.rows.push_back(
           {"result", text(*call.result, call.error), text(given.result, given.error), true});
       fail(std::move(finding));
@@ -495,7 +494,7 @@ class Runner {
       Waiting const waiting = *waiting_;
       waiting_.reset();
       fail({waiting.event->place,
-            fmt::format("{} should have returned at {}, and waits still", waiting.event->call.name,
+            fmt::format("{} should have returned at {}, and still waits", waiting.event->call.name,
                         time_text(waiting.due)),
             {},
             {},
@@ -512,7 +511,7 @@ class Runner {
     int const fd = caller_.subject();
     if (fd < 0 ||
         lockstep_getsockopt(world_.sockets(), fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) {
-      fail({event.place, "no socket is open that tcp_info could tell of", {}, {}, {}});
+      fail({event.place, "no socket is open for tcp_info", {}, {}, {}});
     }
     for (Assertion const& one : assertions) {
       std::string seen;

@@ -35,7 +35,7 @@ IpAddress address_of(const Script& script, const std::string& text, bool v6) {
   }
   refuse(script, {},
          fmt::format("'{}' was found in --local_ip or --remote_ip, expected an address "
-                     "of {}: mend it",
+                     "of {}: correct it",
                      text, v6 ? "IPv6" : "IPv4"));
 }
 
@@ -100,7 +100,7 @@ void set_field(const Script& script, const Assignment& one, Config& config) {
     if (!value || *value < range.least || *value > range.most) {
       refuse(
           script, one.place,
-          fmt::format("'{}' was found for {}, expected {} to {}{}: mend it", one.value, name,
+          fmt::format("'{}' was found for {}, expected {} to {}{}: correct it", one.value, name,
                       range.least, range.most, unit == Unit::duration ? " ns, with a unit" : ""));
     }
     assign(field, *value);
@@ -117,14 +117,14 @@ void set_field(const Script& script, const Assignment& one, Config& config) {
     }
     if (!known) {
       refuse(script, one.place,
-             fmt::format("'{}' was found for {}, expected one of {}: mend it", one.value, name,
+             fmt::format("'{}' was found for {}, expected one of {}: correct it", one.value, name,
                          fmt::join(words, ", ")));
     }
   });
   if (!known) {
     refuse(script, one.place,
            fmt::format("Config has no field {}, expected one that 'lockstep "
-                       "profiles' lists: mend its name",
+                       "profiles' lists: correct the name",
                        one.name));
   }
 }
@@ -181,7 +181,7 @@ Plan plan_of(const Script& script, const Overrides& overrides) {
   if (!config) {
     refuse(script, {},
            fmt::format("there is no profile '{}', expected default, rfc, linux or "
-                       "freebsd: mend its name",
+                       "freebsd: correct the name",
                        profile));
   }
   plan.config = *config;
@@ -199,7 +199,7 @@ Plan plan_of(const Script& script, const Overrides& overrides) {
   draw_keys(plan.config, entropy_of(Random(0).fork("script")));
   if (std::string_view const fault = fault_of(plan.config); !fault.empty()) {
     refuse(script, {},
-           fmt::format("the settings do not fit together, expected another {}: mend "
+           fmt::format("the settings do not fit together, expected another {}: correct "
                        "the head of the script",
                        fault));
   }

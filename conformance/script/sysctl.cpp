@@ -182,8 +182,7 @@ struct LaterName {
   int unit, least, most;
   std::string_view expected;
 };
-constexpr std::string_view whole_seconds =
-    "whole seconds, 1 to 32767 of them, behind the first call";
+constexpr std::string_view whole_seconds = "whole seconds, 1 to 32767, after the first call";
 constexpr std::array<LaterName, 5> later_names{
     {{"net.ipv4.ip_default_ttl", LaterOption::What::ttl, 1, 1, 255, "1 to 255"},
      {"net.inet.ip.ttl", LaterOption::What::ttl, 1, 1, 255, "1 to 255"},
@@ -207,7 +206,7 @@ std::vector<Number> numbers_in(const std::string& text) {
 }
 
 std::string wrong(const std::string& name, const std::string& value, const std::string& expected) {
-  return fmt::format("{} is set to '{}', expected {}: mend it", name, value, expected);
+  return fmt::format("{} is set to '{}', expected {}: correct it", name, value, expected);
 }
 
 std::string set_congestion(const std::string& name, const std::string& value, Config& config) {
@@ -227,7 +226,7 @@ std::string set_buffer(const std::string& name, const std::string& value, Config
   bool const fits = numbers.size() == 3 && numbers[0] <= numbers[1] && numbers[1] <= numbers[2] &&
                     numbers[1] > 0 && numbers[2] <= 0x3fff'ffff;
   if (!fits) {
-    return wrong(name, value, "three numbers of octets that do not fall, up to 1073741823");
+    return wrong(name, value, "three numbers of octets that do not decrease, up to 1073741823");
   }
   bool const receive = name == "net.ipv4.tcp_rmem";
   (receive ? config.tcp.receive_buffer : config.tcp.send_buffer) = bytes_of(numbers[1]);
@@ -252,7 +251,7 @@ std::string set_ports(const std::string& name, const std::string& value, Config&
 std::string set_initial_window(const std::string& name, const std::string& value, Config& config) {
   auto const number = parse_number(value);
   if (!number || (*number != 0 && *number != 10)) {
-    return wrong(name, value, "0, which is RFC 5681's, or 10: the stack has no other");
+    return wrong(name, value, "0 (that of RFC 5681) or 10: the stack has no other");
   }
   config.tcp.initial_window =
       *number == 10 ? tcp::InitialWindow::rfc6928 : tcp::InitialWindow::rfc5681;
@@ -291,8 +290,8 @@ std::string set_sysctl(const std::string& name, const std::string& value, Config
   const Sysctl* const found = find(name);
   if (found == nullptr) {
     return fmt::format(
-        "the sysctl {} means nothing to this stack, expected one that "
-        "'lockstep pkt sysctls' lists: take it out",
+        "the sysctl {} has no effect on this stack, expected one that "
+        "'lockstep pkt sysctls' lists: remove it",
         name);
   }
   auto const number = parse_number(value);
@@ -308,7 +307,7 @@ std::string set_later(const std::string& name, const std::string& value, LaterOp
                                   [&name](LaterName const& one) { return one.name == name; });
   if (found == later_names.end()) {
     return fmt::format(
-        "{} is set after the first call or packet, expected it before: of a "
+        "{} is set after the first call or packet, expected it before: of the "
         "stack's configuration only what 'lockstep pkt sysctls' calls \"any time\" "
         "changes later; move the command up",
         name);

@@ -50,10 +50,10 @@ void Witness::left(Instant at, std::span<const std::byte> packet) {
     said.packet = shown_;
     referee_.see_own(said, own_);
   } else if (content == FrameContent::malformed && !unreadable_) {
-    unreadable_ = Broken{
-        shown_,     at,
-        "readable", "9293:MUST-2: a checksum or a length is wrong, and no peer could read it",
-        "",         ""};
+    unreadable_ =
+        Broken{shown_,     at,
+               "readable", "9293:MUST-2: a checksum or a length is wrong, so no peer accepts it",
+               "",         ""};
   }
 }
 

@@ -50,7 +50,7 @@ TEST(Witness, JudgesWhatLeaves) {
   EXPECT_EQ(ran.exit_code, 1);
   EXPECT_EQ(ran.finding.place.line, 10);
   EXPECT_THAT(ran.finding.what,
-              HasSubstr("packet 4, which left at 0.100, breaks 9293:P-ACK-CUMUL: an ACK of "
+              HasSubstr("packet 4, sent at 0.100, breaks 9293:P-ACK-CUMUL: an ACK of "
                         "something that was never heard (heard "));
   EXPECT_THAT(finding_text(ran), HasSubstr("! ack-of-unheard"));
   EXPECT_FALSE(ran.capture.empty());
@@ -66,7 +66,7 @@ TEST(Witness, JudgesWhatLeaves) {
   Overrides unreadable;
   unreadable.before_referee = [](std::span<std::byte> ours) { ours.back() ^= std::byte{1}; };
   EXPECT_THAT(run_text(text, unreadable).finding.what,
-              HasSubstr("packet 2, which left at 0.0, breaks 9293:MUST-2"));
+              HasSubstr("packet 2, sent at 0.0, breaks 9293:MUST-2"));
 }
 
 TEST(Witness, LetsThePeerLie) {

@@ -113,7 +113,7 @@ TEST_F(Verb, APipeIsNoScript) {
     EXPECT_EQ(pkt({"run", place}).code, 2);
     Outcome const check = pkt({"check", place});
     EXPECT_EQ(check.code, 2);
-    EXPECT_THAT(check.err, HasSubstr("pipe.pkt: is no file with a beginning and an end"));
+    EXPECT_THAT(check.err, HasSubstr("pipe.pkt: is not a regular file"));
   }
   EXPECT_EQ(pkt({"explain", path("pipe.pkt") + ":1"}).code, 2);
   write("wrong.pkt", "hello\n");
@@ -141,7 +141,7 @@ TEST_F(Verb, FindingsAreToldBeforeAnythingIsSaved) {
   std::string const blocked = write("blocked", "a file, no folder");
   Outcome const run = pkt({"run", file, "--pcapng", blocked});
   EXPECT_EQ(run.code, 3);
-  EXPECT_THAT(run.out, HasSubstr("write gave another result"));
+  EXPECT_THAT(run.out, HasSubstr("write returned another result"));
 }
 
 TEST_F(Verb, EachCaptureHasItsOwnNameAndIsInTheReport) {
