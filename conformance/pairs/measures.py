@@ -86,7 +86,7 @@ def _first_again(sent):
         if segment.seq in seen:
             return segment.time_ns
         seen.add(segment.seq)
-    raise ValueError("nothing is sent again")
+    raise ValueError("nothing is retransmitted")
 
 
 def _flight_between(sent, everything, begin, end):

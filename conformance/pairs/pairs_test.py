@@ -43,7 +43,7 @@ def test_a_setting_that_does_nothing_is_a_finding(tmp_path):
     path = altered(tmp_path, "b.sack=false", "b.nagle=false")
     code, text = run("--file", path, "SACK")
     assert code == 1
-    assert "1 not as stated" in text
+    assert "1 not as expected" in text
 
 
 @pytest.mark.parametrize("old, new, line", [

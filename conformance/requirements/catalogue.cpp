@@ -43,7 +43,7 @@ toml::table parse_file(const fs::path& root, const std::string& file) {
 std::string text_at(const toml::table& table, const char* key, const std::string& file) {
   const auto* value = table.get_as<std::string>(key);
   if (value == nullptr || value->get().empty()) {
-    bad_input(file, line_of(table), fmt::format("expected a text under the key '{}'", key));
+    bad_input(file, line_of(table), fmt::format("expected a string under the key '{}'", key));
   }
   return value->get();
 }
@@ -59,7 +59,7 @@ void add_row(Catalogue& catalogue, const toml::node& node, int rfc, const std::s
     bad_input(file, line_of(node), fmt::format("id {} does not begin with {}:", row.id, rfc));
   }
   if (!catalogue.index_of.emplace(row.id, catalogue.rows.size()).second) {
-    bad_input(file, line_of(node), fmt::format("id {} stands twice; keep one row", row.id));
+    bad_input(file, line_of(node), fmt::format("id {} is a duplicate; keep one row", row.id));
   }
   catalogue.rows.push_back(std::move(row));
 }
@@ -69,7 +69,7 @@ void add_file(Catalogue& catalogue, const fs::path& root, const std::string& fil
   const auto* number = document.get_as<std::int64_t>("rfc");
   const toml::array* rows = document["requirements"].as_array();
   if (number == nullptr || rows == nullptr) {
-    bad_input(file, 1, "expected the keys rfc, title and requirements; run convert.py again");
+    bad_input(file, 1, "expected the keys rfc, title and requirements; rerun convert.py");
   }
   const int rfc = static_cast<int>(number->get());
   catalogue.titles[rfc] = text_at(document, "title", file);
@@ -81,17 +81,17 @@ void add_file(Catalogue& catalogue, const fs::path& root, const std::string& fil
 void decline(Catalogue& catalogue, const toml::node& id, const std::string& reason) {
   const toml::value<std::string>* text = id.as_string();
   if (text == nullptr) {
-    bad_input(declined_file, line_of(id), "expected the id of a requirement as a text");
+    bad_input(declined_file, line_of(id), "expected the id of a requirement as a string");
   }
   if (catalogue.find(text->get()) == nullptr) {
     catalogue.problems.push_back(
         {declined_file, line_of(id),
-         fmt::format("declines {}, which no requirement has; correct the id", text->get())});
+         fmt::format("declines {}, but no requirement has this id; correct it", text->get())});
     return;
   }
   const Declined entry{reason, declined_file, line_of(id)};
   if (!catalogue.declined.emplace(text->get(), entry).second) {
-    bad_input(declined_file, line_of(id), fmt::format("{} stands twice", text->get()));
+    bad_input(declined_file, line_of(id), fmt::format("{} is a duplicate", text->get()));
   }
 }
 
@@ -145,7 +145,7 @@ Catalogue load_catalogue(const fs::path& root) {
   }
   if (error || files.empty()) {
     throw Failure(ExitCode::bad_input,
-                  fmt::format("{}/{}: no rfcNNNN.toml there; name the repository with --root",
+                  fmt::format("{}/{}: no rfcNNNN.toml there; give the repository with --root",
                               root.string(), requirements_folder));
   }
   std::sort(files.begin(), files.end());
@@ -172,7 +172,7 @@ fs::path find_root(const fs::path& start) {
     }
     if (!folder.has_relative_path()) {
       throw Failure(ExitCode::bad_input,
-                    fmt::format("{}: no {} here or above; name the repository with --root",
+                    fmt::format("{}: no {} here or above; give the repository with --root",
                                 fs::absolute(start).string(), declined_file));
     }
     folder = folder.parent_path();

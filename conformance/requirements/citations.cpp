@@ -270,7 +270,7 @@ class Scanner {
     }
     const std::optional<Target> parsed = parse_target(text);
     if (!parsed) {
-      problem(line_, fmt::format("'{}' is no citation; expected rfcN#SECTION", text));
+      problem(line_, fmt::format("'{}' is not a citation; expected rfcN#SECTION", text));
       return;
     }
     if (targets_.empty()) {
@@ -283,7 +283,7 @@ class Scanner {
     const std::vector<std::string_view> ids = ids_at_front(text);
     if (targets_.empty()) {
       if (!ids.empty()) {
-        problem(line_, fmt::format("{} is cited without the line rfcN#SECTION above", ids.front()));
+        problem(line_, fmt::format("{} is cited without a line rfcN#SECTION above", ids.front()));
       }
       return;
     }
@@ -304,7 +304,7 @@ class Scanner {
     for (const std::string_view id : ids) {
       const Requirement* row = catalogue_.find(id);
       if (row == nullptr) {
-        problem(line_, fmt::format("{} is no requirement of conformance/requirements; see there "
+        problem(line_, fmt::format("{} is not a requirement in conformance/requirements; see there "
                                    "for the ids of its RFC",
                                    id));
         continue;
@@ -319,7 +319,7 @@ class Scanner {
     if (first != nullptr && best != Fit::section) {
       std::vector<Problem>& list = best == Fit::nothing ? out_.problems : out_.notes;
       list.push_back({file_, line_,
-                      fmt::format("{} stands in section {} of RFC {}, not in rfc{}#{}", first->id,
+                      fmt::format("{} is in section {} of RFC {}, not in rfc{}#{}", first->id,
                                   first->section, first->rfc, targets_.front().rfc,
                                   targets_.front().section)});
     }
@@ -377,7 +377,7 @@ void take_scenario_id(const toml::node& node, std::string_view file, const Catal
   if (id == nullptr || catalogue.find(id->get()) == nullptr) {
     out.problems.push_back(
         {std::string(file), line,
-         fmt::format("{} is no requirement of conformance/requirements; see there for the ids",
+         fmt::format("{} is not a requirement in conformance/requirements; see there for the ids",
                      id == nullptr ? "this" : id->get())});
   } else if (proves) {
     out.found.push_back({id->get(), Proof::scenario, std::string(file), line, ""});

@@ -116,7 +116,7 @@ def check_rows(rows):
         if not row["id"].startswith(row["rfc"] + ":"):
             raise BadInput(f"{row['where']}: id {row['id']} does not begin with {row['rfc']}:")
         if row["id"] in seen:
-            raise BadInput(f"{row['where']}: id {row['id']} stands twice; keep one row")
+            raise BadInput(f"{row['where']}: id {row['id']} is a duplicate; keep one row")
         if row["level"] not in LEVELS:
             raise BadInput(f"{row['where']}: level {row['level']!r}; expected {LEVELS}")
         if row["rfc"] not in TITLES:
@@ -132,7 +132,7 @@ def apply_corrections(rows, corrections, path):
     for entry in corrections.get("correction", []):
         row = known.get(entry["id"])
         if row is None:
-            raise BadInput(f"{path}: correction of {entry['id']}, which no row has")
+            raise BadInput(f"{path}: correction of {entry['id']}, but no row has this id")
         if entry["field"] not in FIELDS:
             raise BadInput(f"{path}: {entry['id']}: field {entry['field']!r}; expected {FIELDS}")
         if row[entry["field"]] != entry["was"]:
@@ -156,8 +156,8 @@ def quoted(text):
 def toml_of(rfc, rows):
     """The contents of rfcNNNN.toml: one row per line, so that grep prints whole rows."""
     lines = [
-        f"# The requirements of RFC {rfc}, one row a binding sentence. Written by convert.py:",
-        "# mend a row in corrections.toml, not here.",
+        f"# The requirements of RFC {rfc}, one row per binding sentence. Written by convert.py:",
+        "# correct a row in corrections.toml, not here.",
         f"rfc = {rfc}",
         f"title = {quoted(TITLES[rfc])}",
         "requirements = [",
@@ -206,7 +206,7 @@ def main(arguments):
     here = os.path.dirname(os.path.abspath(__file__))
     parser = argparse.ArgumentParser(description="Converts the table of requirements to TOML.")
     parser.add_argument("table", help="requirements.tsv")
-    parser.add_argument("--check", action="store_true", help="write nothing, compare only")
+    parser.add_argument("--check", action="store_true", help="write nothing, only compare")
     parser.add_argument("--out", default=here, help="folder of the rfcNNNN.toml files")
     parser.add_argument("--corrections", default=os.path.join(here, "corrections.toml"))
     options = parser.parse_args(arguments)
@@ -218,7 +218,7 @@ def main(arguments):
     if options.check:
         names = differing(files, options.out)
         for name in names:
-            print(f"{name}: differs from the converted table; run convert.py again")
+            print(f"{name}: differs from the converted table; rerun convert.py")
         return 1 if names else 0
     for name, text in files.items():
         with open(os.path.join(options.out, name), "w", encoding="utf-8") as file:

@@ -79,7 +79,7 @@ class Convert(unittest.TestCase):
     def test_bad_tables_are_refused(self):
         self.refuses("id\trfc\n", "table.tsv:1: expected the columns")
         self.refuses(HEADER + "791:A\t791\t3.1\tMUST\n", "table.tsv:2: 4 cells; expected 5")
-        self.refuses(HEADER + ROWS + ROWS, "table.tsv:5: id 791:A stands twice")
+        self.refuses(HEADER + ROWS + ROWS, "table.tsv:5: id 791:A is a duplicate")
         self.refuses(HEADER + "791:A\t792\t3\tMUST\ta\n", "does not begin with 792:")
         self.refuses(HEADER + "791:A\t791\t3\tmust\ta\n", "level 'must'")
         self.refuses(HEADER + "1:A\t1\t3\tMUST\ta\n", "RFC 1 has no title")

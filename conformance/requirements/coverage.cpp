@@ -116,7 +116,7 @@ CoverageReport make_report(const Catalogue& catalogue, const Citations& citation
     if (row.declined != nullptr && !row.lacks_code()) {
       report.problems.push_back(
           {row.declined->file, row.declined->line,
-           fmt::format("{} is declined, but {}:{} cites it in code; drop one of the two",
+           fmt::format("{} is declined, but {}:{} cites it in code; remove one of the two",
                        row.requirement->id, row.code.front()->file, row.code.front()->line)});
     }
   }

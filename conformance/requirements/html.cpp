@@ -107,7 +107,7 @@ std::vector<Choice> choices_of(const CoverageReport& report, const Catalogue& ca
                            {{"shown", "shown"},
                             {"declined", "declined"},
                             {"bare", "bare"},
-                            {"open", "open: nothing is owed"}}}};
+                            {"open", "open: not required"}}}};
   for (const VerdictColumn& column : columns) {
     out.push_back({column.key,
                    fmt::format("{}: any verdict", column.title),
@@ -138,7 +138,7 @@ std::vector<Tile> tiles_of(const CoverageReport& report, const CoveragePrint& pr
       {fmt::format("{}", rows), "requirements", ""},
       {fmt::format("{}", shown), "shown by a test, a script or a scenario", ""},
       {fmt::format("{}", declined), "declined with a reason", ""},
-      {fmt::format("{}", bare), "bare: owed, and nothing shows them", bare == 0 ? "good" : "bad"},
+      {fmt::format("{}", bare), "bare: required, but not shown", bare == 0 ? "good" : "bad"},
       {fmt::format("{}", report.problems.size()), "wrong citations",
        report.problems.empty() ? "good" : "bad"}};
 }
@@ -189,7 +189,7 @@ std::string coverage_section(const CoverageReport& report, const Catalogue& cata
                              const CoveragePrint& print,
                              const std::vector<VerdictColumn>& columns) {
   std::string grid = "9.5rem 7.5rem 1fr";
-  std::string titles = "<span>id</span><span>level</span><span>what it asks</span>";
+  std::string titles = "<span>id</span><span>level</span><span>requirement</span>";
   for (const VerdictColumn& column : columns) {
     grid += " 8.5rem";
     titles += fmt::format("<span>{}</span>", xml_escaped(column.title));
@@ -205,7 +205,7 @@ std::string coverage_section(const CoverageReport& report, const Catalogue& cata
       out += row_html(row, columns);
     }
   }
-  return out + "<div class=\"none\" hidden>Nothing fits these filters.</div></div>\n</section>\n" +
+  return out + "<div class=\"none\" hidden>Nothing matches these filters.</div></div>\n</section>\n" +
          problems_html(report);
 }
 
@@ -217,8 +217,8 @@ std::string coverage_html(const CoverageReport& report, const Catalogue& catalog
     columns.push_back(live_column(*print.live, "linux", "Linux " + print.live->kernel, "linux"));
   }
   return page_html("Lockstep: requirements",
-                   "Each sentence of an RFC that binds, where it is obeyed, and what shows it. A "
-                   "row opens to its places.",
+                   "Each binding sentence of an RFC, where it is implemented, and what shows it. A "
+                   "row opens to show its places.",
                    coverage_section(report, catalogue, print, columns));
 }
 

@@ -81,7 +81,7 @@ LiveResults load_live_results(const std::filesystem::path& root) {
     read_cells(document, out);
   } catch (const std::exception& error) {
     throw Failure(ExitCode::bad_input,
-                  fmt::format("{}: expected what conformance/scapy/targets.py writes: run "
+                  fmt::format("{}: expected the output of conformance/scapy/targets.py: run "
                               "tools/evidence targets ({})",
                               results_file, error.what()));
   }

@@ -89,7 +89,7 @@ void print_rows(Output out, const CoverageReport& report, const Catalogue& catal
                    {"tests"},
                    {"scripts"},
                    {"scenarios"},
-                   {"shown by, or why not", Align::left}});
+                   {"shown by, or reason", Align::left}});
   const bool as_table = !print.places && !print.bare_only;
   bool headed = false;
   for (const CoverageRow& row : report.rows) {
@@ -130,7 +130,7 @@ void print_summaries(Output out, const CoverageReport& report, const CoveragePri
       table.add({number(summary.rfc), number(summary.rows), number(summary.binding),
                  number(summary.in_code), number(summary.proven), number(summary.declined),
                  number(summary.advised), number(summary.advised_shown), number(summary.bare),
-                 summary.whole      ? "yes, advice too"
+                 summary.whole      ? "yes, and advice"
                  : summary.in_scope ? "yes"
                                     : "no"});
     }

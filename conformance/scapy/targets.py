@@ -198,23 +198,23 @@ def head(data):
     again = " and ".join(f"{data['again'][target]} of {TARGETS[target]}"
                          for target in TARGETS if target != "stack")
     lines = [
-        "# What live targets do, requirement by requirement",
+        "# Results of live targets, by requirement",
         "",
         f"Made by `tools/evidence targets --jobs {data['jobs']}`, {ran}; the kernel was Linux"
         f" {data['kernel']}.",
-        "A cell says how many of the tests that cite the requirement the target passes; a number",
-        "in brackets is the explanation below. Tests that failed ran three times more"
+        "A cell gives how many of the tests that cite the requirement the target passes; a number",
+        "in brackets refers to an explanation below. Failed tests ran three times more"
         f" ({again});",
-        "the three decide where they agree, else the test is unsteady, and counts as not passed.",
+        "if the three agree they decide; otherwise the test is unsteady and counts as not passed.",
         "",
-        "| target | passed | failed | unsteady | left out |",
+        "| target | passed | failed | unsteady | skipped |",
         "|---|---|---|---|---|",
     ]
     for target, title in TARGETS.items():
         totals = data["totals"].get(target, {})
         counts = (totals.get(kind, 0) for kind in ("passed", "failed", "unsteady", "skipped"))
         lines.append(f"| {title} | " + " | ".join(map(str, counts)) + " |")
-    lines += ["", "| left out, as it asks for | " + " | ".join(TARGETS.values()) + " |",
+    lines += ["", "| skipped because of | " + " | ".join(TARGETS.values()) + " |",
               "|---|" + "---|" * len(TARGETS)]
     counts = {(row["words"], row["target"]): row["tests"] for row in data["left_out"]}
     for words in sorted({words for words, _ in counts}):
@@ -230,7 +230,7 @@ def table(data, differences):
     for name, cells in data["clauses"].items():
         lines.append(f"| {name} | " + " | ".join(
             cell_text(cells.get(target), target, differences) for target in TARGETS) + " |")
-    lines += ["", "## The differences", ""]
+    lines += ["", "## Differences", ""]
     for number, (target, _, reason) in enumerate(differences, 1):
         rows = [row for row in data["differing"]
                 if reason_of(differences, row["target"], row["test"]) == number]
@@ -264,15 +264,15 @@ def complaints(data, differences):
     out = []
     for row in data["differing"]:
         if not reason_of(differences, row["target"], row["test"]):
-            out.append(f"{row['target']}: {row['test']}: {row['words']}: {row['outcome']}, and"
+            out.append(f"{row['target']}: {row['test']}: {row['words']}: {row['outcome']}, but"
                        f" {DIFFERENCES.name} has no reason for it")
     used = {reason_of(differences, row["target"], row["test"]) for row in data["differing"]}
     for number, (target, pattern, _) in enumerate(differences, 1):
         if number not in used:
-            out.append(f"{DIFFERENCES.name}: difference {number}: {target} does nothing otherwise"
-                       f" in tests '{pattern.pattern}' that no reason above explains: remove it")
+            out.append(f"{DIFFERENCES.name}: difference {number}: {target} shows no difference"
+                       f" in tests '{pattern.pattern}' beyond the earlier reasons: remove it")
     known = known_requirements()
-    out += [f"{DATA.name}: {name} is no requirement of conformance/requirements: run targets.py"
+    out += [f"{DATA.name}: {name} is not a requirement in conformance/requirements: run targets.py"
             for name in data["clauses"] if name not in known]
     return out
 
@@ -282,10 +282,10 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="example: conformance/scapy/targets.py --jobs 8")
-    parser.add_argument("--jobs", type=int, default=8, help="processes a target (default: 8)")
+    parser.add_argument("--jobs", type=int, default=8, help="processes per target (default: 8)")
     parser.add_argument("--priority", type=int, default=10,
-                        help="real-time priority of all that runs; 0: none (default: 10)")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where the results stay")
+                        help="real-time priority of the tests; 0: none (default: 10)")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the results here")
     parser.add_argument("--from", dest="folder", type=Path, help="results of an earlier run")
     parser.add_argument("--table", action="store_true", help="run nothing, write both files")
     parser.add_argument("--check", action="store_true", help="run nothing, write nothing")
@@ -303,7 +303,7 @@ def main():
     wrong = complaints(data, differences)
     print("\n".join(wrong), end="\n" if wrong else "")
     print(f"{len(data['clauses'])} requirements, {len(data['differing'])} tests differ,"
-          f" {len(wrong)} complaints")
+          f" {len(wrong)} problems")
     return 1 if wrong else 0
 
 
@@ -313,7 +313,7 @@ def checked(differences):
     reasons = [reason.strip() for _, _, reason in differences]
     if TABLE.read_text(encoding="utf-8") == table(data, differences) and data["reasons"] == reasons:
         return data
-    print(f"{TABLE.name}: is not what {DATA.name} and {DIFFERENCES.name} say: write it anew by"
+    print(f"{TABLE.name}: does not match {DATA.name} and {DIFFERENCES.name}: rewrite it with"
           " tools/evidence targets --table")
     return None
 
@@ -325,7 +325,7 @@ def measured(asked, differences):
         write(data, differences)
         return data
     if asked.folder is None and os.geteuid() != 0:
-        raise PermissionError("tap and linux need network namespaces: run it as root")
+        raise PermissionError("tap and linux need network namespaces: run as root")
     with tempfile.TemporaryDirectory() as made:
         folder = asked.folder or asked.keep or Path(made)
         if asked.folder is None:
@@ -333,7 +333,7 @@ def measured(asked, differences):
             take_priority(asked.priority)
             run_all(asked.jobs, folder)
         elif not list(folder.glob("*.jsonl")):
-            raise Trouble(f"--from {folder}: there are no results: expected those of --keep")
+            raise Trouble(f"--from {folder}: there are no results: expected a folder of --keep")
         data = collect(folder, asked.jobs, asked.priority)
     write(data, differences)
     return data

@@ -82,7 +82,7 @@ def test_a_table_that_was_edited_is_found(small, monkeypatch, capsys):
     table = small / "targets.md"
     table.write_text(table.read_text().replace("2 of 3", "3 of 3"))
     code, told = run_check(monkeypatch, capsys, "--check")
-    assert code == 1 and "targets.md: is not what targets.json" in told
+    assert code == 1 and "targets.md: does not match targets.json" in told
     assert run_check(monkeypatch, capsys, "--table")[0] == 0
     assert run_check(monkeypatch, capsys, "--check")[0] == 0
 
@@ -93,7 +93,7 @@ def test_a_requirement_that_is_none_is_found(small, monkeypatch, capsys):
     data["clauses"]["9293:MUST-999"] = copy.deepcopy(data["clauses"]["9293:MUST-1"])
     targets.DATA.write_text(json.dumps(data))
     code, told = run_check(monkeypatch, capsys, "--table")
-    assert code == 1 and "9293:MUST-999 is no requirement" in told
+    assert code == 1 and "9293:MUST-999 is not a requirement" in told
 
 
 @pytest.mark.parametrize("later,outcome", [

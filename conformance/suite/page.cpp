@@ -174,8 +174,8 @@ std::string failures_html(const PageSource& source) {
     }
   }
   return "<section id=\"failures\"><h2>Failures</h2>\n" +
-         (out.empty() ? "<p class=\"note\">None: every scenario and script did what it must, and "
-                        "every twin was caught.</p>\n"
+         (out.empty() ? "<p class=\"note\">None: every scenario and script passed, and "
+                        "every twin was detected.</p>\n"
                       : out) +
          "</section>\n";
 }
@@ -209,7 +209,7 @@ std::string scenario_row(const SuiteCase& one) {
   for (const TwinResult& twin : one.result->twins) {
     twins += fmt::format(
         "{} {}: <code>{}</code><br>",
-        tools::badge_html(twin.passes() ? "good" : "bad", twin.passes() ? "caught" : "not caught"),
+        tools::badge_html(twin.passes() ? "good" : "bad", twin.passes() ? "detected" : "not detected"),
         xml_escaped(twin.twin->text), xml_escaped(twin.twin->clause));
   }
   std::string notes;
@@ -251,7 +251,7 @@ std::string runs_html(const PageSource& source) {
       "<h2>Scenarios and scripts</h2>\n" +
       tools::filters_html({{"kind",
                             "every kind",
-                            {{"authored", "scenarios by the RFCs"},
+                            {{"authored", "scenarios from the RFCs"},
                              {"linux", "captures of Linux"},
                              {"script", "scripts"}}},
                            {"verdict",
@@ -268,7 +268,7 @@ std::string runs_html(const PageSource& source) {
   for (const script::Ran& ran : source.scripts.scripts) {
     out += script_row(ran, ids_of);
   }
-  return out + "<div class=\"none\" hidden>Nothing fits these filters.</div></div>\n</section>\n";
+  return out + "<div class=\"none\" hidden>Nothing matches these filters.</div></div>\n</section>\n";
 }
 
 tools::Tile share(std::size_t good, std::size_t all, const char* label) {
@@ -283,7 +283,7 @@ std::string suite_html(const PageSource& source) {
   std::vector<tools::Tile> const tiles{
       share(scenarios - suite.failed_scenarios(), scenarios, "scenarios agree"),
       share(suite.twins() - suite.failed_twins(), suite.twins(),
-            "twins are caught: captures with one fault"),
+            "twins are detected: captures with one fault"),
       share(source.scripts.count(script::Verdict::passed), source.scripts.scripts.size(),
             "scripts pass")};
   std::string const body =
@@ -292,9 +292,9 @@ std::string suite_html(const PageSource& source) {
       runs_html(source);
   return tools::page_html(
       "Lockstep: conformance",
-      "For each sentence of the RFCs that binds, the verdict of the scenarios and scripts that "
-      "show it, in virtual time and without tolerance, beside it that of captures of Linux, and "
-      "how many of the tests with scapy a live Linux passes, where they were run.",
+      "For each binding sentence of the RFCs: the verdict of the scenarios and scripts that "
+      "show it, in virtual time and without tolerance, that of captures of Linux, and "
+      "how many of the scapy tests a live Linux passes.",
       body);
 }
 

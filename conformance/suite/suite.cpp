@@ -110,8 +110,8 @@ std::vector<std::filesystem::path> find_cases(const std::filesystem::path& room,
                      [&](const auto& path) { return fits(path, filter); })) {
       throw tools::Failure(
           tools::ExitCode::bad_input,
-          fmt::format("{}: no scenario has that in its name; expected a part of a "
-                      "folder's name below {}, such as rfc5681: ls it for the names",
+          fmt::format("{}: no scenario name contains that; expected a part of a "
+                      "folder name in {}, such as rfc5681: list it for the names",
                       filter, room.string()));
     }
   }
@@ -163,7 +163,7 @@ std::string table_text(const SuiteReport& report, bool with_twins, std::size_t w
   return table.text(width) + findings +
          fmt::format(
              "\n{} of {} scenarios agree ({} of them with allowed differences);\n"
-             "{} of {} twins violate the clause that they must\n",
+             "{} of {} twins violate the expected clause\n",
              good, report.cases.size(), allowed, report.twins() - report.failed_twins(),
              report.twins());
 }

@@ -314,7 +314,7 @@ TEST_P(WrongCitation, IsNamedWithItsLine) {
 INSTANTIATE_TEST_SUITE_P(
     All, WrongCitation,
     testing::Values(Wrong{"unknown_id", "\n" + cite("rfc7#3.1", "7:Z words"), 3,
-                          "7:Z is no requirement"},
+                          "7:Z is not a requirement"},
                     Wrong{"other_rfc", cite("rfc8#3.1", "7:A words"), 2, "not in rfc8#3.1"},
                     Wrong{"no_target", says + "7:A words\n", 1, "without the line rfcN#SECTION"},
                     Wrong{"no_id", cite("rfc7#3.1", "words alone"), 2, "id of a requirement first"},
@@ -407,7 +407,7 @@ TEST(Coverage, BadFilesEndWithFileAndLine) {
   tree.decline("[[declined]]\nreason = \"no\"\n");
   EXPECT_THAT(message(), HasSubstr("expected the key 'id' or 'ids'"));
   tree.decline("[[declined]]\nids = [\"7:A\", \"7:A\"]\nreason = \"no\"\n");
-  EXPECT_THAT(message(), HasSubstr("declined.toml:2: 7:A stands twice"));
+  EXPECT_THAT(message(), HasSubstr("declined.toml:2: 7:A is a duplicate"));
   tree.decline("declined = \n");
   EXPECT_THAT(message(), HasSubstr("declined.toml:1:"));
   tree.decline("");
