@@ -1,4 +1,4 @@
-// A file goes over a link that loses frames, in the simulator: with epoll, as on a wire.
+// Sends a file over a lossy link in the simulator, with epoll, as a program on a real wire would.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@ struct server {
   uint64_t heard, ended_at;
 };
 
-/* In each turn of the server's host. */
+/* Called in each turn of the server's host. */
 static void serve(struct lockstep_sockets* s, void* user) {
   struct server* self = user;
   struct epoll_event ready[4];

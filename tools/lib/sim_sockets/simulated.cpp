@@ -1,4 +1,4 @@
-// The sockets of a simulated host: a model of the kernel's, beside those of its [[app]]s.
+// Sockets of a simulated host: a model of the kernel, beside the models of its [[app]]s.
 #include "tools/lib/sim_sockets/simulated.hpp"
 
 #include "core/units/check.hpp"

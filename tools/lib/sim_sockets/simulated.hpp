@@ -1,4 +1,4 @@
-// The sockets of a simulated host: a model of the kernel's, beside those of its [[app]]s.
+// Sockets of a simulated host: a model of the kernel, beside the models of its [[app]]s.
 #pragma once
 
 #include <memory>
@@ -8,26 +8,28 @@
 
 namespace lockstep::tools {
 
-/// A program lives on a host by its sockets: from a function that on_turn() has named, or between
-/// the kernel's steps, if visit() says when the program comes again. The ledger knows nothing of
-/// its connections, as nobody knows what it is going to say. The kernel cannot take a snapshot of a
-/// world with a program in it, as the program's own state is not to be copied.
+/// Runs a program's sockets on a host. The program acts from a function set by on_turn(), or
+/// between the kernel's steps if it calls visit() with the time of its next step. Its connections
+/// are not in the ledger, because the data that a program will send is not known in advance. The
+/// kernel cannot take a snapshot of a world with a program in it, because the program's state
+/// cannot be copied.
 class SimulatedSockets final : public sim::Model {
  public:
-  /// Before the kernel's first step. It is the kernel's own, and lives as long as that.
+  /// Call before the kernel's first step. The kernel owns the result, which lives as long as it
+  /// does.
   static SimulatedSockets& join(sim::Kernel& kernel, sim::HostIndex host,
                                 const SocketSettings& settings = {});
 
   Sockets& sockets() { return sockets_; }
-  /// A turn is wanted now, for calls that were made, and one at `next` by the world's clock, when
-  /// the program looks again.
+  /// Requests a turn now, for calls already made, and one at `next` by the world's clock, when the
+  /// program will look again.
   void visit(sim::Kernel& kernel, Instant next);
 
   void on_event(sim::Desk& desk, const Event& event) override;
   void run(sim::Desk& desk) override;
   void turned(sim::Desk&, bool) override {}
   Instant deadline() const override { return earlier(sockets_.deadline(), next_visit_); }
-  /// The program has closed everything.
+  /// The program has closed all its descriptors.
   bool done() const override { return sockets_.done(); }
   std::unique_ptr<sim::Model> clone() const override;
 

@@ -17,7 +17,7 @@ using lockstep::sim::HostIndex;
 using lockstep::sim::Kernel;
 using lockstep::tools::SimulatedSockets;
 
-/// What C holds.
+/// The opaque type of the C calls.
 struct lockstep_world {
   lockstep_world(const lockstep::sim::World& world, std::uint64_t seed)
       : kernel(world, seed, lockstep::tools::world_registry()) {
@@ -35,7 +35,7 @@ lockstep_world* lockstep_world_open(const char* path, uint64_t seed, char* why, 
   try {
     lockstep::sim::World world = lockstep::tools::read_world(path);
     for (lockstep::sim::HostSpec& host : world.hosts) {
-      host.config.tcp.accounts = true;  // for all of TCP_INFO
+      host.config.tcp.accounts = true;  // needed for all fields of TCP_INFO
     }
     return std::make_unique<lockstep_world>(world, seed).release();
   } catch (const std::exception& failure) {

@@ -10,30 +10,30 @@ extern "C" {
 
 /*
  * A world of the simulator: hosts, links with their rates, delays and faults, and the models of its
- * [[app]]s, which run beside the program. sim/README.md says what stands in its file. The same
- * file, seed and calls give the same frames each time, on any machine.
+ * [[app]]s, which run beside the program. sim/README.md describes the file. The same file, seed and
+ * calls give the same frames each time, on any machine.
  */
 struct lockstep_world;
 
 /*
- * NULL: the file cannot be read or is wrong, or there is no memory; then `why` holds one line, cut
- * to `size` octets, which names file and line, unless it is NULL.
+ * Returns NULL if the file cannot be read or is invalid, or if memory runs out. Then `why`, unless
+ * it is NULL, receives one line that names file and line, truncated to `size` octets.
  */
 struct lockstep_world* lockstep_world_open(const char* path, uint64_t seed, char* why, size_t size);
-/* The sockets of all hosts end with it. NULL: nothing. */
+/* Frees the world and the sockets of all its hosts. NULL does nothing. */
 void lockstep_world_free(struct lockstep_world* world);
 
-/* The sockets of a host; always the same ones. NULL: no host has that name. */
+/* The sockets of a host; each call returns the same ones. NULL: no host has that name. */
 struct lockstep_sockets* lockstep_world_host(struct lockstep_world* world, const char* name);
 
 /*
- * Lets `ns` nanoseconds pass. Calls made before take effect at the instant at which they were made.
- * Functions named by lockstep_on_turn() are called in each turn of their host.
+ * Advances the clock by `ns` nanoseconds. Calls made before take effect at the instant at which
+ * they were made. Functions set by lockstep_on_turn() are called in each turn of their host.
  */
 void lockstep_world_run(struct lockstep_world* world, uint64_t ns);
-/* Nanoseconds since the beginning of the world. A host's own clock may show something else. */
+/* Nanoseconds since the start of the world. A host's own clock may differ. */
 uint64_t lockstep_world_now(const struct lockstep_world* world);
-/* Of all frames and all that the stacks hold: equal in two runs that went the same way. */
+/* A hash of all frames and of all stacks' state: equal for two identical runs. */
 uint64_t lockstep_world_fingerprint(const struct lockstep_world* world);
 
 #ifdef __cplusplus

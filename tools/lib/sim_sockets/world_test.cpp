@@ -1,4 +1,4 @@
-// Sockets on the hosts of a simulated world: alone, beside its models, and the same each time.
+// Sockets on hosts of a simulated world: alone, beside its models, and deterministic.
 #include "tools/lib/sim_sockets/world.h"
 
 #include <fstream>
@@ -87,11 +87,11 @@ TEST(World, ARoundTripTakesWhatTheLinkTakes) {
   EXPECT_EQ(lockstep_world_host(it.world, "c"), nullptr);
   EXPECT_EQ(lockstep_world_host(it.world, "a"), a);
   int const listener = listening(b);
-  lockstep_world_run(it.world, 3 * millisecond);  // nothing is to be done
+  lockstep_world_run(it.world, 3 * millisecond);  // nothing is due
   EXPECT_EQ(lockstep_world_now(it.world), 3 * millisecond);
   EXPECT_EQ(lockstep_now(a), 3 * millisecond);
   int const fd = calling(a);
-  // ARP there and back, then SYN and SYN-ACK, 5 ms each way and a little for the rate.
+  // An ARP exchange, then SYN and SYN-ACK, 5 ms each way plus transmission time.
   lockstep_world_run(it.world, 20 * millisecond);
   pollfd entry{fd, POLLOUT, 0};
   EXPECT_EQ(lockstep_poll(a, &entry, 1), 0);
@@ -103,7 +103,7 @@ TEST(World, ARoundTripTakesWhatTheLinkTakes) {
   ASSERT_GE(accepted, 0);
   char text[16];
   EXPECT_EQ(lockstep_recv(b, accepted, text, sizeof text, 0), 5);
-  // The other host's clock has its own beginning, and is fast.
+  // The other host's clock has its own origin and runs fast.
   EXPECT_GT(lockstep_now(b), 5'000'000'000u + 34 * millisecond);
 }
 

@@ -1,4 +1,4 @@
-// The C calls: null pointers and errno on top of what the class Sockets does.
+// The C calls: null checks and errno on top of the class Sockets.
 #include <netinet/in.h>
 
 #include <cerrno>
@@ -29,7 +29,7 @@ ssize_t moved(Result result) {
   return static_cast<ssize_t>(result);
 }
 
-// Of readv and writev: 0, or why not.
+// Checks the arguments of readv and writev: 0, or a negative errno.
 Result fault_of(const iovec* parts, int count) {
   if (count <= 0 || count > parts_max) {
     return -EINVAL;

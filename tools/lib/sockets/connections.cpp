@@ -1,4 +1,4 @@
-// Connections of sockets: how they begin, what the stack tells of them, how they end.
+// Connections of sockets: opening them, handling their events, ending them.
 #include <cerrno>
 
 #include "core/units/check.hpp"
@@ -27,7 +27,7 @@ int errno_of(Refusal refusal, const Endpoint& to) {
   }
 }
 
-// What Linux says of an ICMP error; 0 if it is none.
+// The errno that Linux reports for an ICMP error; 0 if the cause is not one.
 int icmp_errno(Cause cause) {
   switch (cause) {
     case Cause::network_unreachable:
@@ -61,7 +61,7 @@ int Sockets::errno_of(const Socket& s, Cause cause) {
     case Cause::refused:
       return ECONNREFUSED;
     case Cause::reset:
-      // Who has heard all that there was is only told that nobody listens any more.
+      // A reset after the peer's FIN is EPIPE: all of the peer's data has been received.
       return s.peer_finished ? EPIPE : ECONNRESET;
     case Cause::aborted:
       return ECONNABORTED;
@@ -160,7 +160,7 @@ Result Sockets::connect(int fd, NameIn name) {
   if (s->phase != Phase::unconnected) {
     return connect_again(*s);
   }
-  // Without a cookie there is nothing to wait for: the SYN asks for one, and leaves at once.
+  // Without a cookie there is no reason to delay the SYN: it leaves at once and asks for one.
   bool const fast = s->fast_open_connect;
   if (fast && stack_.knows_cookie(open_of(*s, to, true))) {
     s->remote = to;
@@ -194,7 +194,7 @@ Result Sockets::connect_again(Socket& s) {
   return news ? 0 : -EISCONN;
 }
 
-// Whatever there was is aborted; the socket is as after bind().
+// Aborts any connection or attempt; the socket is then as after bind().
 void Sockets::disconnect(Socket& s) {
   if (s.connection != ConnectionId{}) {
     stack_.abort(s.connection);
@@ -232,7 +232,7 @@ void Sockets::note_room(Socket& s) {
   }
 }
 
-// There is room in the stack's pools again.
+// Called when the stack's pools have room again.
 void Sockets::retry(Socket& s) {
   s.room_awaited = false;
   note_room(s);
@@ -249,8 +249,8 @@ void Sockets::retry(Socket& s) {
   }
 }
 
-// An ICMP error that ended nothing: a timeout is blamed on the last one, unless the peer has
-// answered since.
+// Records an ICMP error that did not end the connection. A later timeout is reported as this error
+// unless a segment of the peer has arrived since.
 void Sockets::note_soft_error(Socket& s, Cause cause) {
   if (int const error = icmp_errno(cause); error != 0) {
     s.soft_error = error;
@@ -281,7 +281,7 @@ void Sockets::end(Socket& s, Cause cause) {
     return;
   }
   if (s.deferred) {
-    // Nobody has heard of it.
+    // The connection was never reported to the program.
     Socket* const listener = listener_of(s);
     CHECK(listener != nullptr);
     make_room(*listener, s.from);
@@ -323,7 +323,7 @@ void Sockets::on_event(Stack& stack, const Event& event) {
       break;
     case EventKind::acknowledged:
       note_acknowledged(s, event.bytes);
-      // Who was refused because it has text in flight already hears of no room but this.
+      // A writer that was refused and has data in flight gets no other notice of room.
       s.room_awaited = false;
       note_room(s);
       if (s.no_space && !stack_.writable(s.connection).empty()) {

@@ -1,4 +1,4 @@
-// The descriptor table: the lowest free number first, as POSIX wants it.
+// The descriptor table; allocates the lowest free number, as POSIX requires.
 #pragma once
 
 #include <bit>
@@ -11,13 +11,13 @@ namespace lockstep::tools {
 
 enum class Opened : std::uint8_t { nothing, socket, epoll };
 
-/// What a descriptor stands for.
+/// What a descriptor refers to.
 struct Entry {
   Opened kind = Opened::nothing;
   Place place = nowhere;
 };
 
-/// Numbers from `first` on, `most` of them. All memory is obtained by the constructor.
+/// `most` descriptors, numbered from `first`. All memory is allocated by the constructor.
 class Descriptors {
  public:
   struct Range {
@@ -36,7 +36,7 @@ class Descriptors {
   std::uint32_t most() const { return static_cast<std::uint32_t>(entries_.size()); }
   int first() const { return range_.first; }
 
-  /// The lowest that is free. There must be one.
+  /// Allocates the lowest free number. There must be one.
   int take(Entry entry) {
     while (free_[lowest_] == 0) {
       ++lowest_;
@@ -55,7 +55,7 @@ class Descriptors {
     lowest_ = at / 64 < lowest_ ? at / 64 : lowest_;
     --used_;
   }
-  /// Opened::nothing if it is not open.
+  /// Opened::nothing if the descriptor is not open.
   Entry find(int descriptor) const {
     bool const within = descriptor >= range_.first &&
                         static_cast<std::uint32_t>(descriptor - range_.first) < entries_.size();
@@ -65,7 +65,7 @@ class Descriptors {
  private:
   Range range_;
   std::uint32_t used_ = 0;
-  std::uint32_t lowest_ = 0;  // no word before it has a free one
+  std::uint32_t lowest_ = 0;  // no earlier word of `free_` has a bit set
   std::vector<Entry> entries_;
   std::vector<std::uint64_t> free_;
 };

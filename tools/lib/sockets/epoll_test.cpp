@@ -1,4 +1,4 @@
-// epoll and poll: level and edge, once and again, who is told in which order.
+// epoll and poll: level and edge triggered, one-shot, and the order of reported events.
 #include "tools/lib/sockets/sockets_kit.hpp"
 
 namespace lockstep::tools::testing {
@@ -8,7 +8,7 @@ class EpollTest : public Kit {
  protected:
   void SetUp() override {
     join();
-    // What is said leaves at once.
+    // Each write leaves at once.
     EXPECT_EQ(set(l, near, IPPROTO_TCP, TCP_NODELAY, 1), 0);
     watcher = lockstep_epoll_create1(r, 0);
     ASSERT_GE(watcher, 0);
@@ -82,8 +82,8 @@ TEST_F(EpollTest, EdgeOfRoomComesAfterARefusal) {
   EXPECT_EQ(say(r, far, "short"), 5);
   pass();
   EXPECT_EQ(hear(l, near), "short");
-  pass(Duration::milliseconds(100));  // it is acknowledged
-  EXPECT_EQ(told(), "");              // nobody was refused
+  pass(Duration::milliseconds(100));  // the data is acknowledged
+  EXPECT_EQ(told(), "");              // no write was refused, so no event
   while (say(r, far, text) > 0) {
   }
   EXPECT_EQ(told(), "");

@@ -1,4 +1,4 @@
-// Every errno that a call can set, in tables: a call, a situation, a name.
+// Every errno that a call can set, in tables: a call, a situation, the errno's name.
 #include <fcntl.h>
 #include <sys/ioctl.h>
 
@@ -9,7 +9,7 @@
 namespace lockstep::tools::testing {
 namespace {
 
-// What a context can do, as a table's line calls it.
+// A call on a context and a descriptor, as one line of a table.
 using Call = std::function<ssize_t(lockstep_sockets*, int)>;
 struct Line {
   const char* what;
@@ -22,7 +22,7 @@ char text[16];
 iovec part{text, 1};
 sockaddr* text_as_name() { return reinterpret_cast<sockaddr*>(text); }
 
-// Each call that wants a socket, with arguments that are fine.
+// Each call that needs a socket, with valid arguments.
 std::vector<Line> calls() {
   static socklen_t length;
   static int value;
@@ -163,7 +163,7 @@ TEST_F(ErrorsTest, Bind) {
   EXPECT_EQ(said(bind(r, six, name6("fd00::3", 80))), "EADDRNOTAVAIL");
   EXPECT_EQ(said(bind(r, fd, name4(2, 80))), "0");
   EXPECT_EQ(said(bind(r, fd, name4(2, 81))), "EINVAL");
-  // Whoever overlaps is refused: the same address, or everybody's.
+  // A name that overlaps is refused, by the same address or by the wildcard.
   int const other = make(r);
   EXPECT_EQ(said(bind(r, other, name4(2, 80))), "EADDRINUSE");
   EXPECT_EQ(said(bind(r, other, name4(0, 80))), "EADDRINUSE");
@@ -171,7 +171,7 @@ TEST_F(ErrorsTest, Bind) {
   EXPECT_EQ(said(bind(r, six, name6("::ffff:10.0.0.2", 80))), "EADDRINUSE");
   EXPECT_EQ(said(bind(r, six, name6("fd00::2", 80))), "0");
   EXPECT_EQ(said(bind(r, other, name4(2, 81))), "0");
-  // A name is free again once its socket is closed.
+  // A name is free once its socket is closed.
   EXPECT_EQ(lockstep_close(r, fd), 0);
   int const again = make(r);
   EXPECT_EQ(said(bind(r, again, name4(2, 80))), "0");
@@ -228,7 +228,7 @@ TEST_F(ErrorsTest, Connect) {
   int const named = make(l, AF_INET6);
   EXPECT_EQ(said(bind(l, named, name6("fd00::1", 99))), "0");
   EXPECT_EQ(said(connect(l, named, name6("::ffff:10.0.0.2", 80))), "EADDRNOTAVAIL");
-  // The same pair of names twice.
+  // Two connections between the same pair of names.
   listening();
   int const one = make(l);
   int const two = make(l);
@@ -252,7 +252,7 @@ TEST_F(ErrorsTest, AddressesWithoutALength) {
   EXPECT_EQ(said(lockstep_accept(r, listener, address, &negative)), "EINVAL");
   EXPECT_EQ(said(lockstep_accept4(r, listener, nullptr, nullptr, 1)), "EINVAL");
   far = lockstep_accept4(r, listener, nullptr, nullptr, SOCK_NONBLOCK);
-  ASSERT_GE(far, 0);  // it waited on
+  ASSERT_GE(far, 0);  // the connection was still waiting
   EXPECT_EQ(lockstep_fcntl(r, far, F_GETFL, 0), O_RDWR | O_NONBLOCK);
   EXPECT_EQ(said(lockstep_getpeername(r, far, address, nullptr)), "EFAULT");
   EXPECT_EQ(said(lockstep_getpeername(r, far, address, &negative)), "EINVAL");

@@ -1,4 +1,4 @@
-// For tests of sockets: ICMP errors about what a stack has sent, of both families.
+// For tests of sockets: ICMP and ICMPv6 errors about segments that a stack has sent.
 #pragma once
 
 #include "core/wire/icmp.hpp"
@@ -20,14 +20,14 @@ inline ConnectionInfo first_of(Sockets& side) {
   return info;
 }
 
-/// An error of ICMP; `type` is of ICMPv6 where the connection is.
+/// An ICMP error; on an IPv6 connection `type` is one of ICMPv6.
 struct IcmpError {
   std::uint8_t type = static_cast<std::uint8_t>(wire::IcmpType::unreachable);
   std::uint8_t code = 0;
-  std::uint32_t rest = 0;  // the second word
+  std::uint32_t rest = 0;  // the second word of the ICMP header
 };
 
-/// It quotes 1480 octets from SND.UNA on, as they left.
+/// Quotes a segment of 1480 octets from SND.UNA, as it was sent.
 inline std::vector<std::byte> icmp4_about(const ConnectionInfo& info, IcmpError error) {
   std::array<std::byte, 40> quote{};
   wire::Segment s;

@@ -1,4 +1,4 @@
-// What ICMP says of a connection, as the errno of Linux: at once, by SO_ERROR, or after a timeout.
+// ICMP errors about a connection, reported as Linux's errno: at once, by SO_ERROR, or on timeout.
 #include "tools/lib/sockets/icmp_kit.hpp"
 
 namespace lockstep::tools::testing {
@@ -54,7 +54,7 @@ class IcmpTest : public Kit {
     return six ? std::vector<Row>(rows6.begin(), rows6.end())
                : std::vector<Row>(rows4.begin(), rows4.end());
   }
-  // A connection whose peer falls silent with four octets on the way.
+  // A connection whose wire is cut with four octets in flight.
   void join_and_cut(bool six) {
     if (listener < 0) {
       listener = make(r, AF_INET6);
@@ -81,7 +81,7 @@ class IcmpTest : public Kit {
     pair.deliver_left(icmp_about(first_of(pair.left), error));
     pass(Duration::microseconds(10));
   }
-  // The side's only connection goes.
+  // Closes the side's only connection.
   void part() {
     EXPECT_EQ(lockstep_close(l, near), 0);
     pair.cut(false);
@@ -113,7 +113,7 @@ TEST_F(IcmpTest, AnOpenEndsByIt) {
 
 //= rfc5927#5.2
 //= type=test
-//# 5927:ICMP-3 whatever it is, a connection that stands goes on
+//# no ICMP error ends an established connection
 TEST_F(IcmpTest, AConnectionIsBlamedOnIt) {
   for (bool const six : {false, true}) {
     for (Row const& row : rows(six)) {
@@ -127,7 +127,7 @@ TEST_F(IcmpTest, AConnectionIsBlamedOnIt) {
   }
 }
 
-// Once, and then the timeout has no other cause.
+// SO_ERROR returns it once; the timeout is then reported as ETIMEDOUT.
 TEST_F(IcmpTest, SoErrorTakesIt) {
   join_and_cut(false);
   deliver({.code = 1});
@@ -138,7 +138,7 @@ TEST_F(IcmpTest, SoErrorTakesIt) {
   EXPECT_EQ(error_of(l, near), "ETIMEDOUT");
 }
 
-// Something worked since.
+// A segment of the peer arrived after the error.
 TEST_F(IcmpTest, AnAnswerTakesItBack) {
   join_and_cut(false);
   deliver({.code = 1});
@@ -158,7 +158,7 @@ TEST_F(IcmpTest, AnAnswerTakesItBack) {
   EXPECT_EQ(error_of(l, near), "ETIMEDOUT");
 }
 
-// That nothing is answered (RFC 9293's R1) is not the reason for it.
+// Reaching R1 of RFC 9293 does not replace the recorded ICMP error.
 TEST_F(IcmpTest, SilenceDoesNotHideIt) {
   join_and_cut(false);
   EXPECT_EQ(set(l, near, IPPROTO_TCP, TCP_USER_TIMEOUT, 20'000), 0);

@@ -1,4 +1,4 @@
-// Sockets come, get their names, and go: socket, bind, shutdown, close, the two names.
+// The life of a socket: socket, bind, shutdown, close, getsockname, getpeername.
 #include <netinet/in.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 constexpr IpAddress any4 = IpAddress::v4(0, 0, 0, 0);
 constexpr IpAddress any6{};
 
-// Which families an unspecified address stands for.
+// Which families an unspecified address covers.
 bool covers_v4(const Socket& s, IpAddress address) {
   return address == any4 || (address == any6 && !s.v6_only);
 }
@@ -55,7 +55,7 @@ bool Sockets::is_ours(IpAddress address) const {
          std::ranges::any_of(all, [&](const HostAddress& a) { return a.address == address; });
 }
 
-// Another socket has the name, or a part of it.
+// Another socket is bound to the name, or to an overlapping one.
 bool Sockets::conflicts(const Socket& s, const Endpoint& with) const {
   for (Place at = bucket(with.port); at != nowhere; at = sockets_[at].next_named) {
     Socket const& other = sockets_[at];
@@ -68,7 +68,7 @@ bool Sockets::conflicts(const Socket& s, const Endpoint& with) const {
   return false;
 }
 
-// A port nobody has, from a place that nobody can tell in advance.
+// Draws a free port, starting the search at an unpredictable place.
 Result Sockets::draw_port(const Socket& s, Endpoint& name) {
   tcp::Config const& tcp = stack_.config().tcp;
   auto const span = static_cast<std::uint32_t>(tcp.port_last.value - tcp.port_first.value + 1);
@@ -228,7 +228,7 @@ Result Sockets::close(int fd) {
     release(s);
     return 0;
   }
-  // No room for the FIN: `room` will tell when there is some.
+  // No room for the FIN: the stack's `room` event will report when there is some.
   ++counters_.orphans;
   s.close_owed = true;
   return 0;

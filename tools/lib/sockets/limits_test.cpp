@@ -1,4 +1,4 @@
-// What happens at the limits: pools that are full, names of errors that come from the network.
+// Behaviour at the limits: exhausted pools, and errors that come from the network.
 #include "hw/poll/loop.hpp"
 #include "tools/lib/sockets/icmp_kit.hpp"
 
@@ -13,7 +13,7 @@ PairOf one_active() {
   return of;
 }
 
-// On the left there is room for one connection with something in flight, and `near` has it.
+// The left side has room for one connection with data in flight, which `near` uses.
 class FullTest : public Kit {
  protected:
   explicit FullTest(const PairOf& of = one_active()) : Kit(of) {}
@@ -49,7 +49,7 @@ PairOf few_blocks() {
   return of;
 }
 
-// On the left `near` has all of the store but what is kept for those who have nothing queued.
+// On the left `near` uses all of the store except the share kept for connections without data.
 class SharedStoreTest : public FullTest {
  protected:
   SharedStoreTest() : FullTest(few_blocks()) {}
@@ -103,7 +103,7 @@ TEST_F(FullTest, StoppingClosesAndAbandoningAborts) {
 
 class LimitsTest : public Kit {
  protected:
-  // Connects and goes away at once.
+  // Connects and resets at once.
   void connect_and_reset() {
     int const fd = make(l);
     static_cast<void>(connect(l, fd, name4(2, port)));
@@ -134,7 +134,7 @@ TEST_F(CrowdedTest, WhoIsTurnedAwayCostsTheQueueNothing) {
   EXPECT_EQ(said(bind(b, server, name4(0, port))), "0");
   EXPECT_EQ(said(lockstep_listen(b, server, 4)), "0");
   struct linger hard{1, 0};
-  // Three are dead and wait, which is all that there is room for; the others are turned away.
+  // Three dead connections wait, which fills the queue; the others are aborted.
   for (int i = 0; i < 12; ++i) {
     int const fd = make(a);
     static_cast<void>(connect(a, fd, name4(2, port)));

@@ -1,4 +1,4 @@
-// Listening: the stack's listeners of a socket, and the connections that wait to be accepted.
+// Listening: a socket's listeners in the stack, and the connections that wait for accept().
 #include <algorithm>
 #include <cerrno>
 
@@ -8,7 +8,7 @@
 namespace lockstep::tools {
 namespace {
 
-// As many wait at most, whatever listen() asks for.
+// The largest backlog, whatever listen() asks for.
 constexpr std::uint32_t backlog_max = 4096;
 
 bool listens_by(const Socket& s, ListenerId id) {
@@ -18,7 +18,8 @@ bool listens_by(const Socket& s, ListenerId id) {
 
 }  // namespace
 
-// How its connections begin, from the SYN-ACK on. What was not chosen is the stack's.
+// Settings of the connections it accepts, from the SYN-ACK on. Options that were not set keep the
+// stack's values.
 Backlog Sockets::backlog_of(const Socket& s) const {
   Backlog out{Count{s.backlog}, Count{s.backlog}, Count{s.fast_open},
               Bytes{wished(s, SettingKind::mss)}};
@@ -30,7 +31,7 @@ Backlog Sockets::backlog_of(const Socket& s) const {
   return out;
 }
 
-// An option was set while it listens.
+// Applies an option that was set while the socket listens.
 void Sockets::offer_anew(const Socket& s) {
   for (std::uint32_t i = 0; i < s.listener_count; ++i) {
     Refusal const refused = stack_.change(s.listeners[i], backlog_of(s));
@@ -64,8 +65,8 @@ Result Sockets::open_listener(Socket& s, IpAddress address) {
   return 0;
 }
 
-// The stack's unspecified address is of both families: where that is too much, each address of the
-// family has a listener.
+// The stack's unspecified address covers both families. If the socket covers only one of them, each
+// address of that family gets a listener.
 Result Sockets::open_listeners(Socket& s) {
   bool const both = s.v6 && !s.v6_only && s.local.address == IpAddress{};
   bool const v4 = s.local.address.is_v4();
@@ -149,7 +150,7 @@ Result Sockets::change_backlog(Socket& s, std::uint32_t backlog) {
   return 0;
 }
 
-// Those that wait are reset, as are those that the stack still tells of.
+// Resets the connections that wait, and those that the stack has not reported yet.
 void Sockets::end_listening(Socket& s) {
   for (std::uint32_t i = 0; i < s.listener_count; ++i) {
     by_listener_[s.listeners[i].slot] = nowhere;
@@ -216,7 +217,7 @@ void Sockets::take_accepted(const Event& event) {
     push_waiting(*listener, s);
     return;
   }
-  // What it brings with it is told next.
+  // Events for data that came with the connection follow.
   s.deferred = true;
   s.deferred_until = stack_.now() + Duration::seconds(listener->defer_seconds);
   defer_at_ = earlier(defer_at_, s.deferred_until);
@@ -230,7 +231,7 @@ void Sockets::push_waiting(Socket& listener, Socket& s) {
   wake(listener, EPOLLIN | EPOLLRDNORM);
 }
 
-// Of a connection that waits, or would if it were not deferred.
+// The listener of a connection that waits or is deferred.
 Socket* Sockets::listener_of(const Socket& s) {
   Place const at = by_listener_[s.from.slot];
   bool const listens = at != nowhere && listens_by(sockets_[at], s.from);
@@ -255,7 +256,7 @@ void Sockets::end_deferrals(Instant now) {
   }
 }
 
-// One that was taken is gone, or was accepted: there is room for another.
+// A connection of the queue is gone or was accepted, so there is room for one more.
 void Sockets::make_room(Socket& listener, ListenerId from) {
   if (listener.debt != 0) {
     --listener.debt;
@@ -264,7 +265,7 @@ void Sockets::make_room(Socket& listener, ListenerId from) {
   }
 }
 
-// Of a listener that ends: those that it would have told of are reset, as those that wait.
+// For a listener that ends: resets its deferred connections, as it resets those that wait.
 void Sockets::drop_deferred(const Socket& listener) {
   if (defer_at_.is_never()) {
     return;
@@ -294,7 +295,7 @@ Result Sockets::accept(int fd, sockaddr* address, socklen_t* length, int flags) 
   if (s->first == nowhere) {
     return -EAGAIN;
   }
-  // First what may fail, as the connection waits on if it does.
+  // Do what can fail first, because after a failure the connection must still wait.
   if (Result const bad = write_name(sockets_[s->first].remote, s->v6, address, length); bad != 0) {
     return bad;
   }

@@ -1,4 +1,4 @@
-// Socket addresses: sockaddr_in and sockaddr_in6 to endpoints and back.
+// Converts sockaddr_in and sockaddr_in6 to endpoints and back.
 #include "tools/lib/sockets/names.hpp"
 
 #include <arpa/inet.h>
@@ -38,7 +38,7 @@ int read_name(NameIn name, bool v6, Endpoint& out) {
   if (name.address == nullptr) {
     return -EFAULT;
   }
-  // The scope's number at the end of sockaddr_in6 may be left out (RFC 2133 has none).
+  // sin6_scope_id at the end of sockaddr_in6 may be missing (RFC 2133 does not have it).
   constexpr socklen_t least6 = offsetof(sockaddr_in6, sin6_scope_id);
   if (name.length < sizeof(sa_family_t)) {
     return -EINVAL;

@@ -1,4 +1,4 @@
-// Values of options across the C boundary, each checked for its length.
+// Copies option values across the C boundary and checks their lengths.
 #pragma once
 
 #include <sys/socket.h>
@@ -10,7 +10,7 @@
 
 namespace lockstep::tools {
 
-/// As much of the value as *length allows, which becomes that. 0, -EFAULT or -EINVAL.
+/// Copies as much of the value as *length allows and sets *length to that. 0, -EFAULT or -EINVAL.
 std::int64_t write_value(const void* from, std::size_t size, void* value, socklen_t* length);
 
 inline std::int64_t write_int(int from, void* value, socklen_t* length) {
@@ -19,7 +19,7 @@ inline std::int64_t write_int(int from, void* value, socklen_t* length) {
 
 inline int as_int(std::uint32_t value) { return static_cast<int>(value); }
 
-/// 0, -EFAULT, or -EINVAL if it is too short.
+/// 0, -EFAULT, or -EINVAL if `length` is too short.
 template <class T>
 std::int64_t read_value(const void* value, socklen_t length, T& out) {
   if (value == nullptr) {

@@ -1,5 +1,5 @@
-// Options of every level: what is set is what the connection does, what is not supported is refused
-// by name.
+// Options of every level: the connection obeys what is set; what is not supported is refused by its
+// errno.
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 
@@ -85,7 +85,7 @@ TEST_F(OptionsTest, ValuesAndTheirRanges) {
     int fd;
     int level;
     int name;
-    int first;  // before it is set
+    int first;  // the value before it is set
     std::vector<int> good;
     std::vector<int> bad;
   };
@@ -171,7 +171,7 @@ TEST_F(OptionsTest, AcceptedSocketsHaveTheListenersOptions) {
   EXPECT_EQ(option(r, far, IPPROTO_IP, IP_TTL), 7);
 }
 
-// What IP and TCP say in the frames that the right side has sent: those to a port of the left.
+// IP and TCP header fields of frames that the right side sent to a given port of the left.
 struct Sent {
   std::uint8_t ttl = 0;
   std::uint8_t tos = 0;
@@ -198,7 +198,7 @@ std::vector<Sent> sent_of(const SocketPair::Frames& frames) {
   return out;
 }
 
-// RFC 5082: who wants 255 on every segment drops a SYN-ACK that has less.
+// RFC 5082: a peer that requires a TTL of 255 on every segment drops a SYN-ACK with less.
 TEST_F(OptionsTest, AListenersOptionsHoldFromTheSynAckOn) {
   for (bool const six : {false, true}) {
     for (auto const cookies : {tcp::SynCookies::off, tcp::SynCookies::always}) {

@@ -55,7 +55,7 @@ void SocketPair::run(Duration by) {
       clock_ = earlier(end, later(clock_, next));
     }
   }
-  // What is due at the end itself; and both stacks know what time it is.
+  // Runs what is due at the end itself, and sets both stacks' clocks.
   turn_both();
 }
 

@@ -9,22 +9,22 @@ extern "C" {
 #endif
 
 /*
- * 10.0.0.1 and fd00::1 on the left, 10.0.0.2 and fd00::2 on the right. Nothing is lost on the wire,
- * frames are 1500 octets long at most. The same calls give the same frames each time.
+ * The left side has 10.0.0.1 and fd00::1, the right side 10.0.0.2 and fd00::2. The wire loses
+ * nothing and carries packets of up to 1500 octets. The same calls give the same frames each time.
  */
 struct lockstep_pair;
 
-/* NULL: no memory. Each of the two stacks takes some 20 MiB. */
+/* NULL: out of memory. Each of the two stacks takes about 20 MiB. */
 struct lockstep_pair* lockstep_pair_new(void);
-/* The sockets of both end with it. NULL: nothing. */
+/* Frees the pair and the sockets of both sides. NULL does nothing. */
 void lockstep_pair_free(struct lockstep_pair* pair);
 
 struct lockstep_sockets* lockstep_pair_left(struct lockstep_pair* pair);
 struct lockstep_sockets* lockstep_pair_right(struct lockstep_pair* pair);
 
 /*
- * Lets `ns` nanoseconds pass. A frame is on the wire for a microsecond; where nothing happens the
- * clock goes on to the next timer.
+ * Advances the clock by `ns` nanoseconds. A frame takes a microsecond to cross the wire; while
+ * nothing happens, the clock jumps to the next timer.
  */
 void lockstep_pair_run(struct lockstep_pair* pair, uint64_t ns);
 

@@ -14,10 +14,10 @@
 
 namespace lockstep::tools {
 
-/// Of the left side or of the right one: IPv4 and IPv6, no link header.
+/// The configuration of the left or the right side: IPv4 and IPv6, no link header.
 Config pair_config(bool right);
 
-/// What the two sides are made of.
+/// The configuration of both sides.
 struct PairOf {
   Config left = pair_config(false);
   Config right = pair_config(true);
@@ -25,36 +25,36 @@ struct PairOf {
   SocketSettings right_sockets;
 };
 
-/// The frames between the two cross in a microsecond and are never lost, unless a wire is cut.
+/// Frames take one microsecond from one side to the other and are never lost unless a wire is cut.
 class SocketPair {
  public:
   explicit SocketPair(const PairOf& of = {});
 
-  /// A turn of each, and a microsecond. False: nothing happened.
+  /// Runs one turn on each side and advances the clock by a microsecond. False: nothing happened.
   bool step();
-  /// Until `by` has passed; where nothing happens, from one deadline to the next.
+  /// Runs for `by`; while nothing happens, the clock jumps to the next deadline.
   void run(Duration by);
   Instant now() const { return clock_; }
-  /// Frames that leave are lost from here on, or no longer.
+  /// From now on, frames that leave either side are lost (`lost`), or delivered again.
   void cut(bool lost) { left_port_.cut = right_port_.cut = lost; }
-  /// Every frame that leaves a side is copied behind those in the vector, the lost ones too.
+  /// Appends a copy of every frame that the left side sends, lost ones included, to the vector.
   using Frames = std::vector<std::vector<std::byte>>;
   void note_left(Frames* frames) { left_port_.seen = frames; }
   void note_right(Frames* frames) { right_port_.seen = frames; }
-  /// The next frame that leaves the left is kept, until it is let go behind those that follow it.
+  /// Holds the next frame that the left side sends; let_left_go() delivers it after later frames.
   void hold_left() { left_port_.hold = true; }
   void let_left_go() {
     std::ranges::copy(left_port_.held, to_right_.room().begin());
     to_right_.push(static_cast<std::uint16_t>(left_port_.held.size()));
   }
-  /// A frame from somebody else comes to the left.
+  /// Delivers a frame that the peer did not send to the left side.
   void deliver_left(std::span<const std::byte> frame) {
     std::ranges::copy(frame, to_left_.room().begin());
     to_left_.push(static_cast<std::uint16_t>(frame.size()));
   }
 
  private:
-  /// The benchmark's port, but the wire may be cut.
+  /// The benchmark's port with a wire that can be cut.
   struct Cuttable : benchmark::Port {
     using Port::Port;
     std::span<std::byte> claim() { return room = Port::claim(); }
@@ -95,7 +95,7 @@ class SocketPair {
 
 }  // namespace lockstep::tools
 
-/// What C holds.
+/// The opaque type of the C calls.
 struct lockstep_pair {
   lockstep::tools::SocketPair self;
 };

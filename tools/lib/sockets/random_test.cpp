@@ -1,4 +1,5 @@
-// Random calls on both ends against a small model: streams arrive whole, poll keeps its promises.
+// Random calls on both ends, checked against a small model: streams arrive intact, poll is
+// truthful.
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 
@@ -11,24 +12,24 @@
 namespace lockstep::tools::testing {
 namespace {
 
-// The octet at this place of the stream that begins with this port.
+// The octet at this offset of the stream that starts at this port.
 char octet_of(std::uint16_t port, std::uint64_t at) {
   return static_cast<char>((at * 2654435761u + port) >> 7);
 }
 
-// What one descriptor of one side may do: what the model knows of it.
+// The model's knowledge of one descriptor.
 struct Known {
   bool listens = false;
   bool bound = false;
   bool tried = false;  // connect() was called
   bool accepted = false;
-  bool shut = false;    // writing
-  bool failed = false;  // an error or an end was seen
+  bool shut = false;    // writing is shut down
+  bool failed = false;  // an error or the end was seen
   std::uint64_t said = 0;
   std::uint64_t heard = 0;
 };
 
-// Two sides, a driver of random calls, and the octets that must come out where they went in.
+// Two sides, random calls on them, and checks that octets come out as they went in.
 class Chaos {
  public:
   explicit Chaos(std::uint64_t seed) : random_(seed), pair_(settings(seed)) {
@@ -79,7 +80,7 @@ class Chaos {
     return static_cast<std::uint32_t>(random_.below(limit));
   }
   Side& any_side() { return sides_[below(2)]; }
-  // Mostly one that is open.
+  // Usually a descriptor that is open.
   int any_descriptor(const Side& side) {
     if (side.known.empty() || below(20) == 0) {
       return static_cast<int>(below(20)) - 2;
@@ -167,7 +168,8 @@ class Chaos {
     }
   }
 
-  // The port of the side that is named by both: it tells the two streams apart.
+  // The port that distinguishes the two directions: ours or the peer's, from the connection's
+  // names.
   std::uint16_t stream_of(const Side& side, int fd, bool ours) {
     sockaddr_in6 name{};
     socklen_t length = sizeof name;
@@ -193,7 +195,7 @@ class Chaos {
       EXPECT_FALSE(found->second.shut);
       found->second.said += static_cast<std::uint64_t>(taken);
     } else {
-      // A pool that is exhausted is known only from the first refusal on.
+      // An exhausted pool becomes known only with the first refusal.
       bool const unpromised = errno != EAGAIN || !promised || (ready(side, fd) & POLLOUT) == 0;
       EXPECT_TRUE(unpromised) << "poll promised room";
     }
@@ -223,7 +225,7 @@ class Chaos {
     return entry.revents;
   }
 
-  // Everything that is ready among what is watched is told, and nothing else.
+  // epoll reports every watched socket that is ready, and nothing else.
   void poll(Side& side) {
     std::vector<epoll_event> events(16);
     int const count = lockstep_epoll_wait(side.s, side.epoll, events.data(), 16);
@@ -275,7 +277,7 @@ class Chaos {
     EXPECT_EQ(errno, EBADF);
   }
 
-  // All is closed, and in the end nothing is left of it in either stack.
+  // Closes everything, then checks that nothing is left of it in either stack.
   void finish() {
     for (Side& side : sides_) {
       while (!side.known.empty()) {

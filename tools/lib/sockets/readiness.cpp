@@ -14,13 +14,13 @@ constexpr std::uint32_t watchable =
 constexpr std::uint32_t in = EPOLLIN | EPOLLRDNORM;
 constexpr std::uint32_t out = EPOLLOUT | EPOLLWRNORM;
 
-// poll's bits are epoll's.
+// poll and epoll use the same bits.
 static_assert(POLLIN == EPOLLIN && POLLOUT == EPOLLOUT && POLLPRI == EPOLLPRI &&
               POLLERR == EPOLLERR && POLLHUP == EPOLLHUP);
 
 }  // namespace
 
-// As Linux's tcp_poll has it: a socket that never was connected is writable and hung up.
+// As Linux's tcp_poll: a socket that was never connected is writable and hung up.
 std::uint32_t Sockets::events_of(Socket& s) {
   std::uint32_t const error = s.error != 0 ? std::uint32_t{EPOLLERR} : 0;
   switch (s.phase) {
@@ -104,7 +104,7 @@ Result Sockets::create_epoll(int flags) {
   return -ENOMEM;
 }
 
-// Something has happened to a socket: 0 is anything.
+// Called when something has happened to a socket; `events` 0 matches every item.
 void Sockets::wake(Socket& s, std::uint32_t events) {
   for (Place at = s.first_item; at != nowhere; at = items_[at].next) {
     Item& item = items_[at];
@@ -260,7 +260,7 @@ Result Sockets::ready(int epfd, std::span<epoll_event> into) {
   }
   Epoll& epoll = epolls_[entry.place];
   std::size_t told = 0;
-  // Each of those that are listed now is looked at once.
+  // Examines each item that is listed now exactly once.
   for (std::uint32_t left = epoll.listed; left != 0 && told < into.size(); --left) {
     CHECK(epoll.first != nowhere);
     Item& item = items_[epoll.first];

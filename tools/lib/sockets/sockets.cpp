@@ -1,4 +1,4 @@
-// The context: its memory, its records, and what it does in a turn.
+// The context: its memory, its records, and its work in each turn.
 #include "tools/lib/sockets/sockets.hpp"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// The sockets of one stack: an Application of it, and what every call of sockets.h does.
+// The sockets of one stack: its Application, and the implementation of every call of sockets.h.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace lockstep::tools {
 class Sockets;
 }
 
-/// What C holds.
+/// The opaque type of the C calls.
 struct lockstep_sockets {
   lockstep::tools::Sockets& self;
 };
@@ -29,42 +29,43 @@ using Result = std::int64_t;
 struct SocketSettings {
   Descriptors::Range descriptors;
   Count epolls_max{64};
-  Count items_max{4096};  ///< sockets watched, by all epolls together
+  Count items_max{4096};  ///< sockets watched, summed over all epolls
 };
 
 struct SocketCounters {
-  std::uint64_t accepted = 0;     ///< told by the stack
-  std::uint64_t turned_away = 0;  ///< of these: aborted, for no socket was free
+  std::uint64_t accepted = 0;     ///< connections accepted by the stack
+  std::uint64_t turned_away = 0;  ///< of these: aborted because no socket was free
   std::uint64_t orphans = 0;      ///< closed while the stack had no room for the FIN
 };
 
-/// Fits turn() of core/stack and the loop of hw/poll. It buffers nothing: text stays in the stack
-/// until it is read, and goes there when it is written. All memory is obtained by the constructor;
-/// what it does is a function of the calls made on it. Not thread-safe.
+/// Works with turn() of core/stack and with the loop of hw/poll. It buffers no data: received data
+/// stays in the stack until it is read, and written data is copied straight into the stack. All
+/// memory is allocated by the constructor; behaviour depends only on the calls made. Not
+/// thread-safe.
 class Sockets {
  public:
-  /// The stack outlives it, and nobody else is told its events.
+  /// The stack must outlive this object, and its events must go to this object only.
   Sockets(Stack& stack, const SocketSettings& settings = {});
   Sockets(const Sockets&) = delete;
   Sockets& operator=(const Sockets&) = delete;
 
-  /// For the calls of sockets.h; valid as long as this object.
+  /// The context for the calls of sockets.h; valid as long as this object.
   lockstep_sockets* c() { return &handle_; }
   Stack& stack() { return stack_; }
   const Stack& stack() const { return stack_; }
   const SocketCounters& counters() const { return counters_; }
   std::uint32_t descriptors_open() const { return descriptors_.used(); }
 
-  // An Application, and one that can be stopped (hw/poll/loop.hpp).
+  // An Application that can be stopped (hw/poll/loop.hpp).
   void on_event(Stack& stack, const Event& event);
   void run(Stack& stack, Instant now);
   Instant deadline() const { return earlier(wake_at_, defer_at_); }
-  /// Closes every descriptor; abandon() aborts what of it still closes.
+  /// Closes every descriptor; abandon() then aborts the connections that are still closing.
   void stop(Stack& stack, Instant now);
   bool done() const { return live_ == 0; }
   void abandon(Stack& stack, Instant now);
 
-  // The calls, as sockets.h has them.
+  // The calls of sockets.h.
   Result socket(int domain, int type, int protocol);
   Result bind(int fd, NameIn name);
   Result listen(int fd, int backlog);
@@ -91,8 +92,8 @@ class Sockets {
   void on_turn(lockstep_turn_function function, void* user) { hook_ = {function, user}; }
   void wake_at(Instant at) { wake_at_ = at; }
 
-  /// Who is told of each connection that connect() begins and of each listener of the stack's,
-  /// before anything happens to them.
+  /// Called for each connection that connect() opens and for each listener of the stack, before any
+  /// event of theirs.
   struct Announce {
     void (*connection)(void* user, ConnectionId id) = nullptr;
     void (*listener)(void* user, ListenerId id) = nullptr;
@@ -100,7 +101,7 @@ class Sockets {
   };
   void announce(const Announce& to) { announce_ = to; }
 
-  /// CHECKs that lists, counts and pools agree: for tests.
+  /// CHECKs that lists, counts and pools agree; for tests.
   void check_invariants() const;
 
  private:
@@ -160,11 +161,11 @@ class Sockets {
   void retry(Socket& s);
   static int errno_of(const Socket& s, Cause cause);
   static Result take_error(Socket& s);
-  Result take_any_error(Socket& s);  // soft ones, too
+  Result take_any_error(Socket& s);  // soft errors included
   void note_soft_error(Socket& s, Cause cause);
   static void forget_soft_error(Socket& s, Instant heard_at);
 
-  // Text.
+  // Data.
   Result copy_unread(Socket& s, std::span<const iovec> parts, int flags);
   Result why_nothing(Socket& s);
   Result may_write(Socket& s);
@@ -214,9 +215,9 @@ class Sockets {
   std::vector<Epoll> epolls_;
   std::vector<Item> items_;
   Place free_item_ = nowhere;
-  Random random_;  // of ports
+  Random random_;  // draws ports
   Instant wake_at_ = Instant::never();
-  Instant defer_at_ = Instant::never();  // the earliest of those that are deferred, or earlier
+  Instant defer_at_ = Instant::never();  // no later than the earliest end of a deferral
   Hook hook_;
   Announce announce_;
   SocketCounters counters_;

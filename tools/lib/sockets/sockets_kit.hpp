@@ -1,4 +1,4 @@
-// For tests of sockets: a pair of stacks, C calls made short, and errno as a name.
+// For tests of sockets: a pair of stacks, short forms of the C calls, and errno by name.
 #pragma once
 
 #include <arpa/inet.h>
@@ -32,7 +32,7 @@ inline sockaddr_in6 name6(const char* text, std::uint16_t port) {
   return name;
 }
 
-/// "0", "3", or the errno of a call that gave -1.
+/// The result as a number, or the errno's name if the call returned -1.
 inline std::string said(ssize_t result) {
   if (result != -1) {
     return std::to_string(result);
@@ -74,14 +74,14 @@ class Kit : public ::testing::Test {
   static int connect(lockstep_sockets* s, int fd, const Name& name) {
     return lockstep_connect(s, fd, as_name(name), sizeof name);
   }
-  /// A listener on the right.
+  /// Listens on the right side.
   int listening(int backlog = 5) {
     int const fd = make(r);
     EXPECT_EQ(said(bind(r, fd, name4(0, port))), "0");
     EXPECT_EQ(said(lockstep_listen(r, fd, backlog)), "0");
     return fd;
   }
-  /// A connection: `near` on the left, `far` on the right.
+  /// Opens a connection: `near` on the left, `far` on the right.
   void join() {
     listener = listening();
     near = make(l);
@@ -93,7 +93,7 @@ class Kit : public ::testing::Test {
   static ssize_t say(lockstep_sockets* s, int fd, const std::string& text, int flags = 0) {
     return lockstep_send(s, fd, text.data(), text.size(), flags);
   }
-  /// What there is to read, up to `most` octets; or the name of the errno.
+  /// Reads up to `most` octets; on failure returns the errno's name.
   static std::string hear(lockstep_sockets* s, int fd, std::size_t most = 65536, int flags = 0) {
     std::string text(most, '\0');
     ssize_t const got = lockstep_recv(s, fd, text.data(), text.size(), flags);
@@ -118,7 +118,7 @@ class Kit : public ::testing::Test {
     EXPECT_EQ(lockstep_getsockopt(s, fd, level, name, &value, &length), 0) << level << " " << name;
     return value;
   }
-  /// TCP_INFO, whole.
+  /// All of TCP_INFO.
   static lockstep_tcp_info info(lockstep_sockets* s, int fd) {
     lockstep_tcp_info out{};
     socklen_t length = sizeof out;

@@ -1,4 +1,4 @@
-// Sockets end to end: connecting, accepting, text, closing, and what poll says meanwhile.
+// Sockets end to end: connecting, accepting, data, closing, and what poll reports meanwhile.
 #include <algorithm>
 
 #include "tools/lib/sockets/sockets_kit.hpp"
@@ -57,7 +57,7 @@ TEST_F(SocketsTest, NobodyListens) {
   EXPECT_EQ(hear(l, fd), "");
   EXPECT_EQ(said(say(l, fd, "x")), "EPIPE");
   EXPECT_EQ(said(connect(l, fd, name4(2, port))), "ECONNABORTED");
-  // From there it can connect anew.
+  // The socket can then connect anew.
   listening();
   EXPECT_EQ(said(connect(l, fd, name4(2, port))), "EINPROGRESS");
   pass();
@@ -113,7 +113,7 @@ TEST_F(SocketsTest, AcceptNamesThePeerAndCutsItToTheLength) {
   EXPECT_EQ(length, sizeof name);
   EXPECT_EQ(name.sin_family, AF_INET);
   EXPECT_NE(name.sin_port, 0);
-  EXPECT_EQ(name.sin_addr.s_addr, 0u);  // beyond the length
+  EXPECT_EQ(name.sin_addr.s_addr, 0u);  // beyond *length, so not written
 }
 
 TEST_F(SocketsTest, TheQueueHoldsTheBacklogAndOneMore) {
@@ -124,7 +124,7 @@ TEST_F(SocketsTest, TheQueueHoldsTheBacklogAndOneMore) {
     static_cast<void>(connect(l, callers.back(), name4(2, port)));
     pass();
   }
-  // Two are here, and some stand in the stack until there is room.
+  // Two wait in the socket; the rest stay in the stack until there is room.
   EXPECT_EQ(pair.right.counters().accepted, 2u);
   int accepted = 0;
   for (int round = 0; round < 8; ++round) {
@@ -304,7 +304,7 @@ TEST_F(SocketsTest, AListenerIsOfItsFamilyAlone) {
   static_cast<void>(connect(l, by_six, name6("fd00::2", port)));
   pass();
   EXPECT_EQ(error_of(l, by_six), "ECONNREFUSED");
-  // So IPv6 alone may have the same port.
+  // So a socket restricted to IPv6 may use the same port.
   int const six = make(r, AF_INET6);
   EXPECT_EQ(set(r, six, IPPROTO_IPV6, IPV6_V6ONLY, 1), 0);
   EXPECT_EQ(said(bind(r, six, name6("::", port))), "0");

@@ -1,4 +1,4 @@
-// TCP_INFO: Linux's struct, from what the stack knows of a connection.
+// TCP_INFO: fills Linux's struct from what the stack knows of a connection.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -18,16 +18,17 @@ static_assert(sizeof(lockstep_tcp_info) == 248);
 constexpr std::uint8_t state_closed = 7;
 constexpr std::uint8_t state_listen = 10;
 constexpr std::uint32_t no_threshold = 0x7fff'ffff;
-constexpr std::uint32_t core_has_none = 0x3fff'ffff;  // what ssthresh begins as
+constexpr std::uint32_t core_has_none = 0x3fff'ffff;  // the initial ssthresh of core
 constexpr std::uint32_t timestamps_bytes = 12;
-// Linux's: of a receiver that has seen no text yet, and of reordering.
+// Linux's constants: the MSS assumed before any data arrives, its minimum, and the largest
+// reordering.
 constexpr std::uint32_t rcv_mss_first = 536;
 constexpr std::uint32_t rcv_mss_least = 88;
 constexpr std::uint32_t reordering_most = 300;
 
 std::uint8_t number_of(tcp::State state) {
-  // closed, listen, syn_sent, syn_received, established, fin_wait_1, fin_wait_2, close_wait,
-  // closing, last_ack, time_wait
+  // In the order of tcp::State: closed, listen, syn_sent, syn_received, established, fin_wait_1,
+  // fin_wait_2, close_wait, closing, last_ack, time_wait.
   constexpr std::array<std::uint8_t, tcp::state_count> numbers{7, 10, 2, 3, 1, 4, 5, 8, 11, 9, 6};
   return numbers[static_cast<std::uint32_t>(state)];
 }
@@ -82,7 +83,7 @@ void fill_sender(const ConnectionInfo& info, lockstep_tcp_info& out) {
   }
 }
 
-// What the connection's account has counted.
+// Fills in the counters of the connection's account.
 void fill_account(const ConnectionInfo& info, lockstep_tcp_info& out) {
   auto const& account = info.account;
   std::uint32_t const mss = out.tcpi_snd_mss;
@@ -99,7 +100,8 @@ void fill_account(const ConnectionInfo& info, lockstep_tcp_info& out) {
   out.tcpi_total_rto_time = in_units(account.repairing, 1'000'000);
 }
 
-// Before any text Linux guesses; then it is the largest that came, within what our SYN named.
+// Before any data arrives Linux assumes a value; afterwards it is the largest payload received,
+// limited by the MSS of our SYN.
 std::uint32_t rcv_mss_of(const ConnectionInfo& info, std::uint32_t named) {
   std::uint32_t const guess =
       std::min({named, info.send.mss.count, info.receive.wnd.count / 2, rcv_mss_first});
@@ -108,7 +110,7 @@ std::uint32_t rcv_mss_of(const ConnectionInfo& info, std::uint32_t named) {
 
 }  // namespace
 
-// The MSS that our SYN or SYN-ACK names: the stack's, or what `by` has chosen.
+// Records the MSS that our SYN or SYN-ACK announces: the stack's, or the one that `by` has set.
 void Sockets::note_named(Socket& s, const Socket& by) const {
   Config const& config = stack_.config();
   std::uint32_t const chosen = wished(by, SettingKind::mss);
@@ -131,7 +133,7 @@ lockstep_tcp_info Sockets::info_of(const Socket& s) const {
   if (!info.exists) {
     bool const listens = s.phase == Phase::listening;
     out.tcpi_state = listens ? state_listen : state_closed;
-    out.tcpi_unacked = s.waiting;  // as Linux has it: the queue, and how many it may hold
+    out.tcpi_unacked = s.waiting;  // as in Linux: the accept queue, and its limit
     out.tcpi_sacked = listens ? s.backlog - 1 : 0;
     out.tcpi_snd_mss = 536;
     return out;
@@ -156,7 +158,8 @@ lockstep_tcp_info Sockets::info_of(const Socket& s) const {
   out.tcpi_last_data_sent = milliseconds_since(info.sent_at);
   out.tcpi_last_ack_recv = milliseconds_since(info.heard_at);
   out.tcpi_pmtu = mtu_of(s);
-  // In segments: how far behind the furthest something came that was no retransmission.
+  // In segments: how far below the highest SACKed octet data that was not retransmitted was
+  // acknowledged.
   out.tcpi_reordering =
       std::max(config.tcp.duplicate_acks.value,
                std::min(segments(info.account.overtaken, std::max(info.send.mss.count, 1u)),
@@ -174,11 +177,11 @@ lockstep_tcp_info Sockets::info_of(const Socket& s) const {
   return out;
 }
 
-// What the calls and the events have shown.
+// Fills in fields derived from calls and events.
 void Sockets::fill_history(const Socket& s, const ConnectionInfo& info,
                            lockstep_tcp_info& out) const {
   out.tcpi_bytes_sent = s.written - std::min<std::uint64_t>(s.written, out.tcpi_notsent_bytes);
-  // The SYN counts as one.
+  // The SYN counts as one segment.
   std::uint64_t const mss = out.tcpi_snd_mss;
   std::uint64_t const segments_heard_of = (s.acknowledged + info.sacked.count + mss - 1) / mss;
   bool const open = s.phase == Phase::connected;
@@ -194,14 +197,14 @@ void Sockets::fill_history(const Socket& s, const ConnectionInfo& info,
   out.tcpi_sndbuf_limited = refused.ns / 1000;
 }
 
-// What segments have now; before there is a connection, what they are held to.
+// The MSS in use; before there is a connection, the one that was set.
 std::uint32_t Sockets::mss_of(const Socket& s) const {
   bool const open = s.phase == Phase::connected || s.phase == Phase::connecting;
   std::uint32_t const asked = wished(s, SettingKind::mss);
   return open || asked == 0 ? info_of(s).tcpi_snd_mss : asked;
 }
 
-// What is known of the path, or else what the link carries.
+// The path MTU if known, otherwise the link's MTU.
 std::uint32_t Sockets::mtu_of(const Socket& s) const {
   ConnectionInfo const info = stack_.inspect(s.connection);
   std::uint32_t const headers =

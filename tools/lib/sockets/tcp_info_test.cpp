@@ -1,4 +1,4 @@
-// TCP_INFO: each number is what has happened.
+// TCP_INFO: each field matches what happened on the connection.
 #include "tools/lib/sockets/sockets_kit.hpp"
 
 namespace lockstep::tools::testing {
@@ -25,7 +25,7 @@ TEST_F(TcpInfoTest, InfoFromTheAccount) {
   EXPECT_EQ(info(r, far).tcpi_data_segs_out, 0u);
   EXPECT_GT(info(r, far).tcpi_rcv_rtt, 0u);
   EXPECT_LT(info(l, near).tcpi_min_rtt, 100u);
-  // The reader stops: the window is what holds the writer back.
+  // The reader stops: the receive window limits the writer.
   say(l, near, std::string(1 << 20, 'y'));
   pass(Duration::seconds(1));
   EXPECT_GT(info(l, near).tcpi_rwnd_limited, 900'000u);
@@ -33,7 +33,7 @@ TEST_F(TcpInfoTest, InfoFromTheAccount) {
 
 TEST_F(TcpInfoTest, InfoOfSegmentSizes) {
   join();
-  // Before any text Linux guesses 536; our SYN named 1460, of which timestamps take twelve.
+  // Before any data arrives Linux assumes 536; our SYN announced 1460, of which timestamps take 12.
   EXPECT_EQ(info(r, far).tcpi_advmss, 1448u);
   EXPECT_EQ(info(r, far).tcpi_rcv_mss, 536u);
   say(l, near, std::string(3000, 'x'));
@@ -99,7 +99,7 @@ TEST_F(TcpInfoTest, InfoOfAConnection) {
   pass(Duration::milliseconds(400));
   EXPECT_EQ(info(r, far).tcpi_last_data_recv, 499u);
   EXPECT_EQ(info(l, near).tcpi_last_data_sent, 499u);
-  // Nobody answers: the timeout counts, and what is in flight is seen.
+  // Segments are lost: the timeout is counted, and the data in flight is shown.
   pair.cut(true);
   say(l, near, std::string(3000, 'y'));
   pass(Duration::milliseconds(500));
@@ -127,13 +127,13 @@ TEST_F(TcpInfoTest, InfoOfWhatHasBeen) {
   pair.cut(false);
   pass(Duration::milliseconds(1'000));
   lockstep_tcp_info const done = info(l, near);
-  // All of it went twice, but nothing is out any more.
+  // All of it was sent twice, but nothing is in flight any more.
   EXPECT_EQ(done.tcpi_bytes_retrans, 3000u);
   EXPECT_EQ(done.tcpi_bytes_sent, 6000u);
   EXPECT_EQ(done.tcpi_data_segs_out, 6u);
   EXPECT_EQ(done.tcpi_retrans, 0u);
   EXPECT_EQ(done.tcpi_delivered, 1u + 3u);
-  EXPECT_GT(done.tcpi_busy_time, 200'000u);  // the retransmission timer
+  EXPECT_GT(done.tcpi_busy_time, 200'000u);  // waited for the retransmission timer
   EXPECT_LT(done.tcpi_busy_time, 500'000u);
   EXPECT_EQ(done.tcpi_sndbuf_limited, 0u);
   // More than there is room for, twice.

@@ -1,4 +1,4 @@
-// Options of IPPROTO_TCP but TCP_INFO: what is set is what the connection does.
+// Options of IPPROTO_TCP except TCP_INFO: the connection obeys what is set.
 #include "tools/lib/sockets/sockets_kit.hpp"
 
 namespace lockstep::tools::testing {
@@ -27,7 +27,7 @@ TEST_F(TcpOptionsTest, TheAlgorithmIsTheConnections) {
   EXPECT_EQ(choose("bbr"), "ENOENT");
   EXPECT_EQ(choose(""), "EINVAL");
   EXPECT_EQ(algorithm(r, far), "cubic");
-  // Half of what was out, in place of seven tenths.
+  // Reno halves the flight size; CUBIC would keep seven tenths.
   EXPECT_EQ(choose("reno"), "0");
   pair.cut(true);
   say(l, near, std::string(14'480, 'x'));
@@ -52,7 +52,7 @@ TEST_F(TcpOptionsTest, WithoutAccountsOnlyTheStacksOwnValuesCanBeSet) {
 }
 
 TEST_F(TcpOptionsTest, ASegmentSizeHoldsForBothDirections) {
-  // The caller's own, named in its SYN: the other side sends no more, either.
+  // Set by the connecting side and announced in its SYN: the other side sends no larger segments.
   listener = make(r);
   ASSERT_EQ(said(bind(r, listener, name4(0, port))), "0");
   ASSERT_EQ(lockstep_listen(r, listener, 5), 0);
@@ -65,7 +65,7 @@ TEST_F(TcpOptionsTest, ASegmentSizeHoldsForBothDirections) {
   ASSERT_GE(far, 0);
   EXPECT_EQ(option(l, near, IPPROTO_TCP, TCP_MAXSEG), 988);
   EXPECT_EQ(option(r, far, IPPROTO_TCP, TCP_MAXSEG), 988);
-  // And a listener's, in its SYN-ACK.
+  // Set on a listener and announced in its SYN-ACK.
   ASSERT_EQ(lockstep_close(r, listener), 0);
   listener = make(r);
   ASSERT_EQ(set(r, listener, IPPROTO_TCP, TCP_MAXSEG, 800), 0);
@@ -114,7 +114,7 @@ TEST_F(TcpOptionsTest, FastOpenBringsTextWithTheSecondSyn) {
   EXPECT_EQ(said(lockstep_listen(b, server, 5)), "0");
   for (bool const in_syn : {false, true}) {
     int const fd = make(a);
-    // Without a cookie the SYN asks for one at once, and nothing is taken.
+    // Without a cookie the SYN leaves at once and asks for one, and no data is accepted.
     EXPECT_EQ(said(lockstep_sendto(a, fd, "early", 5, MSG_FASTOPEN, as_name(to), sizeof to)),
               in_syn ? "5" : "EINPROGRESS");
     fast.run(Duration::milliseconds(1));
@@ -165,7 +165,7 @@ TEST_F(TcpOptionsTest, ConnectMayWaitForTextThatLeavesWithTheSyn) {
     EXPECT_EQ((info(b, got).tcpi_options & 32) != 0, in_syn);
     EXPECT_EQ(said(connect(a, fd, name4(2, port))), "EISCONN");
   }
-  // What cannot begin is refused, and the socket is as it was.
+  // A connection that cannot be opened is refused, and the socket stays as it was.
   int const lost = make(a);
   EXPECT_EQ(said(set(a, lost, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1)), "0");
   EXPECT_EQ(said(connect(a, lost, name4(2, 0))), "EADDRNOTAVAIL");
@@ -195,7 +195,7 @@ TEST_F(TcpOptionsTest, AcceptIsDeferredUntilThereIsText) {
   EXPECT_EQ(ready(r, listener), in);
   far = lockstep_accept(r, listener, nullptr, nullptr);
   EXPECT_EQ(hear(r, far), "now");
-  // Silence ends it after three seconds, a FIN at once.
+  // Without data it is reported after three seconds; a FIN reports it at once.
   int const second = call();
   pass(Duration::milliseconds(2'990));
   EXPECT_EQ(ready(r, listener), 0);
@@ -205,7 +205,7 @@ TEST_F(TcpOptionsTest, AcceptIsDeferredUntilThereIsText) {
   EXPECT_EQ(lockstep_shutdown(l, call(), SHUT_WR), 0);
   pass();
   EXPECT_EQ(hear(r, lockstep_accept(r, listener, nullptr, nullptr)), "");
-  // One that is reset is never told of, and leaves its place to others.
+  // A deferred connection that is reset is never reported, and frees its place in the queue.
   for (int i = 0; i < 10; ++i) {
     int const gone = call();
     linger const at_once{1, 0};
@@ -214,7 +214,7 @@ TEST_F(TcpOptionsTest, AcceptIsDeferredUntilThereIsText) {
     pass();
   }
   EXPECT_EQ(ready(r, listener), 0);
-  // A listener that ends resets those that it has not told of.
+  // Closing a listener resets its deferred connections.
   EXPECT_EQ(lockstep_close(l, second), 0);
   int const last = call();
   EXPECT_EQ(lockstep_close(r, listener), 0);
@@ -231,7 +231,7 @@ TEST_F(TcpOptionsTest, NoDelayLetsOutWhatACorkHolds) {
   EXPECT_EQ(set(l, near, IPPROTO_TCP, TCP_NODELAY, 1), 0);
   pass();
   EXPECT_EQ(hear(r, far), "held");
-  // The cork holds what comes, as in Linux.
+  // As in Linux, the cork holds data written after that.
   say(l, near, "more");
   pass();
   EXPECT_EQ(hear(r, far), "EAGAIN");

@@ -1,4 +1,4 @@
-// Text in and out: copied from the stack and into it, and kept nowhere else.
+// Sending and receiving: data is copied into and out of the stack, and buffered nowhere else.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -9,7 +9,7 @@
 namespace lockstep::tools {
 namespace {
 
-// Of one call, so that its result is no error.
+// The most octets of one call, so that its result is never negative.
 constexpr std::uint64_t call_max = std::numeric_limits<std::int32_t>::max();
 
 constexpr int receive_flags =
@@ -17,7 +17,7 @@ constexpr int receive_flags =
 constexpr int send_flags =
     MSG_MORE | MSG_OOB | MSG_FASTOPEN | MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR;
 
-// All octets of the parts, or a negative errno.
+// The octets of all parts, or a negative errno.
 Result total_of(std::span<const iovec> parts, bool needs_memory) {
   std::uint64_t total = 0;
   for (iovec const& part : parts) {
@@ -32,12 +32,12 @@ Result total_of(std::span<const iovec> parts, bool needs_memory) {
   return static_cast<Result>(std::min(total, call_max));
 }
 
-// Whether the last octet of a call is in another part: parts may be empty, the last one too.
+// Whether any later part holds octets; any part may be empty, including the last.
 bool bytes_behind(std::span<const iovec> rest) {
   return std::ranges::any_of(rest, [](const iovec& part) { return part.iov_len != 0; });
 }
 
-// How the last part of a call, or one before it, is written.
+// How the last part of a call, or an earlier one, is written.
 More more_of(int flags, bool hold, bool last) {
   if (last && (flags & MSG_EOR) != 0) {
     return hold ? More::record_and_more : More::record;
@@ -47,7 +47,7 @@ More more_of(int flags, bool hold, bool last) {
 
 }  // namespace
 
-// Up to where one read may go: not beyond the octet before the urgent one.
+// The limit of one read: it stops before the urgent octet.
 std::uint32_t Sockets::limit_to_mark(const Socket& s) const {
   return s.urgent_left > 1 ? s.urgent_left - 1 : std::numeric_limits<std::uint32_t>::max();
 }
@@ -83,7 +83,7 @@ Result Sockets::copy_unread(Socket& s, std::span<const iovec> parts, int flags) 
   return copied;
 }
 
-// There is nothing to read: an end, an error, or nothing yet.
+// The result when there is nothing to read: end of stream, an error, or EAGAIN.
 Result Sockets::why_nothing(Socket& s) {
   switch (s.phase) {
     case Phase::free:
@@ -133,7 +133,7 @@ Result Sockets::receive(int fd, std::span<const iovec> parts, int flags) {
   return why_nothing(*s);
 }
 
-// 0, or why nothing can be written.
+// 0, or the errno why nothing can be written.
 Result Sockets::may_write(Socket& s) {
   switch (s.phase) {
     case Phase::free:
@@ -191,8 +191,8 @@ Result Sockets::write_parts(Socket& s, std::span<const iovec> parts, int flags) 
   return static_cast<Result>(written);
 }
 
-// The text leaves with the SYN, if the peer has given a cookie for it. If not the SYN asks for one
-// and leaves at once; nothing is taken, as in Linux.
+// Sends the data with the SYN if the peer's cookie is known. If not, the SYN leaves at once and
+// asks for one, and no data is accepted, as in Linux.
 Result Sockets::open_with_text(Socket& s, const Endpoint& to, std::span<const iovec> parts,
                                int flags) {
   bool const known = stack_.knows_cookie(open_of(s, to, true));

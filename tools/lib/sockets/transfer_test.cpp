@@ -1,4 +1,4 @@
-// Text in all its forms: vectors, messages, looks, throwing away, urgent octets.
+// Transfers: vectors, messages, MSG_PEEK, MSG_TRUNC, urgent octets.
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 
@@ -46,7 +46,7 @@ TEST_F(TransferTest, TextCanBeThrownAway) {
   EXPECT_EQ(hear(r, far), "text");
 }
 
-// What left the left since then, each segment's text behind the one before.
+// The payloads of the left side's frames, concatenated.
 std::string texts_of(const SocketPair::Frames& frames) {
   std::string out;
   for (std::vector<std::byte> const& frame : frames) {
@@ -74,7 +74,7 @@ TEST_F(TransferTest, NoSegmentHasTwoRecords) {
   EXPECT_EQ(hear(r, far), "onetwoandmore");
 }
 
-// Only where the last part ends; a record that is held back leaves once there is more behind it.
+// A record ends only with the last part; one that is held back leaves once more data follows.
 TEST_F(TransferTest, AMessageIsOneRecord) {
   set(l, near, IPPROTO_TCP, TCP_NODELAY, 1);
   SocketPair::Frames frames;
@@ -97,7 +97,7 @@ TEST_F(TransferTest, AMessageIsOneRecord) {
   EXPECT_EQ(texts_of(frames), "partition! partition! ");
 }
 
-// As by what Linux charges for a buffer, however little is in it.
+// Each record takes a whole block, however small it is, as Linux charges for whole buffers.
 TEST_F(TransferTest, EachRecordTakesABlock) {
   set(l, near, SOL_SOCKET, SO_SNDBUF, 4096);
   EXPECT_EQ(say(l, near, "one", MSG_EOR), 3);
@@ -216,7 +216,7 @@ TEST_F(TransferTest, DisconnectingMakesASocketNew) {
 }
 
 TEST_F(TransferTest, AProgramInTheTurnIsTheSame) {
-  // It echoes from within the turns of its stack.
+  // A program that echoes from within the turns of its stack.
   struct Program {
     int fd;
     int turns;
@@ -234,7 +234,7 @@ TEST_F(TransferTest, AProgramInTheTurnIsTheSame) {
   say(l, near, "round trip");
   pass();
   EXPECT_EQ(hear(l, near), "round trip");
-  // It can ask to be woken: a run of an idle pair has a turn at its begin and one at its end.
+  // It can ask to be woken; a run of an idle pair has one turn at its start and one at its end.
   pass(Duration::seconds(1));
   program.turns = 0;
   pass(Duration::seconds(3));
