@@ -1,4 +1,4 @@
-// Text without allocation.
+// Writes a response's head without allocation.
 #include "tools/lib/http/head.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class Text {
   std::size_t used_ = 0;
 };
 
-// What is written behind the head; empty: the body is lent, or there is none.
+// The body written after the head; empty if the body is lent, or if there is none.
 std::string_view own_body(const ResponseHead& head) {
   bool const is_error = head.status != Status::ok && head.status != Status::partial_content;
   return is_error ? statuses[index_of(head.status)].line : head.text;

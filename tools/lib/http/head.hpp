@@ -1,4 +1,4 @@
-// Writes the head of a response, and the few octets of an error's body, into fixed room.
+// Writes the head of a response, and the short body of an error, into a fixed buffer.
 #pragma once
 
 #include <array>
@@ -11,24 +11,24 @@
 
 namespace lockstep::http {
 
-/// What a response says of itself.
+/// The properties of a response that its head shows.
 struct ResponseHead {
   Status status = Status::ok;
-  std::string_view type = {};  ///< of a body that is not the status itself
-  std::uint64_t length = 0;    ///< of the resource
-  ByteRange range = {};        ///< of 206
+  std::string_view type = {};  ///< Content-Type of a body that is not an error's status line
+  std::uint64_t length = 0;    ///< of the whole resource
+  ByteRange range = {};        ///< the range that a 206 carries
   bool keep_alive = true;
-  bool to_http_1_0 = false;    ///< whose clients have to be told that the connection goes on
-  bool without_body = false;   ///< the answer to HEAD
-  std::string_view text = {};  ///< a short body of its own, written behind the head
-  bool to_sink = false;        ///< what is not allowed was asked of the sink
+  bool to_http_1_0 = false;    ///< an HTTP/1.0 client: keep-alive must be announced
+  bool without_body = false;   ///< the response to HEAD
+  std::string_view text = {};  ///< a short body, written after the head
+  bool to_sink = false;        ///< 405 for the sink, which allows other methods
 };
 
-/// The longest head, its error's body included.
+/// The longest head, including an error's body.
 inline constexpr std::uint32_t head_bytes_max = 384;
 
-/// Writes it and says how many octets it has. Errors bring their body with them. No Date field: the
-/// server has no clock (RFC 9110 6.6.1).
+/// Writes the head into `into` and returns its length in octets. Errors include their body. There
+/// is no Date field, because the server has no clock (RFC 9110 6.6.1).
 std::uint32_t write_head(const ResponseHead& head, std::span<char, head_bytes_max> into);
 
 }  // namespace lockstep::http

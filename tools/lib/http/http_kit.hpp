@@ -1,4 +1,4 @@
-// A server and a scripted client on two stacks in memory, in virtual time, with loss if wanted.
+// A server and a scripted client on two stacks in memory, in virtual time, with optional loss.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace lockstep::http::testing {
 using tools::benchmark::Arena;
 using tools::benchmark::PairSettings;
 
-/// A driver that loses every so-manieth frame that should leave; 0: none.
+/// A driver that loses one in every `every` frames to send; 0: none.
 template <class Port>
 class Lossy {
  public:
@@ -42,13 +42,13 @@ class Lossy {
   std::uint32_t sent_ = 0;
 };
 
-/// One connection of the client: what it has yet to say, and what it has heard.
+/// One connection of the client: the octets it has yet to send, and those it has received.
 struct Talk {
   std::string to_say;
-  std::uint32_t piece = 65'535;  // octets that it says in one turn
-  bool half_close = false;       // after the last of them
+  std::uint32_t piece = 65'535;  // octets sent in one turn at most
+  bool half_close = false;       // shut down our half after the last octet
   bool reads = true;
-  std::size_t appetite = ~std::size_t{0};  // octets that it still reads
+  std::size_t appetite = ~std::size_t{0};  // octets still to be read
   std::string heard;
   bool peer_finished = false;
   bool closed = false;
@@ -58,7 +58,7 @@ struct Talk {
   bool finished = false;
 };
 
-/// Opens a connection a talk, says what is to be said, hears everything.
+/// Opens one connection for each exchange, sends its request and collects everything received.
 class Client {
  public:
   explicit Client(IpAddress server, Port port = {80}) : remote_{server, port} {}
@@ -146,7 +146,7 @@ class Joined {
 
   Instant now() const { return clock_; }
 
-  /// A turn of each.
+  /// One turn on each side.
   template <class ClientDriver, class ClientApp, class ServerDriver, class ServerApp>
   bool step(ClientDriver& client_driver, ClientApp& client_app, ServerDriver& server_driver,
             ServerApp& server_app) {
@@ -157,7 +157,7 @@ class Joined {
     clock_ = clock_ + Duration::microseconds(1);
     return first != Outcome::idle || second != Outcome::idle;
   }
-  /// Goes on until `until`, or until nothing is left that could happen before.
+  /// Runs until `by` has passed, or until nothing more is due before that.
   template <class ClientDriver, class ClientApp, class ServerDriver, class ServerApp>
   void advance(Duration by, ClientDriver& client_driver, ClientApp& client_app,
                ServerDriver& server_driver, ServerApp& server_app) {
@@ -196,7 +196,7 @@ class Joined {
   Port server_port;
 };
 
-/// A response taken apart; `rest` is what follows it.
+/// A parsed response; `rest` is what follows it.
 struct Response {
   int status = 0;
   std::map<std::string, std::string> fields;
@@ -204,7 +204,7 @@ struct Response {
   std::string rest;
 };
 
-/// The first response of what was heard; status 0 if it is not whole.
+/// The first response in the received octets; status 0 if it is incomplete.
 inline Response response_in(const std::string& heard, bool to_head = false) {
   Response out;
   std::size_t const end = heard.find("\r\n\r\n");

@@ -1,4 +1,4 @@
-// A request is read, the page made, written as there is room, and the connection closed.
+// Reads a request, makes the page, writes it as room allows and closes the connection.
 #include "tools/lib/http/page.hpp"
 
 #include <algorithm>

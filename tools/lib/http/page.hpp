@@ -1,4 +1,4 @@
-// One page that is made anew for each request, as an application beside another one.
+// Serves one page, made anew for each request, as an application beside another one.
 #pragma once
 
 #include <array>
@@ -10,29 +10,29 @@
 
 namespace lockstep::http {
 
-/// What the page is, and where.
+/// The page, and where it is served.
 struct PageSettings {
   Local local;
-  std::string path;                           ///< "/metrics"; all else is not found
+  std::string path;                           ///< for example "/metrics"; any other path gives 404
   std::string type;                           ///< of the Content-Type field
-  std::function<std::string()> text;          ///< made for each request
-  Duration patience = Duration::seconds(10);  ///< from a connection's begin to its end
+  std::function<std::string()> text;          ///< called for each request
+  Duration patience = Duration::seconds(10);  ///< the longest life of a connection
 };
 
-/// For few callers who come rarely: a connection brings one request and is closed after the answer;
-/// more than `talks_max` at once are aborted.
+/// For occasional requests: each connection carries one request and is closed after the response.
+/// Connections beyond `talks_max` at once are aborted.
 class PageServer {
  public:
   static constexpr std::uint32_t talks_max = 16;
 
   explicit PageServer(PageSettings settings) : settings_(std::move(settings)) {}
 
-  /// Listens. Before the first turn.
+  /// Listens. Call before the first turn.
   [[nodiscard]] Refusal start(Stack& stack);
-  /// Whether an event is of this application.
+  /// Whether an event belongs to this application.
   bool is_mine(const Event& event) const;
 
-  // An Application, and one that can be stopped (hw/poll/loop.hpp).
+  // An Application that can be stopped (hw/poll/loop.hpp).
   void on_event(Stack& stack, const Event& event);
   void run(Stack& stack, Instant now);
   Instant deadline() const;
@@ -46,7 +46,7 @@ class PageServer {
   struct Talk {
     ConnectionId id;
     bool open = false;
-    bool aborted = false;  // `closed` follows
+    bool aborted = false;  // the `closed` event follows
     bool answering = false;
     bool finish_owed = false;
     Instant until;
@@ -55,7 +55,7 @@ class PageServer {
     std::size_t sent = 0;
   };
 
-  // Its place among the talks; talks_max: it is none of them.
+  // Its index in talks_; talks_max if the connection is not one of them.
   std::uint32_t place_of(ConnectionId id) const;
   void accept(Stack& stack, const Event& event);
   void go_on(Stack& stack, Talk& talk);
@@ -71,7 +71,7 @@ class PageServer {
   std::array<Talk, talks_max> talks_;
 };
 
-/// Both on one stack: each event goes to whose it is.
+/// Two applications on one stack: each event goes to the one that it belongs to.
 template <class App>
 class WithPage {
  public:

@@ -1,4 +1,4 @@
-// The page beside a server: made for each request, and each event goes to whose it is.
+// The page beside a server: made for each request, and each event reaches the right application.
 #include "tools/lib/http/page.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class Paged : public ::testing::Test {
     out.text = [this] { return "made " + std::to_string(++made) + " times\n" + more; };
     return out;
   }
-  /// Callers of the page and of the server beside it.
+  /// Clients of the page and of the server beside it.
   struct Callers {
     Client page{tools::benchmark::server_address(), Port{port}};
     Client server{tools::benchmark::server_address()};

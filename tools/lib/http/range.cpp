@@ -8,7 +8,7 @@
 namespace lockstep::http {
 namespace {
 
-/// Digits; a number beyond 64 bits is as large as can be.
+/// Parses digits; a number beyond 64 bits becomes the largest of 64 bits.
 std::optional<std::uint64_t> number_in(std::string_view text) {
   std::uint64_t value = 0;
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -1,4 +1,4 @@
-// The callbacks of http_parser, and what RFC 9110 and 9112 want besides what it checks.
+// The callbacks of http_parser, and the rules of RFC 9110 and 9112 that it does not check.
 #include "tools/lib/http/request.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ constexpr char lower(char letter) {
   return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + ('a' - 'A')) : letter;
 }
 
-/// What no host and port can hold (RFC 9110 7.2): a request that has it is refused.
+/// Whether a character may appear in a host and port (RFC 9110 7.2); other requests are refused.
 constexpr bool in_host(char letter) {
   return letter > ' ' && letter != '/' && letter != '?' && letter != '#' && letter != '@' &&
          letter != ',' && letter != '\x7f';
@@ -59,8 +59,9 @@ RequestReader::Progress RequestReader::read(std::span<const std::byte> octets,
   limits_ = &limits;
   parser_.data = this;
   while (!octets.empty()) {
-    // No more than the limit is shown to the parser, so that where a head exceeds it does not
-    // depend on how the octets came. A body has as much again for what frames its chunks.
+    // The parser sees at most the octets up to the limit, so that the place where a head exceeds it
+    // does not depend on how the octets arrive. A body may use as many octets again for chunk
+    // framing.
     std::uint64_t const so_far = head_done_ ? body_octets_ : head_octets_;
     std::uint64_t const frames = std::max<std::uint64_t>(content_max(), limits.head_max.count);
     std::uint64_t const most = head_done_ ? content_max() + frames : limits.head_max.count;
@@ -131,7 +132,7 @@ void RequestReader::begin_value() {
   in_value_ = true;
   field_ = Field::other;
   if (head_done_ || name_length_ > name_kept) {
-    return;  // fields after a chunked body say nothing to us
+    return;  // trailer fields after a chunked body are ignored
   }
   std::string_view const name(name_.data(), name_length_);
   if (name == "host") {
@@ -158,7 +159,7 @@ int RequestReader::on_value(http_parser* parser, const char* at, std::size_t len
     std::size_t const kept = std::min<std::size_t>(length, range_kept - self.range_length_);
     std::copy_n(at, kept, self.range_.begin() + self.range_length_);
     self.range_length_ = static_cast<std::uint8_t>(self.range_length_ + kept);
-    // What does not fit is no single range of ours.
+    // A value too long for the buffer is not a single range.
     self.ranges_ = kept < length ? std::uint8_t{2} : self.ranges_;
   }
   return 0;
@@ -169,7 +170,7 @@ int RequestReader::check_head() {
   if (parser_.http_major != 1) {
     return fail(Status::version_not_supported);
   }
-  // RFC 9112 3.2: exactly one Host from HTTP/1.1 on.
+  // RFC 9112 3.2: from HTTP/1.1 on, exactly one Host field.
   bool const hosts_wrong = hosts_ > 1 || (hosts_ == 0 && parser_.http_minor > 0);
   if (hosts_wrong || host_bad_) {
     return fail(Status::bad_request);
@@ -188,12 +189,12 @@ int RequestReader::check_head() {
   if (has_expect_ && with_body && parser_.http_minor > 0 && is_upload_) {
     is_awaited_ = true;
   } else if (has_expect_ && with_body && parser_.http_minor > 0) {
-    // The client waits for a word before it sends a body, and nobody here wants one.
+    // The client waits for 100 Continue before it sends a body, and nothing here accepts one.
     bool const known = parser_.method == HTTP_GET || parser_.method == HTTP_HEAD;
     return fail(known ? Status::bad_request : Status::method_not_allowed);
   }
   keeps_alive_ = http_should_keep_alive(&parser_) != 0;
-  // Protocols are never switched: what follows is the next request.
+  // The protocol is never switched: the octets that follow are the next request.
   parser_.upgrade = 0;
   return 0;
 }
@@ -237,7 +238,7 @@ std::string_view RequestReader::target() const {
 }
 
 std::string_view RequestReader::range() const {
-  // RFC 9110 13.1.5: no validator that we could have given matches.
+  // RFC 9110 13.1.5: If-Range never matches, because this server sends no validators.
   bool const heeded = ranges_ == 1 && !has_if_range_;
   return heeded ? std::string_view(range_.data(), range_length_) : std::string_view{};
 }

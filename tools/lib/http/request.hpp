@@ -1,4 +1,4 @@
-// Reads one HTTP/1.1 request, however its octets come, into fixed room.
+// Reads one HTTP/1.1 request, however its octets are split, into fixed buffers.
 #pragma once
 
 #include <http_parser.h>
@@ -15,46 +15,48 @@
 
 namespace lockstep::http {
 
-/// What a request may have at most.
+/// Limits of a request.
 struct RequestLimits {
-  Bytes target_max{8000};  ///< RFC 9112 3: a request line of 8000 octets should be taken
-  Bytes head_max{16384};   ///< the request line and all fields, 64 KiB at most
-  Bytes body_max{65536};   ///< of a body, which is read and forgotten
-  /// Of a body that is put to sink_path, 2^60 at most; 0: nothing can be put there.
+  Bytes target_max{8000};  ///< RFC 9112 3: a request line of 8000 octets should be supported
+  Bytes head_max{16384};   ///< the request line and all fields; at most 64 KiB
+  Bytes body_max{65536};   ///< of a body that is read and discarded
+  /// Of a body sent to sink_path, at most 2^60; 0: the sink is off.
   std::uint64_t sink_max = 0;
 };
 
-/// Whoever puts a body here is told its length and its hash.
+/// The response to a PUT or POST here holds the body's length and hash.
 inline constexpr std::string_view sink_path = "/sink";
 
-/// Parses by http_parser. Holds no memory but its own, so that one can stand in every connection.
+/// Parses with http_parser. Uses no memory outside the object, so that every connection can have
+/// one.
 class RequestReader {
  public:
   enum class Progress : std::uint8_t { more, complete, failed };
 
   RequestReader() { begin(); }
-  /// Forgets everything: the next octet is a request's first.
+  /// Resets: the next octet is the first of a request.
   void begin();
-  /// Takes from the front of `octets` what belongs to the request, and says how much that is: all
-  /// of it unless the request is complete, or has failed. Not called again before begin() then.
+  /// Consumes the octets at the front of `octets` that belong to the request and sets `used` to
+  /// their number: all of them unless the request is complete or has failed. After that, begin()
+  /// must be called first.
   Progress read(std::span<const std::byte> octets, const RequestLimits& limits, Bytes& used);
 
   bool begun() const { return head_octets_ != 0; }
-  /// Why the request failed.
+  /// The status with which the request failed.
   Status failure() const { return failure_; }
   bool is_get() const { return parser_.method == HTTP_GET; }
   bool is_head() const { return begun() && parser_.method == HTTP_HEAD; }
   bool is_http_1_0() const { return parser_.http_major == 1 && parser_.http_minor == 0; }
-  /// Whether the connection goes on after the answer.
+  /// Whether the connection stays open after the response.
   bool keeps_alive() const { return keeps_alive_; }
-  /// A body is put to the sink, whose hash this is so far.
+  /// Whether the body goes to the sink; upload() is its hash so far.
   bool is_upload() const { return is_upload_; }
   const Sha256& upload() const { return upload_; }
-  /// The client waits for the word that it may send its body: true once.
+  /// Whether the client waits for 100 Continue; true only once.
   bool take_expectation();
-  /// The target as it came; empty where it was longer than any path that can be known.
+  /// The request target as received; empty if it was longer than any known path.
   std::string_view target() const;
-  /// The value of a Range field that is to be heeded, or empty.
+  /// The value of a Range field that applies, or empty.
   std::string_view range() const;
 
  private:
@@ -89,22 +91,23 @@ class RequestReader {
   bool is_upload_ = false;
   bool is_awaited_ = false;  // the client waits for 100 Continue
   Field field_ = Field::other;
-  std::uint8_t hosts_ = 0;  // at most 2: enough to know that there are too many
+  std::uint8_t hosts_ = 0;  // counts to 2 only: more than one is an error
   std::uint8_t ranges_ = 0;
-  std::uint8_t name_length_ = 0;  // of the current field, name_kept + 1 if it is longer
+  std::uint8_t name_length_ = 0;  // of the current field; name_kept + 1 if it is longer
   std::uint8_t range_length_ = 0;
   std::uint32_t target_octets_ = 0;
   std::uint32_t head_octets_ = 0;
-  std::uint64_t body_octets_ = 0;     // with what frames them
-  std::uint64_t content_octets_ = 0;  // without
+  std::uint64_t body_octets_ = 0;     // including chunk framing
+  std::uint64_t content_octets_ = 0;  // without chunk framing
   Sha256 upload_;
   std::array<char, name_kept> name_{};
   std::array<char, range_kept> range_{};
   std::array<char, target_kept> target_{};
 };
 
-/// The path of a target in origin or absolute form (RFC 9112 3.2), its query cut off, its percent
-/// signs decoded into `into`; empty if it is of another form, badly encoded or too long.
+/// The path of a target in origin or absolute form (RFC 9112 3.2), without its query and
+/// percent-decoded into `into`. Empty if the form is another, the encoding is invalid, or the path
+/// is too long.
 std::string_view path_of(std::string_view target, std::span<char> into);
 
 }  // namespace lockstep::http

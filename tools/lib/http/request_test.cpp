@@ -1,4 +1,4 @@
-// Requests however they are cut, what is refused and by which number, paths and ranges.
+// Requests split at every place, the status of each refusal, paths and ranges.
 #include "tools/lib/http/request.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 using Progress = RequestReader::Progress;
 
-/// Feeds it in pieces of that many octets; says how many octets were left unused.
+/// Feeds `text` in pieces of `piece` octets; `left` receives the number of unused octets.
 Progress feed(RequestReader& reader, std::string_view text, std::size_t piece,
               const RequestLimits& limits = {}, std::size_t* left = nullptr) {
   Progress progress = Progress::more;
@@ -33,7 +33,7 @@ Progress feed(RequestReader& reader, std::string_view text, std::size_t piece,
 
 int status_of(const std::string& text, const RequestLimits& limits = {}) {
   int first = -1;
-  // However it is cut, the answer is the same.
+  // The result does not depend on how the request is split.
   for (std::size_t const piece : {text.size(), std::size_t{1}, std::size_t{7}}) {
     RequestReader reader;
     Progress const progress = feed(reader, text, piece, limits);

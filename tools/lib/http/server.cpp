@@ -1,4 +1,4 @@
-// Events in; requests read, answers queued as far as there is room, patience measured.
+// The server: handles events, reads requests, queues responses as room allows, enforces timeouts.
 #include "tools/lib/http/server.hpp"
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 namespace lockstep::http {
 namespace {
 
-// Of one connection at one visit, so that pipelining does not starve the others.
+// Requests read on one connection in one visit, so that pipelining does not starve the others.
 constexpr std::uint32_t requests_at_once = 8;
-// Of each kind of waiting in one turn.
+// Timeouts handled in one turn, for each waiting list.
 constexpr std::uint32_t expiries_at_once = 64;
 constexpr std::uint64_t lend_max = 1u << 30;
 constexpr std::string_view go_ahead = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -100,7 +100,7 @@ void Server::accept(Stack& stack, const Event& event) {
     abort(stack, slot);
   } else {
     wait(slot, idle, stack.now());
-    // An answer is queued whole; its last piece must not wait until the one before is acknowledged.
+    // A response is queued whole; Nagle must not delay its last segment until an ACK.
     static_cast<void>(stack.set(slot.id, {SettingKind::nagle, 0}));
   }
 }
@@ -151,7 +151,7 @@ void Server::go_on(Stack& stack, Slot& slot) {
   }
 }
 
-// True once there is something to send.
+// Returns true once there is something to send.
 bool Server::read_request(Stack& stack, Slot& slot) {
   Instant const now = stack.now();
   if (!say_go_ahead(stack, slot)) {
@@ -190,7 +190,7 @@ bool Server::read_request(Stack& stack, Slot& slot) {
   return false;
 }
 
-// RFC 9110 10.1.1: who waits for that word before its body is given it. True once it is.
+// RFC 9110 10.1.1: sends 100 Continue to a client that waits for it. True once it is queued.
 bool Server::go_on_after_head(Stack& stack, Slot& slot) {
   if (slot.reader.take_expectation()) {
     slot.go_ahead = static_cast<std::uint8_t>(go_ahead.size());
@@ -198,7 +198,7 @@ bool Server::go_on_after_head(Stack& stack, Slot& slot) {
   return say_go_ahead(stack, slot);
 }
 
-// True once nothing of it is left to say.
+// Returns true once none of it is left to queue.
 bool Server::say_go_ahead(Stack& stack, Slot& slot) {
   while (slot.go_ahead != 0) {
     auto const rest = go_ahead.substr(go_ahead.size() - slot.go_ahead);
@@ -248,7 +248,7 @@ void Server::answer(Slot& slot, Instant now) {
     head.type = resource->type;
     head.length = resource->body.length;
     head.range = {ByteRange::Kind::whole, 0, head.length};
-    // RFC 9110 14.2: a range is of GET alone.
+    // RFC 9110 14.2: a Range field applies only to GET.
     if (asked.is_get() && !asked.range().empty()) {
       head.range = range_of(asked.range(), head.length);
     }
@@ -275,7 +275,7 @@ void Server::answer_with(Slot& slot, const ResponseHead& head, Instant now) {
   wait(slot, send, now);
 }
 
-// True once all of it is queued.
+// Returns true once the whole response is queued.
 bool Server::send_answer(Stack& stack, Slot& slot) {
   while (slot.head_sent < slot.head_length) {
     Taken const taken =
@@ -327,8 +327,8 @@ bool Server::send_body(Stack& stack, Slot& slot) {
   return true;
 }
 
-// RFC 9112 9.6: our half is closed first and what still comes is thrown away, so that no reset
-// overtakes the answer.
+// RFC 9112 9.6: closes our half first and discards what still arrives, so that no reset overtakes
+// the response.
 void Server::finish(Stack& stack, Slot& slot) {
   slot.phase = Phase::closing;
   wait(slot, linger, stack.now());

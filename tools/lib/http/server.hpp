@@ -1,4 +1,5 @@
-// An HTTP/1.1 server of GET and HEAD, with a sink, as an application of a Stack: no clock or files.
+// An HTTP/1.1 server of GET and HEAD, with a sink, as an Application of a Stack: no clock, no
+// files.
 #pragma once
 
 #include <array>
@@ -17,41 +18,44 @@ struct ServerSettings {
   Port port{80};
   Backlog backlog{Count{1024}, Count::unlimited()};
   RequestLimits limits{.sink_max = std::uint64_t{1} << 40};
-  Duration idle = Duration::seconds(60);     ///< between requests: then it is closed
-  Duration request = Duration::seconds(10);  ///< from a request's first octet to its last: 408; of
-                                             ///< an upload it begins anew with the body, and earned
-  Duration send = Duration::seconds(30);     ///< for an answer to be queued, or earned: aborted
-  Duration linger = Duration::seconds(10);   ///< the same once our half is closed: aborted
+  Duration idle = Duration::seconds(60);     ///< between requests; then the connection is closed
+  Duration request = Duration::seconds(10);  ///< from a request's first octet to its last, then
+                                             ///< 408; for an upload it restarts with the body and
+                                             ///< can be extended
+  Duration send = Duration::seconds(30);     ///< for a response to be queued, then aborted; can be
+                                             ///< extended
+  Duration linger = Duration::seconds(10);   ///< for the peer's FIN once our half is closed, then
+                                             ///< aborted; can be extended
 
-  /// A time that is earned begins anew once so many octets for each of its seconds have come, or
-  /// have been acknowledged: an octet now and then holds no connection.
+  /// A timeout that can be extended restarts once this many octets for each of its seconds have
+  /// arrived or been acknowledged, so that a few octets now and then cannot hold a connection.
   static constexpr std::uint64_t octets_a_second_least = 500;
 };
 
 struct ServerCounters {
   std::uint64_t connections = 0;
-  std::uint64_t requests = 0;                            ///< answered, whatever the answer
+  std::uint64_t requests = 0;                            ///< answered, with any status
   std::uint64_t body_octets = 0;                         ///< lent, or written as an error's body
   std::array<std::uint64_t, statuses.size()> answers{};  ///< by index_of(status)
-  std::uint64_t upload_octets = 0;                       ///< that the sink has taken
+  std::uint64_t upload_octets = 0;                       ///< received by the sink
   std::uint64_t idle_ends = 0;
   std::uint64_t request_timeouts = 0;
   std::uint64_t send_timeouts = 0;
   std::uint64_t linger_timeouts = 0;
-  std::array<std::uint64_t, cause_count> ends{};  ///< connections by Cause
+  std::array<std::uint64_t, cause_count> ends{};  ///< closed connections, by Cause
 };
 
-/// One of the stack's connections is one slot here, of the same number. All memory is obtained by
-/// the constructor; a request costs none. What it does is a function of the calls made on it.
+/// Each connection of the stack has the slot of the same number here. All memory is allocated by
+/// the constructor; a request allocates none. Behaviour depends only on the calls made.
 class Server {
  public:
-  /// `site` is complete and outlives the server, and the stack that lends from it.
+  /// `site` is complete. It must outlive the server, and the stack that lends from it.
   Server(const Site& site, const ServerSettings& settings, Count connections_max);
 
-  /// Binds the site's regions and listens. Before the first turn.
+  /// Binds the site's regions and listens. Call before the first turn.
   [[nodiscard]] Refusal start(Stack& stack);
 
-  // An Application, and one that can be stopped (hw/poll/loop.hpp).
+  // An Application that can be stopped (hw/poll/loop.hpp).
   void on_event(Stack& stack, const Event& event);
   void run(Stack& stack, Instant now);
   Instant deadline() const;
@@ -59,25 +63,25 @@ class Server {
   bool done() const { return open_ == 0; }
   void abandon(Stack& stack, Instant now);
 
-  /// All of its state as octets, between turns, and back: for the same build, site and settings
-  /// alone. False, and nothing is changed, for other octets.
+  /// All of its state as octets, taken between turns, and restored: only by the same build with the
+  /// same site and settings. For any other octets restore() returns false and changes nothing.
   std::vector<std::byte> snapshot() const;
   bool restore(std::span<const std::byte> from);
-  /// What snapshot() gives at most, of so many connections.
+  /// The largest size of a snapshot with this many connections.
   static std::uint64_t snapshot_bytes_max(Count connections);
 
   std::uint32_t open() const { return open_; }
-  /// Where it listens, once started.
+  /// The listener, once started.
   ListenerId listener() const { return listener_; }
   const ServerCounters& counters() const { return counters_; }
 
  private:
   enum class Phase : std::uint8_t {
     none,
-    reading,  // a request, or before the first octet of one
-    sending,  // an answer, of which not all is queued
-    closing,  // our half is closed, or will be; what comes is thrown away
-    dead,     // aborted: `closed` follows
+    reading,  // a request, or waiting for its first octet
+    sending,  // a response that is not queued whole yet
+    closing,  // our half is closed, or will be; received data is discarded
+    dead,     // aborted; the `closed` event follows
   };
   enum Wait : std::uint32_t { idle, request, send, linger };
 
@@ -85,11 +89,11 @@ class Server {
     ConnectionId id;
     Phase phase = Phase::none;
     bool peer_finished = false;
-    bool close_after = false;   // this answer
-    bool finish_owed = false;   // it was refused for want of room
-    bool ready = false;         // stands in ready_
+    bool close_after = false;   // after this response
+    bool finish_owed = false;   // the FIN was refused for lack of room
+    bool ready = false;         // is in ready_
     std::uint8_t go_ahead = 0;  // octets of 100 Continue that are not queued yet
-    std::uint32_t earned = 0;   // octets since its time began
+    std::uint32_t earned = 0;   // octets since its timeout was last restarted
     std::uint16_t head_length = 0;
     std::uint16_t head_sent = 0;
     Body body;
@@ -99,9 +103,9 @@ class Server {
     std::array<char, head_bytes_max> head;
   };
 
-  // What is neither a slot nor its waiting.
+  // State that belongs to no slot or waiting list.
   struct Rest {
-    std::uint64_t layout = sizeof(Slot);  // another build has another one, mostly
+    std::uint64_t layout = sizeof(Slot);  // differs between most builds
     std::uint64_t slots = 0;
     std::uint64_t slots_in_use = 0;
     ListenerId listener;
@@ -144,7 +148,7 @@ class Server {
   ServerCounters counters_;
   WaitingLists waiting_;
   std::vector<Slot> slots_;
-  // A ring of those that have more requests to read than one visit reads. A slot stands in it once.
+  // A ring of connections with more requests to read than one visit reads. Each slot is in it once.
   std::vector<std::uint32_t> ready_;
   std::uint32_t ready_first_ = 0;
   std::uint32_t ready_count_ = 0;

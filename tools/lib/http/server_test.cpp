@@ -1,4 +1,4 @@
-// The server against a client that cuts, pipelines, dawdles and lies, in virtual time.
+// The server against clients that split, pipeline, stall and misbehave, in virtual time.
 #include "tools/lib/http/server.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class Served : public ::testing::Test {
 
   void advance(Duration by) { joined.advance(by, joined.client_port, client, lossy, *server); }
   Talk& ask(std::string text) { return client.open(joined.client, std::move(text)); }
-  /// The client takes one segment's text each nine seconds, so often, and is reset for it.
+  /// The client reads one segment's payload every nine seconds, `times` times, and is then reset.
   void read_in_driblets(Talk& talk, int times) {
     talk.appetite = 0;
     for (int i = 0; i < times; ++i) {
@@ -43,7 +43,7 @@ class Served : public ::testing::Test {
     EXPECT_EQ(talk.cause, Cause::reset);
     EXPECT_TRUE(server->done());
   }
-  /// One request on a connection of its own.
+  /// Sends one request on a connection of its own.
   Response fetch(const std::string& request) {
     Talk& talk = ask(request);
     talk.half_close = true;
@@ -142,7 +142,7 @@ TEST_F(Served, ErrorsAreNumberedAndClose) {
     Response const out = response_in(talk.heard);
     EXPECT_EQ(out.status, status) << text.substr(0, 50);
     EXPECT_EQ(out.fields.at("Connection"), "close");
-    EXPECT_EQ(out.rest, "");  // what follows a broken request is no request
+    EXPECT_EQ(out.rest, "");  // octets after a malformed request are not parsed
     EXPECT_TRUE(talk.closed);
     EXPECT_EQ(talk.cause, Cause::finished) << text.substr(0, 50);
   }
@@ -209,7 +209,7 @@ TEST_F(Served, TheSinkSaysWhatItHasTaken) {
     Response const out = response_in(talk.heard);
     ASSERT_EQ(out.status, 200) << size;
     EXPECT_EQ(out.body, sunk(body));
-    EXPECT_EQ(response_in(out.rest).body, "hello");  // the connection went on
+    EXPECT_EQ(response_in(out.rest).body, "hello");  // the connection stayed open
   }
   EXPECT_EQ(server->counters().upload_octets, 3'201'460u);
   std::string const chunks = "3\r\nabc\r\n1;x=y\r\nd\r\n0\r\n\r\n";
@@ -237,7 +237,7 @@ TEST_F(Served, WhoAwaitsTheWordIsGivenItOnce) {
   Response const out = response_in(talk.heard);
   EXPECT_EQ(out.body, sunk("hello"));
   EXPECT_EQ(response_in(out.rest).body, "hello");
-  // Whoever did not wait is given none.
+  // A client that does not wait gets no 100 Continue.
   EXPECT_EQ(fetch(put(2, "Expect: 100-continue\r\n") + "ab").body, sunk("ab"));
 }
 
@@ -256,7 +256,7 @@ TEST_F(Served, AnUploadMayLastButNotRest) {
   EXPECT_EQ(response_in(rests.heard).status, 408);
 }
 
-// Whoever sends, or takes, an octet now and then would hold a connection for ever.
+// An upload or download of a few octets now and then must not hold a connection for ever.
 TEST_F(Served, AnUploadInDribletsIsToldSo) {
   Talk& talk = ask(put(1'000'000));
   for (int i = 0; i < 4; ++i) {
@@ -301,7 +301,7 @@ TEST_F(Served, AnIdleConnectionIsClosed) {
 TEST_F(Served, ASlowRequestIsToldSo) {
   Talk& talk = ask("GET / HTT");
   advance(server_settings.request - Duration::seconds(1));
-  talk.to_say = "P/1";  // that it goes on does not help
+  talk.to_say = "P/1";  // continuing the request does not help
   EXPECT_EQ(talk.heard, "");
   advance(Duration::seconds(2));
   EXPECT_EQ(response_in(talk.heard).status, 408);
@@ -335,7 +335,7 @@ TEST_F(Served, ASlowReaderThatGoesOnIsServed) {
 
 TEST_F(Served, OneThatNeverClosesIsAborted) {
   Talk& talk = ask(get("/short.txt", "Connection: close\r\n"));
-  talk.finished = true;  // or so it believes: it never sends a FIN
+  talk.finished = true;  // it never sends a FIN
   advance(server_settings.linger + Duration::seconds(1));
   EXPECT_EQ(server->counters().linger_timeouts, 1u);
   EXPECT_TRUE(talk.closed);

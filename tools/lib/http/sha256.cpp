@@ -1,4 +1,4 @@
-// Nettle is asked, and its digest written as text.
+// Calls Nettle, and writes the digest in hexadecimal.
 #include "tools/lib/http/sha256.hpp"
 
 namespace lockstep::http {

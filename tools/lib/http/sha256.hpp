@@ -1,4 +1,4 @@
-// SHA-256 of octets as they come, by Nettle: what an upload came to, without keeping it.
+// Incremental SHA-256 by Nettle: hashes an upload without storing it.
 #pragma once
 
 #include <nettle/sha2.h>
@@ -10,7 +10,7 @@
 
 namespace lockstep::http {
 
-/// Holds no memory but its own, so that one can stand in every connection, and in a snapshot of it.
+/// Uses no memory outside the object, so that every connection and every snapshot can contain one.
 class Sha256 {
  public:
   static constexpr std::uint32_t hex_length = 2 * SHA256_DIGEST_SIZE;
@@ -19,7 +19,7 @@ class Sha256 {
   Sha256() { nettle_sha256_init(&state_); }
   void add(std::span<const std::byte> octets);
   std::uint64_t octets() const { return octets_; }
-  /// Of all that has been added, which goes on unchanged.
+  /// The digest of everything added so far; adding may continue.
   Hex hex() const;
 
  private:

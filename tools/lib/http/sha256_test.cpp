@@ -1,4 +1,4 @@
-// The standard's examples, and every length around a block however it is cut.
+// The standard's examples, and every length around a block, split in different ways.
 #include "tools/lib/http/sha256.hpp"
 
 #include <gtest/gtest.h>

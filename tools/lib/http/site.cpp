@@ -1,4 +1,4 @@
-// The files' places and sums, the pattern, and the search for a path.
+// The places and checksums of files, the generated pattern, and path lookup.
 #include "tools/lib/http/site.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ constexpr std::array<NamedType, 14> named_types{{{".html", "text/html"},
                                                  {".wasm", "application/wasm"},
                                                  {".xml", "application/xml"}}};
 
-/// "1234", without a zero before it; nothing where it is no number or too large.
+/// Parses a decimal without leading zeros; nullopt if it is not one or too large.
 std::optional<std::uint64_t> number_in(std::string_view text) {
   if (text.empty() || text.size() > 13 || (text.size() > 1 && text.front() == '0')) {
     return std::nullopt;

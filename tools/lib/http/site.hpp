@@ -1,4 +1,4 @@
-// What a server has to give: files in one region, and bodies of any size made from a pattern.
+// What a server serves: files in one region, and bodies of any size made from a pattern.
 #pragma once
 
 #include <cstddef>
@@ -17,35 +17,36 @@ namespace lockstep::http {
 /// Octets of a bound region. Positions count from the body's first octet.
 struct Body {
   RegionId region;
-  std::uint64_t begin = 0;   ///< of the body in its region
-  std::uint64_t period = 0;  ///< not zero: the region's first `period` octets over and over
+  std::uint64_t begin = 0;   ///< offset of the body in its region
+  std::uint64_t period = 0;  ///< if not zero, the region's first `period` octets repeat
   std::uint64_t length = 0;
 };
 
-/// What a path stands for.
+/// What a path refers to.
 struct Resource {
   Body body;
-  std::string_view type;  ///< of the Content-Type field; lives for ever
+  std::string_view type;  ///< of the Content-Type field; a string literal
 };
 
-/// Filled once, before a stack is bound to it; then it only answers.
+/// Filled once, before a stack is bound to it; read-only afterwards.
 class Site {
  public:
   static constexpr std::uint32_t path_max = 512;
-  /// `/bytes/N` is N octets, up to this many.
+  /// `/bytes/N` is N octets; N is at most this.
   static constexpr std::uint64_t generated_max = std::uint64_t{1} << 40;
-  /// A prime, so that the seams of what is generated lie at every remainder.
+  /// A prime, so that the pattern's ends fall at every remainder of a segment's length.
   static constexpr std::uint32_t pattern_bytes = 1'048'573;
 
   Site();
-  /// A file of this path ("/a/b.html", at most path_max octets: false if it is longer or known).
+  /// Adds a file under a path such as "/a/b.html". False if the path is longer than path_max octets
+  /// or already known.
   bool add(std::string_view path, std::span<const std::byte> content);
-  /// The same body by another path. False where `of` is not known.
+  /// Serves the body of `of` under another path too. False if `of` is not known.
   bool add_alias(std::string_view path, std::string_view of);
-  /// No more is added: sorts, and sums what will be lent.
+  /// Ends adding: sorts the entries and computes checksums of what will be lent.
   void complete();
 
-  /// Of a decoded path. Cost: a binary search.
+  /// Looks up a decoded path. Cost: a binary search.
   std::optional<Resource> find(std::string_view path) const;
 
   std::span<const std::byte> content() const { return content_; }
@@ -54,14 +55,14 @@ class Site {
   wire::ChecksumTable pattern_table() const { return pattern_table_; }
   std::uint64_t files() const { return entries_.size(); }
 
-  /// Each path with its place, in order: what a journal keeps.
+  /// Each path with its place, in order, as a journal stores them.
   struct Entry {
     std::string path;
     std::uint64_t begin = 0;
     std::uint64_t length = 0;
   };
   const std::vector<Entry>& entries() const { return entries_; }
-  /// A site as entries() and content() once said. False if an entry lies outside of the content.
+  /// Restores a site from entries() and content(). False if an entry lies outside the content.
   bool restore(std::vector<Entry> entries, std::vector<std::byte> content);
 
   static constexpr RegionId content_region{0};
@@ -71,7 +72,7 @@ class Site {
   const Entry* entry(std::string_view path) const;
 
   bool complete_ = false;
-  std::vector<Entry> entries_;  // sorted by path once complete
+  std::vector<Entry> entries_;  // sorted by path after complete()
   std::vector<std::byte> content_;
   std::vector<std::byte> pattern_;
   std::vector<std::uint16_t> content_sums_;
@@ -80,7 +81,7 @@ class Site {
   wire::ChecksumTable pattern_table_;
 };
 
-/// The media type by the path's ending; application/octet-stream where none is known.
+/// The media type by the path's extension; application/octet-stream if that is unknown.
 std::string_view type_of(std::string_view path);
 
 }  // namespace lockstep::http

@@ -1,4 +1,4 @@
-// The answers that the server gives, by number and by name.
+// The status codes that the server sends, with their reason phrases.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ enum class Status : std::uint16_t {
 
 struct NamedStatus {
   Status status;
-  std::string_view line;  ///< as on the status line, and with a line's end as the body of an error
+  std::string_view line;  ///< as on the status line; with a newline it is the body of an error
 };
 
 inline constexpr std::array<NamedStatus, 11> statuses{{
@@ -40,7 +40,7 @@ inline constexpr std::array<NamedStatus, 11> statuses{{
     {Status::version_not_supported, "505 HTTP Version Not Supported\n"},
 }};
 
-/// The place of a status among them, for counters.
+/// The index of a status in `statuses`, for counters.
 constexpr std::uint32_t index_of(Status status) {
   std::uint32_t index = 0;
   while (index + 1 < statuses.size() && statuses[index].status != status) {

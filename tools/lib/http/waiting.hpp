@@ -1,4 +1,4 @@
-// Connections in the order in which they lose patience: one list a kind of waiting.
+// Timeouts of connections: one list for each kind of waiting, ordered by expiry.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace lockstep::http {
 
-/// Every connection of a list waits equally long, so the list is in order of its ends as long as
-/// new ones go to its back. Nothing is searched, nothing allocated after construction.
+/// All connections of a list wait equally long, so appending keeps the list ordered by expiry.
+/// Nothing is searched, and nothing is allocated after construction.
 class WaitingLists {
  public:
   static constexpr std::uint32_t none = 0xffff'ffff;
@@ -24,7 +24,7 @@ class WaitingLists {
 
   void set_patience(std::uint32_t list, Duration patience) { lists_[list].patience = patience; }
 
-  /// Waits from `now` on in this list, and in no other.
+  /// Starts waiting at `now` in this list; leaves any other list.
   void wait(std::uint32_t connection, std::uint32_t list, Instant now) {
     leave(connection);
     Link& link = links_[connection];
@@ -42,7 +42,7 @@ class WaitingLists {
     (link.next == none ? list.last : links_[link.next].before) = link.before;
     link.list = none;
   }
-  /// Who has waited long enough there; none if nobody has. It leaves the list.
+  /// Removes and returns the first connection whose time is over; `none` if there is none.
   std::uint32_t pop_due(std::uint32_t list, Instant now) {
     std::uint32_t const first = lists_[list].first;
     if (first == none || links_[first].due > now) {
@@ -51,7 +51,7 @@ class WaitingLists {
     leave(first);
     return first;
   }
-  /// When somebody loses patience first.
+  /// The earliest expiry of all lists.
   Instant deadline() const {
     Instant due = Instant::never();
     for (const List& list : lists_) {
@@ -59,8 +59,8 @@ class WaitingLists {
     }
     return due;
   }
-  /// Its state as octets, and back from the front of `from`, which must be as long; the number of
-  /// connections is the same.
+  /// Its state as octets, and restored from the front of `from`, which must be long enough. Both
+  /// need the same number of connections.
   void append_to(std::vector<std::byte>& out) const {
     auto const links = std::as_bytes(std::span(links_));
     auto const lists = std::as_bytes(std::span(lists_));

@@ -1,4 +1,4 @@
-// Lines one by one, and what stands between them.
+// Parses the response line by line, with the data between the lines.
 #include "tools/lib/load/cache_reply.hpp"
 
 #include <algorithm>
@@ -70,7 +70,7 @@ Progress CacheReply::take_line(std::string_view line) {
   if (is_miss_) {
     return Progress::complete;
   }
-  // VALUE key flags octets
+  // The line is: VALUE key flags octets.
   std::size_t const last = line.rfind(' ');
   std::string_view const number = line.substr(std::min(last, line.size() - 1) + 1);
   auto const [end, error] = std::from_chars(number.data(), number.data() + number.size(), left_);

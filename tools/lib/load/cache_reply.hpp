@@ -1,4 +1,4 @@
-// Reads one answer of memcached's text protocol: of get, or of set.
+// Reads one response of memcached's text protocol, to get or to set.
 #pragma once
 
 #include <array>
@@ -9,7 +9,8 @@
 
 namespace lockstep::load {
 
-/// VALUE with its octets and END, or END alone: a miss; STORED, of a set. Any other line fails.
+/// Accepts VALUE with its data and END, END alone (a miss), or STORED (of a set). Anything else
+/// fails.
 class CacheReply {
  public:
   void begin(const Expected& expected);
@@ -36,7 +37,7 @@ class CacheReply {
   Part part_ = Part::first_line;
   bool is_miss_ = false;
   Fault fault_ = Fault::none;
-  std::uint64_t left_ = 0;  // of the data
+  std::uint64_t left_ = 0;  // octets of data still to come
   std::uint32_t line_length_ = 0;
   std::array<char, line_max> line_{};
 };

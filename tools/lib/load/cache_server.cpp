@@ -1,4 +1,4 @@
-// One command at a time, in order, as far as its answer can be sent.
+// Handles commands one at a time, in order, while their responses can be sent.
 #include "tools/lib/load/cache_server.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ Words words_in(std::string_view line) {
 
 bool is_set(const Words& words) { return words.count == 5 && words.words[0] == "set"; }
 
-/// Of a set: octets of its value, which follow its line; none if that is no number.
+/// The length of a set's value, which follows its line; nullopt if it is not a number.
 std::optional<std::uint32_t> octets_of(const Words& words) {
   std::string_view const text = words.words[4];
   std::uint32_t octets = 0;
@@ -101,7 +101,7 @@ void CacheServer::go_on(Stack& stack, Slot& slot) {
   }
 }
 
-// True once nothing of it is left.
+// Returns true once none of the value is left to discard.
 bool CacheServer::leave_out(Stack& stack, Slot& slot) {
   Bytes const unread = stack.unread(slot.id);
   Bytes const gone{
@@ -111,7 +111,7 @@ bool CacheServer::leave_out(Stack& stack, Slot& slot) {
   return slot.left_out == 0;
 }
 
-// False: a whole command has not come, or its answer cannot be sent yet.
+// False: the command is incomplete, or its response cannot be sent yet.
 bool CacheServer::serve_one(Stack& stack, Slot& slot) {
   ConnectionId const id = slot.id;
   if (slot.left_out != 0 && !leave_out(stack, slot)) {
@@ -151,7 +151,7 @@ bool CacheServer::serve_one(Stack& stack, Slot& slot) {
   }
   Taken const taken = stack.write(id, std::as_bytes(std::span(said)));
   if (taken.bytes.count != said.size()) {
-    stack.abort(id);  // a pool is exhausted, and half an answer has been said
+    stack.abort(id);  // a pool is exhausted, and half a response is already queued
     return false;
   }
   ++counters_.answers;
@@ -160,7 +160,7 @@ bool CacheServer::serve_one(Stack& stack, Slot& slot) {
   return true;
 }
 
-// `data` is the value of a set, with what should be the end of its line.
+// `data` is the value of a set, including the octets where its line should end.
 std::string_view CacheServer::answer(const CacheWords& words, std::string_view data) {
   bool const named = words.count > 1 && words.words[1].size() <= key_max;
   if (named && words.words[0] == "get" && words.count == 2) {
@@ -178,7 +178,7 @@ CacheServer::Entry* CacheServer::find(std::string_view key) {
   for (char const letter : key) {
     hash.add(static_cast<unsigned char>(letter));
   }
-  // There are twice as many places as keys: a free one is always met.
+  // There are twice as many entries as keys, so the search always finds a free one.
   for (std::uint64_t at = hash.finish() % entries_.size();; at = (at + 1) % entries_.size()) {
     Entry& entry = entries_[at];
     if (entry.key_length == 0 || std::string_view(entry.key.data(), entry.key_length) == key) {

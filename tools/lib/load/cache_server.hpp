@@ -1,4 +1,4 @@
-// Answers get and set of memcached's text protocol: what its workload talks to in the simulator.
+// Answers get and set of memcached's text protocol: the server of that workload in the simulator.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace lockstep::load {
 struct CacheSettings {
   Port port{11'211};
   Backlog backlog{Count{1024}, Count::unlimited()};
-  Count keys{65'536};  ///< at most; then SERVER_ERROR
+  Count keys{65'536};  ///< at most; beyond that, SERVER_ERROR
   Bytes value_max{1'024};
 };
 
@@ -23,14 +23,14 @@ struct CacheCounters {
   std::uint64_t answers = 0;
 };
 
-/// The words of a command's line.
+/// The words of a command line.
 struct CacheWords {
   std::array<std::string_view, 5> words{};
   std::uint32_t count = 0;
 };
 
-/// All memory is obtained by the constructor. A command is read when all of it has come, so that
-/// nothing of one is kept; what cannot be sent yet stays unread.
+/// All memory is allocated by the constructor. A command is read only when all of it has arrived,
+/// so no partial command is stored; while its response cannot be sent it stays unread.
 class CacheServer {
  public:
   static constexpr std::uint32_t key_max = 40;
@@ -39,7 +39,7 @@ class CacheServer {
 
   [[nodiscard]] Refusal start(Stack& stack);
 
-  // An Application, and one that can be stopped (hw/poll/loop.hpp): at once.
+  // An Application that can be stopped at once (hw/poll/loop.hpp).
   void on_event(Stack& stack, const Event& event);
   void run(Stack&, Instant) {}
   Instant deadline() const { return Instant::never(); }
@@ -56,13 +56,13 @@ class CacheServer {
     bool is_open = false;
     bool peer_finished = false;
     bool is_closed = false;
-    std::uint64_t left_out = 0;  // octets of a value that is too large, yet to be thrown away
+    std::uint64_t left_out = 0;  // octets of an oversized value still to be discarded
   };
   struct Entry {
     std::array<char, key_max> key{};
-    std::uint32_t key_length = 0;  // 0: free
+    std::uint32_t key_length = 0;  // 0: a free entry
     std::uint32_t length = 0;
-    std::uint64_t begin = 0;  // of the value in values_
+    std::uint64_t begin = 0;  // offset of the value in values_
   };
   void go_on(Stack& stack, Slot& slot);
   bool serve_one(Stack& stack, Slot& slot);
@@ -80,7 +80,7 @@ class CacheServer {
   std::vector<Slot> slots_;
   std::vector<Entry> entries_;  // open addressing
   std::vector<char> values_;
-  std::string command_;  // what of the one being served has come; its room is reserved
+  std::string command_;  // what has arrived of the current command; its capacity is reserved
   std::string out_;
 };
 

@@ -1,4 +1,4 @@
-// What memcached's text protocol answers, well asked and ill.
+// The responses of memcached's text protocol to valid and invalid commands.
 #include "tools/lib/load/cache_server.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace lockstep::load {
 namespace {
 
-/// What is heard of a fresh server to whom that is said, some octets a turn.
+/// The output of a new server for `text`, sent `piece` octets a turn.
 std::string said(const std::string& text, std::uint32_t piece = 65'535) {
   http::testing::Joined joined;
   CacheServer server({}, joined.config.tcp.connections_max);
@@ -44,7 +44,7 @@ TEST(CacheServer, SaysWhatItDoesNotStore) {
   EXPECT_EQ(said("what\r\n" + set + get), "ERROR\r\nSTORED\r\n" + found);
 }
 
-// It is thrown away as it comes, and the connection goes on.
+// The value is discarded as it arrives, and the connection stays open.
 TEST(CacheServer, ATooLargeValueIsRefusedInAWord) {
   std::string const large(100'000, 'v');
   for (std::uint32_t const piece : {200u, 1'460u, 65'535u}) {

@@ -1,4 +1,4 @@
-// When users call, ask, wait and part; what each request came to.
+// When users connect, send, pause and close; the outcome of each request.
 #include "tools/lib/load/client.hpp"
 
 #include <algorithm>
@@ -8,16 +8,16 @@
 namespace lockstep::load {
 namespace {
 
-// Of each kind of thing in one turn, so that a turn stays short.
+// Actions of each kind in one turn, so that a turn stays short.
 constexpr std::uint32_t at_once = 128;
-// Every so manyth answer the round trip time is looked at.
+// The round trip time is sampled with every so many answers.
 constexpr std::uint32_t rtt_every = 8;
-// After a connection that could not be had.
+// The delay after a connection attempt that failed.
 constexpr Duration retry_after = Duration::milliseconds(100);
 constexpr std::uint32_t backlog_least = 1'024;
 constexpr std::uint64_t backlog_most = 1u << 20;
 
-/// What is scheduled within the timeout can wait for a connection.
+/// Requests scheduled within the timeout may wait for a connection.
 Count backlog_of(const Plan& plan) {
   std::uint64_t const seconds = std::max<std::uint64_t>(plan.timeout.ns / 1'000'000'000, 1);
   std::uint64_t const wanted = Duration::scaled(plan.rate, seconds).ns;
@@ -94,7 +94,7 @@ Client::User* Client::user_of(ConnectionId id) {
   return user.state != State::resting && user.id == id ? &user : nullptr;
 }
 
-// --- What the clock asks for. ---
+// --- Work that is due by the clock. ---
 
 void Client::run(Stack& stack, Instant now) {
   more_to_do_ = false;
@@ -132,8 +132,8 @@ void Client::run(Stack& stack, Instant now) {
 
 void Client::begin(Stack& stack, Instant now) {
   first_call_ = next_call_ = now;
-  // Who speaks by a schedule on connections that last needs them before it begins. So does whoever
-  // asks for what has to be set first.
+  // With a schedule over persistent connections, the connections are opened before it begins. So
+  // are those of a workload whose keys must be set before they are requested.
   if ((is_scheduled() && plan_.requests_a_connection == 0) || composer_.to_preload() != 0) {
     phase_ = Phase::gathering;
   } else {
@@ -210,7 +210,7 @@ void Client::follow_schedule(Stack&, Instant now) {
   more_to_do_ = more_to_do_ || left == 0;
 }
 
-// Gives the first of those that wait to a connection, if there is one. True: look again.
+// Assigns the first waiting request to a connection, if one is free. True: try again.
 bool Client::take_scheduled(Stack& stack, Instant now) {
   if (backlog_.empty()) {
     return false;
@@ -242,8 +242,8 @@ bool Client::take_scheduled(Stack& stack, Instant now) {
   return true;
 }
 
-// Connections that are made for their own sake: of a closed loop, of a schedule that has not begun,
-// and of those that say nothing.
+// Opens connections that no waiting request needs: of a closed loop, of a schedule that has not
+// begun, and of silent users.
 void Client::call_resting(Stack& stack, Instant now) {
   std::uint32_t left = at_once;
   while (left != 0 && !resting_.empty() && connecting_ < plan_.connecting_max &&
@@ -259,7 +259,7 @@ void Client::call_resting(Stack& stack, Instant now) {
   more_to_do_ = more_to_do_ || left == 0;
 }
 
-// The first of resting_: takes what it will ask along, if that is known.
+// Connects the first user of resting_; assigns its first request if that is known.
 void Client::call(Stack& stack, User& user, Instant now) {
   CHECK(resting_.pop() == index_of(user));
   ++calls_;
@@ -299,7 +299,7 @@ void Client::call(Stack& stack, User& user, Instant now) {
     return;
   }
   by_slot_[user.id.slot] = index_of(user);
-  // A request is written at once; it must not wait for the answer to the one before.
+  // A request must leave at once, without waiting for the ACK of the one before.
   static_cast<void>(stack.set(user.id, {SettingKind::nagle, 0}));
   user.state = State::connecting;
   ++connecting_;
@@ -362,7 +362,7 @@ void Client::abandon(Stack& stack, Instant) {
   }
 }
 
-// --- What the stack tells. ---
+// --- Events of the stack. ---
 
 void Client::on_event(Stack& stack, const Event& event) {
   User* const user = user_of(event.id);
@@ -494,7 +494,7 @@ void Client::answered(Stack& stack, User& user, Instant now) {
   user.reading = false;
   user.first = (user.first + 1) % plan_.pipeline;
   --user.count;
-  // An answer may come before the last octet of its request has left.
+  // A response may arrive before the last octet of its request has left.
   user.sent -= user.sent != 0 ? 1 : 0;
   active_ -= user.count == 0 ? 1 : 0;
   ++answers_seen_;
@@ -533,7 +533,7 @@ void Client::answered(Stack& stack, User& user, Instant now) {
   }
 }
 
-// Whether an open connection is needed any longer.
+// Whether open connections are still needed.
 bool Client::may_ask() const {
   if (phase_ == Phase::gathering) {
     return true;
@@ -541,7 +541,7 @@ bool Client::may_ask() const {
   return is_scheduled() ? phase_ == Phase::asking || !backlog_.empty() : wants_more();
 }
 
-// An open connection has room for a request, or several.
+// Sends the next requests of an open connection that has room for them.
 void Client::next_request(Stack& stack, User& user, Instant now) {
   if (user.state != State::open) {
     return;
@@ -594,7 +594,8 @@ void Client::send(Stack& stack, User& user) {
   }
 }
 
-// True once all of it is queued. What is refused for want of room is told of when there is some.
+// Returns true once the whole request is queued. If it is refused for lack of room, the stack
+// reports when there is some.
 bool Client::send_one(Stack& stack, User& user, const Asked& one) {
   Message const message = composer_.compose(one, plan_.targets[user.target]);
   while (user.position < message.size()) {
@@ -624,7 +625,7 @@ bool Client::send_one(Stack& stack, User& user, const Asked& one) {
   return true;
 }
 
-// --- How connections end. ---
+// --- The end of connections. ---
 
 void Client::count_failed(User& user, Fault fault) {
   Fault const named = fault == Fault::none ? Fault::closed_early : fault;
@@ -647,7 +648,7 @@ void Client::fail(Stack& stack, User& user, Fault fault) {
   abort(stack, user);
 }
 
-// The last answer of a connection has come.
+// The last response of a connection has arrived.
 void Client::part(Stack& stack, User& user, Instant now) {
   if (plan_.close_mode == CloseMode::reset) {
     abort(stack, user);
@@ -679,7 +680,7 @@ void Client::abort(Stack& stack, User& user) {
   stack.abort(user.id);
 }
 
-// Nothing is left of its connection.
+// The user's connection is gone.
 void Client::rest(User& user, bool soon, Instant now) {
   connecting_ -= user.state == State::connecting ? 1 : 0;
   open_ -= user.state == State::open ? 1 : 0;

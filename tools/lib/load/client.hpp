@@ -1,4 +1,4 @@
-// Many users of a server as one application of a Stack: no clock, no files, no threads.
+// Many users of a server as one Application of a Stack: no clock, no files, no threads.
 #pragma once
 
 #include <array>
@@ -20,27 +20,27 @@
 
 namespace lockstep::load {
 
-/// What there is of connections at one moment.
+/// The connections at one moment.
 struct Gauges {
   std::uint32_t connecting = 0;
-  std::uint32_t open = 0;     ///< ESTABLISHED, and not being closed
-  std::uint32_t active = 0;   ///< of them: waiting for an answer
-  std::uint64_t waiting = 0;  ///< requests of the schedule that no connection has taken yet
+  std::uint32_t open = 0;     ///< ESTABLISHED, and not closing
+  std::uint32_t active = 0;   ///< of these, waiting for a response
+  std::uint64_t waiting = 0;  ///< scheduled requests that no connection has taken yet
 };
 
-/// Does what its plan says; then it closes everything and is finished(). All memory is obtained by
-/// the constructor. What it does is a function of the plan and of the calls made on it.
+/// Runs its plan, then closes everything and is finished(). All memory is allocated by the
+/// constructor. Behaviour depends only on the plan and on the calls made.
 class Client {
  public:
-  /// The plan makes sense (CHECK: it has a target, a connection, something to ask for). `site` is
-  /// complete and outlives the client, and the stack that lends its pattern. `connections_max` is
-  /// the stack's.
+  /// The plan must be valid (CHECK: it has a target, a connection, something to request). `site` is
+  /// complete and must outlive the client, and the stack that lends its pattern. `connections_max`
+  /// is the stack's.
   Client(const Plan& plan, const http::Site& site, Count connections_max);
 
-  /// Binds the pattern. Before the first turn, which begins the load.
+  /// Binds the pattern. Call before the first turn, which begins the load.
   void start(Stack& stack);
 
-  // An Application, and one that can be stopped (hw/poll/loop.hpp).
+  // An Application that can be stopped (hw/poll/loop.hpp).
   void on_event(Stack& stack, const Event& event);
   void run(Stack& stack, Instant now);
   Instant deadline() const;
@@ -48,15 +48,15 @@ class Client {
   bool done() const { return occupied_ == 0; }
   void abandon(Stack& stack, Instant now);
 
-  /// Everything has been asked, answered or given up, and closed.
+  /// Every request was answered or given up, and every connection is closed.
   bool finished() const { return phase_ == Phase::over; }
   const Counters& counters() const { return counters_; }
-  /// The same when the last request had been wanted, or answered if their number is the plan's: a
-  /// rate is of these, over measured().
+  /// The counters when the last request became due; the final ones if the plan sets the number of
+  /// requests. Rates are of these, over measured().
   const Counters& counters_in_time() const {
     return is_ended() && plan_.requests == 0 ? in_time_ : counters_;
   }
-  /// False: nobody has ever taken a connection.
+  /// False: no connection was ever established.
   bool has_connected() const { return has_connected_; }
   Duration measured(Instant now) const {
     return (is_ended() ? ended_at_ : now).since(measured_from_);
@@ -64,7 +64,7 @@ class Client {
   bool is_warm(Instant now) const { return phase_ != Phase::gathering && now >= measured_from_; }
   const Times& times() const { return times_; }
   Gauges gauges() const;
-  /// How often a connection was begun, and those that are not over.
+  /// The number of connections opened so far, and visits of those still open.
   std::uint64_t calls() const { return calls_; }
   template <class Visit>
   void visit_connections(Visit visit) const {
@@ -76,8 +76,8 @@ class Client {
   }
 
  private:
-  // gathering: connections are made before the schedule begins. asking: requests are wanted.
-  // ending: what was wanted is answered, or given up. over: nothing is open.
+  // gathering: connections are opened before the schedule begins. asking: requests become due.
+  // ending: requests that were due are answered or given up. over: no connection is open.
   enum class Phase : std::uint8_t { fresh, gathering, asking, ending, over };
   enum class State : std::uint8_t { resting, connecting, open, closing };
   enum class Habit : std::uint8_t { eager, slow, silent };
@@ -87,18 +87,18 @@ class Client {
     ConnectionId id;
     State state = State::resting;
     Habit habit = Habit::eager;
-    bool is_free = false;  // stands in free_
+    bool is_free = false;  // is in free_
     bool peer_finished = false;
     bool is_last = false;     // the server has been asked to close after the last request
-    bool is_closed = false;   // by us
-    bool close_owed = false;  // that was refused for want of room
+    bool is_closed = false;   // we have closed it
+    bool close_owed = false;  // the FIN was refused for lack of room
     bool reading = false;     // `reply` has begun
     std::uint32_t target = 0;
-    std::uint32_t left = 0;   // requests that may still be taken
-    std::uint32_t first = 0;  // of the ring of those that wait for an answer
+    std::uint32_t left = 0;   // requests that it may still take
+    std::uint32_t first = 0;  // of its ring of requests that wait for a response
     std::uint32_t count = 0;
-    std::uint32_t sent = 0;      // of these: wholly written
-    std::uint64_t position = 0;  // written of the one after
+    std::uint32_t sent = 0;      // of these: completely written
+    std::uint64_t position = 0;  // octets written of the next one
     Instant called;
     std::variant<HttpReply, EchoReply, CacheReply> reply;
   };
@@ -160,7 +160,7 @@ class Client {
   Instant first_call_;
   bool has_connected_ = false;
   bool more_to_do_ = false;     // a limit of this turn was reached
-  std::uint32_t occupied_ = 0;  // users that do not rest
+  std::uint32_t occupied_ = 0;  // users that are not resting
   std::uint32_t connecting_ = 0;
   std::uint32_t open_ = 0;
   std::uint32_t active_ = 0;
@@ -171,11 +171,11 @@ class Client {
   Times times_;
   http::WaitingLists waiting_;
   std::vector<User> users_;
-  std::vector<Asked> asked_;            // plan_.pipeline of each user
-  std::vector<std::uint32_t> by_slot_;  // of the stack: the user
+  std::vector<Asked> asked_;            // plan_.pipeline entries for each user
+  std::vector<std::uint32_t> by_slot_;  // the user of each slot of the stack
   Ring<std::uint32_t> resting_;
-  Ring<std::uint32_t> free_;  // of a schedule: open, with room for a request
-  Ring<Instant> backlog_;     // wanted, and not taken yet
+  Ring<std::uint32_t> free_;  // with a schedule: open connections with room for a request
+  Ring<Instant> backlog_;     // due, and not taken yet
 };
 
 }  // namespace lockstep::load

@@ -1,4 +1,4 @@
-// What a client says of itself at one moment adds up.
+// The counters of a client are consistent at every moment.
 #include "tools/lib/load/client.hpp"
 #include "core/stack/testing/test_keys.hpp"
 
@@ -37,7 +37,7 @@ TEST(Client, WhoConnectsWithARequestIsNotYetAmongTheActive) {
   EXPECT_EQ(calling.connecting, 3u);
   EXPECT_EQ(calling.open, 0u);
   EXPECT_EQ(calling.active, 0u);
-  // Nobody answers: they give up, and what each had to ask is counted.
+  // No server answers: the users give up, and each request is counted.
   now = now + plan.timeout;
   stack.settle();
   stack.receive(now, {});

@@ -1,4 +1,4 @@
-// What came of a load: what went right, and by name what did not.
+// The results of a load: successes, and failures by name.
 #pragma once
 
 #include <array>
@@ -10,23 +10,23 @@
 
 namespace lockstep::load {
 
-/// How a request, or a connection before its first, failed.
+/// How a request failed, or a connection before its first request.
 enum class Fault : std::uint8_t {
   none,
   refused,       // a reset answered the SYN
-  reset,         // the server reset the connection
+  reset,         // a reset arrived on a connection
   unreachable,   // an ICMP error, or no neighbour
-  no_connect,    // no connection stood within the timeout
-  timeout,       // no whole answer came within it
-  closed_early,  // the server closed before the answer was whole
-  status,        // the answer is an error: not 2xx, or memcached's ERROR
-  malformed,     // it is no answer of this protocol
+  no_connect,    // no connection was established within the timeout
+  timeout,       // no complete response arrived within the timeout
+  closed_early,  // the server closed before the response was complete
+  status,        // the response is an error: not 2xx, or memcached's ERROR
+  malformed,     // not a response of this protocol
   wrong_length,
   wrong_body,
-  unasked,  // octets came that nobody had asked for
+  unasked,  // octets arrived without a request
   no_port,  // every local port that was tried is in use
-  no_room,  // a pool of ours is exhausted
-  unsent,   // of a schedule: too many waited for a free connection, or this one too long
+  no_room,  // a pool of our stack is exhausted
+  unsent,   // of a schedule: too many requests waited for a connection, or this one too long
 };
 
 inline constexpr std::uint32_t fault_count = 15;
@@ -39,21 +39,21 @@ constexpr std::string_view name_of(Fault fault) {
   return names[static_cast<std::uint32_t>(fault)];
 }
 
-/// Everything since the warm-up. Requests count by the instant at which they were wanted.
+/// Everything since the warm-up. A request counts from the instant at which it became due.
 struct Counters {
-  std::uint64_t connections = 0;  ///< that were ESTABLISHED
-  std::uint64_t asked = 0;        ///< requests that were wanted
-  std::uint64_t answered = 0;     ///< rightly and in time
-  std::uint64_t body_octets = 0;  ///< of right answers
-  std::uint64_t updates = 0;      ///< of memcached, among the answered
-  std::uint64_t misses = 0;       ///< of memcached: the key is not there
+  std::uint64_t connections = 0;  ///< that became ESTABLISHED
+  std::uint64_t asked = 0;        ///< requests that became due
+  std::uint64_t answered = 0;     ///< correctly and in time
+  std::uint64_t body_octets = 0;  ///< of correct responses
+  std::uint64_t updates = 0;      ///< sets of memcached, among the answered
+  std::uint64_t misses = 0;       ///< of memcached: the key does not exist
   std::array<std::uint64_t, fault_count> faults{};
 };
 
 struct Times {
-  Histogram latency;  ///< from the instant at which a request was wanted to its answer's end
+  Histogram latency;  ///< from the instant at which a request became due to the end of its response
   Histogram connect;  ///< from our SYN to ESTABLISHED
-  Histogram rtt;      ///< smoothed, as the connection knew it when an answer was whole
+  Histogram rtt;      ///< smoothed, when a response was complete
 };
 
 constexpr std::uint64_t faults_of(const Counters& counters) {
@@ -64,7 +64,7 @@ constexpr std::uint64_t faults_of(const Counters& counters) {
   return sum;
 }
 
-/// Requests that failed, or were never sent: no answer of theirs was right and in time.
+/// Requests that failed or were never sent: without a correct response in time.
 constexpr std::uint64_t unanswered_of(const Counters& counters) {
   return counters.asked > counters.answered ? counters.asked - counters.answered : 0;
 }

@@ -1,4 +1,4 @@
-// Every octet that can be read is written, as far as there is room.
+// Writes back every octet that it reads, as room allows.
 #include "tools/lib/load/echo_server.hpp"
 
 #include "core/units/check.hpp"

@@ -1,4 +1,4 @@
-// Sends back what it hears: what the echo protocol of a load talks to.
+// Echoes received data: the server of a load's echo protocol.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,15 @@ struct EchoCounters {
   std::uint64_t octets = 0;
 };
 
-/// What cannot be sent yet stays unread, so that the peer's window shuts: it holds nothing itself.
+/// Data that cannot be sent yet stays unread, so that the receive window closes; nothing is
+/// buffered.
 class EchoServer {
  public:
   EchoServer(const EchoSettings& settings, Count connections_max);
 
   [[nodiscard]] Refusal start(Stack& stack);
 
-  // An Application, and one that can be stopped (hw/poll/loop.hpp).
+  // An Application that can be stopped (hw/poll/loop.hpp).
   void on_event(Stack& stack, const Event& event);
   void run(Stack&, Instant) {}
   Instant deadline() const { return Instant::never(); }

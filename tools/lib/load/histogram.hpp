@@ -1,4 +1,4 @@
-// Counts durations in buckets that are as fine as what they count is large: fixed memory.
+// Counts durations in buckets of constant relative width, in fixed memory.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 
 namespace lockstep::load {
 
-/// A part of all that was counted, in hundred thousandths: 99,900 is the 99.9th percentile.
+/// A share of all values, in hundred thousandths: 99,900 is the 99.9th percentile.
 struct Share {
   std::uint32_t per_100000 = 0;
 };
 
-/// Exact below 128 ns; above, a bucket is at most 1/128 of what it holds. From 2^41 ns (37 minutes)
-/// on everything is in the last one.
+/// Exact below 128 ns; above, a bucket is at most 1/128 wide relative to its values. Everything
+/// from 2^41 ns (37 minutes) on is in the last bucket.
 class Histogram {
  public:
   static constexpr std::uint32_t fine_bits = 7;
@@ -40,7 +40,8 @@ class Histogram {
     most_ = std::max(most_, other.most_);
   }
 
-  /// What has been added since `before`, which this once was. Its least and most are of all.
+  /// The values added since `before`, an earlier copy of this histogram. Least and most stay those
+  /// of all.
   Histogram since(const Histogram& before) const {
     Histogram out = *this;
     for (std::uint32_t i = 0; i < buckets; ++i) {
@@ -55,11 +56,12 @@ class Histogram {
   Duration least() const { return count_ == 0 ? Duration{} : least_; }
   Duration most() const { return most_; }
   Duration mean() const { return count_ == 0 ? Duration{} : Duration{sum_ns_ / count_}; }
-  /// What that share of all is at most: the upper end of its bucket, and no more than the most.
-  /// `endless` further ones are of the all, and longer than any: forever if it is one of them.
+  /// The value that `share` of all values do not exceed: the upper end of its bucket, limited by
+  /// the most. `endless` further values count as infinite; the result is forever if the share
+  /// reaches them.
   Duration at(Share share, std::uint64_t endless = 0) const {
     std::uint64_t const all = count_ + endless;
-    // The rank of the last one of the share, rounded up; both factors stay far below 2^64.
+    // The rank of the share's last value, rounded up; both factors stay far below 2^64.
     std::uint64_t const whole = all / 100'000 * share.per_100000;
     std::uint64_t const rest = (all % 100'000 * share.per_100000 + 99'999) / 100'000;
     std::uint64_t const rank = std::max<std::uint64_t>(whole + rest, 1);
@@ -75,7 +77,7 @@ class Histogram {
     }
     return most_;
   }
-  /// Calls visit(from, to, count) for each bucket that holds something: [from, to).
+  /// Calls visit(from, to, count) for each bucket that is not empty; its range is [from, to).
   template <class Visit>
   void visit(Visit&& each) const {
     for (std::uint32_t i = 0; i < buckets; ++i) {
@@ -97,7 +99,7 @@ class Histogram {
     }
     return (range << fine_bits) + static_cast<std::uint32_t>((ns >> (range - 1)) - fine);
   }
-  /// The first value behind a bucket.
+  /// The first value above a bucket.
   static constexpr std::uint64_t end_of(std::uint32_t bucket) {
     constexpr std::uint64_t fine = std::uint64_t{1} << fine_bits;
     std::uint32_t const range = bucket >> fine_bits;

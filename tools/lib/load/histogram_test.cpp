@@ -1,4 +1,4 @@
-// What the buckets keep, to the edge of each.
+// The buckets of the histogram, tested at their edges.
 #include "tools/lib/load/histogram.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ TEST(Histogram, NeverBelowWhatItIsAndNeverAHundredAndTwentyEighthAbove) {
   for (std::uint64_t ns = 1; ns < std::uint64_t{1} << 41; ns += ns / 3 + 1) {
     Histogram times;
     times.add(Duration{ns});
-    times.add(Duration{ns * 4});  // so that the most does not cut it
+    times.add(Duration{ns * 4});  // so that the most does not limit the result
     Duration const half = times.at({50'000});
     EXPECT_GE(half, Duration{ns});
     EXPECT_LE(half.ns, ns + ns / 128);

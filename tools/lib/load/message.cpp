@@ -1,4 +1,4 @@
-// Draws by weight; writes the head of a request into fixed room.
+// Draws items by weight; writes the head of a request into a fixed buffer.
 #include "tools/lib/load/message.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace lockstep::load {
 namespace {
 
-/// Appends to fixed room that is known to suffice.
+/// Appends to a fixed buffer that is known to be large enough.
 class Line {
  public:
   explicit Line(std::span<char> into) : into_(into) {}

@@ -1,4 +1,4 @@
-// What a request says on the wire, and what its answer should hold.
+// The octets of a request, and the response that it should get.
 #pragma once
 
 #include <array>
@@ -12,16 +12,16 @@
 
 namespace lockstep::load {
 
-/// A request that waits for its answer, or to be written.
+/// A request that waits to be written, or for its response.
 struct Asked {
   Instant wanted;
-  std::uint32_t item = 0;  // of the catalogue
-  std::uint32_t from = 0;  // echo: where in the pattern the message begins
-  bool is_last = false;    // of its connection
+  std::uint32_t item = 0;  // index in the catalogue
+  std::uint32_t from = 0;  // echo: where the message begins in the pattern
+  bool is_last = false;    // the last of its connection
   bool is_update = false;  // memcached: a set
 };
 
-/// First the head, then so much of the pattern, then the tail.
+/// The head, then a part of the pattern, then the tail.
 struct Message {
   std::string_view head;
   std::uint64_t body_from = 0;
@@ -30,7 +30,7 @@ struct Message {
   std::uint64_t size() const { return head.size() + body_length + tail.size(); }
 };
 
-/// Draws requests, and writes them as often as it is asked: always the same for the same one.
+/// Draws requests and writes their messages; the same request always gives the same message.
 class Composer {
  public:
   static constexpr std::uint32_t name_max = 4'000;  ///< octets of an item's name
@@ -38,11 +38,11 @@ class Composer {
 
   Composer(const Plan& plan, const http::Site& site);
 
-  /// How many keys have to be set before anything is asked for: draw() takes these first.
+  /// How many keys must be set before any is requested; draw() returns these sets first.
   std::uint32_t to_preload() const { return to_preload_; }
-  /// The next thing to ask for.
+  /// The next request.
   Asked draw(Instant wanted, bool is_last);
-  /// Valid until the next call.
+  /// The message of a request. Valid until the next call.
   Message compose(const Asked& asked, const Target& target);
   Expected expected(const Asked& asked) const;
 
@@ -53,14 +53,15 @@ class Composer {
   std::optional<std::uint64_t> upload_;
   Catalogue catalogue_;
   std::span<const std::byte> pattern_;
-  /// Where in the pattern the value of a key begins.
+  /// Where the value of a key begins in the pattern.
   std::uint32_t value_from(std::uint32_t item) const;
 
   Random random_;
   std::uint32_t updates_percent_;
   std::uint32_t to_preload_ = 0;
-  std::uint64_t weight_ = 0;               // the sum of all
-  std::vector<std::uint64_t> cumulative_;  // of the weights, if they differ
+  std::uint64_t weight_ = 0;               // sum of all weights
+  std::vector<std::uint64_t> cumulative_;  // sums of the weights up to each item, if the weights
+                                           // differ
   std::array<char, name_max + authority_max + 200> text_{};
 };
 

@@ -1,4 +1,4 @@
-// What a load is: to whom, what is asked for, how often, by how many, for how long.
+// What a load does: its targets, requests, rates, number of users and duration.
 #pragma once
 
 #include <cstdint>
@@ -12,35 +12,36 @@
 
 namespace lockstep::load {
 
-/// http: GET of a path. echo: octets that come back as they are. memcached: its text protocol.
+/// http: GET of a path. echo: octets that come back unchanged. memcached: its text protocol.
 enum class Protocol : std::uint8_t { http, echo, memcached };
 
-/// Who closes a connection whose last answer has come: we wait for the server's FIN; we send ours
-/// first, and keep the TIME-WAIT; or we reset it, and nobody does.
+/// Who closes a connection after its last response. server: we wait for the server's FIN. client:
+/// we send our FIN first and enter TIME-WAIT. reset: we reset it, so no side enters TIME-WAIT.
 enum class CloseMode : std::uint8_t { server, client, reset };
 
-/// Where requests go: connections take them in turn.
+/// Where requests go; connections use the targets in turn.
 struct Target {
   Endpoint endpoint;
-  std::string authority;  ///< of HTTP's Host field
+  std::string authority;  ///< for HTTP's Host field
 };
 
-/// One thing that can be asked for.
+/// One thing that can be requested.
 struct Item {
   static constexpr std::uint64_t unknown = ~std::uint64_t{0};
   std::string name;                ///< a path; a key
-  std::uint64_t length = unknown;  ///< of the answer's body, where that is known
-  bool is_pattern = false;         ///< the body is the site's pattern, from its first octet on
-  std::string text = {};           ///< not empty: the body is this
+  std::uint64_t length = unknown;  ///< of the response's body, if known
+  bool is_pattern = false;         ///< the body is the site's pattern from its first octet on
+  std::string text = {};           ///< if not empty, the body
 };
 
-/// What is asked for, and how often of each: item i is drawn `weights[i]` times in their sum.
+/// The items, drawn at random: item i with probability weights[i] / sum of weights.
 struct Catalogue {
   std::vector<Item> items;
-  std::vector<std::uint32_t> weights;  ///< empty: all alike
+  std::vector<std::uint32_t> weights;  ///< empty: all equal
 };
 
-/// So many of the users pause so long before each request but the first. The rest do not pause.
+/// This share of the users pauses for `think` before each request except the first; the others do
+/// not.
 struct Pause {
   std::uint32_t users_percent = 0;
   Duration think;
@@ -49,35 +50,40 @@ struct Pause {
 struct Plan {
   Protocol protocol = Protocol::http;
   std::vector<Target> targets;
-  std::vector<IpAddress> sources;           ///< ours to call from, in turn; none: by the route
+  std::vector<IpAddress> sources;           ///< our addresses to connect from, in turn; empty:
+                                            ///< chosen by route
   Catalogue catalogue;                      ///< of http and memcached
-  std::optional<std::uint64_t> upload;      ///< of http: PUT so much of the pattern, not GET
-  Bytes message{64};                        ///< of echo, and of what memcached is given to keep
-  std::uint32_t updates_percent = 0;        ///< of memcached's requests
-  std::uint32_t connections = 1;            ///< at once, at most
-  std::uint32_t connecting_max = 256;       ///< of them between SYN and ESTABLISHED at once
-  std::uint64_t connects_a_second = 0;      ///< new ones at most; 0: no bound
-  std::uint32_t requests_a_connection = 0;  ///< 0: no bound
-  std::uint32_t pipeline = 1;               ///< requests on a connection that wait for an answer
-  std::uint64_t rate = 0;                   ///< requests a second on schedule; 0: a closed loop
-  bool is_poisson = false;                  ///< the schedule: exponential pauses, or all alike
-  std::uint32_t silent_percent = 0;         ///< of the users: they connect and say nothing
+  std::optional<std::uint64_t> upload;      ///< of http: PUT this many octets of the pattern
+                                            ///< instead of GET
+  Bytes message{64};                        ///< length of an echo message, or of a memcached value
+  std::uint32_t updates_percent = 0;        ///< share of memcached's requests that are sets
+  std::uint32_t connections = 1;            ///< open at once, at most
+  std::uint32_t connecting_max = 256;       ///< of these, between SYN and ESTABLISHED at once
+  std::uint64_t connects_a_second = 0;      ///< new connections a second at most; 0: no limit
+  std::uint32_t requests_a_connection = 0;  ///< 0: no limit
+  std::uint32_t pipeline = 1;               ///< requests on a connection that may wait for a
+                                            ///< response
+  std::uint64_t rate = 0;                   ///< scheduled requests a second; 0: a closed loop
+  bool is_poisson = false;                  ///< of the schedule: intervals are exponential rather
+                                            ///< than equal
+  std::uint32_t silent_percent = 0;         ///< of the users: they connect and send nothing
   Pause slow;                               ///< of the users that are not silent
-  Duration think;                           ///< of the others, before each request but the first
+  Duration think;                           ///< of the others: the pause before each request except
+                                            ///< the first
   CloseMode close_mode = CloseMode::server;
-  std::uint64_t requests = 0;                 ///< to be measured; 0: by the time
-  Duration duration = Duration::seconds(10);  ///< of what is measured, if `requests` is 0
-  Duration warm_up;                           ///< before that
-  Duration timeout = Duration::seconds(10);   ///< of a connect, and of a request
-  Duration time_wait;                         ///< of our stack; 0: its own
+  std::uint64_t requests = 0;                 ///< to be measured; 0: limited by `duration`
+  Duration duration = Duration::seconds(10);  ///< of the measurement, if `requests` is 0
+  Duration warm_up;                           ///< before the measurement
+  Duration timeout = Duration::seconds(10);   ///< of a connection attempt, and of a request
+  Duration time_wait;                         ///< TIME-WAIT of our stack; 0: the stack's own
   std::uint64_t seed = 1;
 };
 
-/// Habits are spread evenly, so that whatever part of the users stands has its share of each: a
-/// user has the habit in whose percent of the hundred this lies.
+/// Permutes users modulo 100, so that any range of users has its share of each habit. A user has
+/// the habit whose percentage range contains this number.
 constexpr std::uint32_t hundredth_of(std::uint32_t user) { return user % 100 * 37 % 100; }
 
-/// How many of the users say nothing.
+/// The number of silent users.
 constexpr std::uint32_t silent_of(const Plan& plan) {
   std::uint32_t out = plan.connections / 100 * plan.silent_percent;
   for (std::uint32_t user = 0; user < plan.connections % 100; ++user) {

@@ -1,4 +1,4 @@
-// The callbacks of http_parser, and the comparison with the pattern.
+// The callbacks of http_parser, and the comparison of a body with the pattern.
 #include "tools/lib/load/reply.hpp"
 
 #include <algorithm>
@@ -98,7 +98,7 @@ Progress HttpReply::ended() {
 int HttpReply::on_headers_complete(http_parser* parser) {
   HttpReply& self = reply_of(parser);
   if (parser->status_code / 100 == 1) {
-    return 0;  // another answer follows
+    return 0;  // another response follows
   }
   self.head_done_ = true;
   self.keeps_alive_ = http_should_keep_alive(parser) != 0;
@@ -114,7 +114,7 @@ int HttpReply::on_body(http_parser* parser, const char* at, std::size_t length) 
 int HttpReply::on_message_complete(http_parser* parser) {
   HttpReply& self = reply_of(parser);
   if (!self.head_done_) {
-    return 0;  // it was an answer of 1xx
+    return 0;  // it was a 1xx response
   }
   if (Fault const fault = self.body_.end(); fault != Fault::none) {
     return self.fail(fault);

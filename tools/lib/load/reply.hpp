@@ -1,4 +1,4 @@
-// Reads one answer, however its octets come, and holds it against what was expected.
+// Reads one response, however its octets are split, and compares it with what was expected.
 #pragma once
 
 #include <http_parser.h>
@@ -14,24 +14,24 @@
 
 namespace lockstep::load {
 
-/// The body that an answer should have.
+/// The body that a response should have.
 struct Expected {
   std::uint64_t length = Item::unknown;
-  std::uint64_t from = 0;                   ///< where in the pattern it begins
-  std::span<const std::byte> pattern = {};  ///< empty: what it says is not looked at
-  bool is_stored = false;                   ///< memcached: the answer to a set
+  std::uint64_t from = 0;                   ///< where it begins in the pattern
+  std::span<const std::byte> pattern = {};  ///< empty: the content is not compared
+  bool is_stored = false;                   ///< memcached: the response to a set
 };
 
 enum class Progress : std::uint8_t { more, complete, failed };
 
-/// Octets of a body, as they come, against the pattern over and over.
+/// Compares the octets of a body, as they arrive, with the repeated pattern.
 class BodyCheck {
  public:
   void begin(const Expected& expected) {
     expected_ = expected;
     seen_ = 0;
   }
-  /// The first thing that is wrong with these octets.
+  /// The first fault of these octets.
   Fault take(std::span<const std::byte> octets);
   /// The body ends here.
   Fault end() const;
@@ -42,19 +42,19 @@ class BodyCheck {
   std::uint64_t seen_ = 0;
 };
 
-// Each has: begin(), then read() until it is not `more`. read() takes from the front of `octets`
-// what belongs to the answer and says in `used` how much that is.
+// Each has begin(), then read(), called until it does not return `more`. read() consumes the octets
+// at the front of `octets` that belong to the response and sets `used` to their number.
 
-/// By http_parser. A body without a length ends with the connection.
+/// Parses with http_parser. A body without a length ends with the connection.
 class HttpReply {
  public:
   void begin(const Expected& expected);
   Progress read(std::span<const std::byte> octets, Bytes& used);
-  /// The peer has closed its half.
+  /// The peer has sent its FIN.
   Progress ended();
   Fault fault() const { return fault_; }
   std::uint64_t body_octets() const { return body_.seen(); }
-  /// Whether the connection goes on after it.
+  /// Whether the connection stays open after it.
   bool keeps_alive() const { return keeps_alive_; }
 
  private:
@@ -75,7 +75,7 @@ class HttpReply {
   std::uint32_t head_octets_ = 0;
 };
 
-/// As many octets as were sent, and the same.
+/// Expects the octets that were sent, unchanged.
 class EchoReply {
  public:
   void begin(const Expected& expected) {

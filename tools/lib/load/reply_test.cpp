@@ -1,4 +1,4 @@
-// Answers as servers give them, in pieces of every length, right and wrong.
+// Responses of servers, valid and invalid, in pieces of every length.
 #include "tools/lib/load/reply.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ struct Read {
   Fault fault = Fault::none;
 };
 
-/// Reads `text` in pieces; the end of the text is the connection's where `ends`.
+/// Reads `text` in pieces of `piece` octets; with `ends` the connection ends after them.
 template <class Reply>
 Read read(Reply& reply, std::string_view text, std::size_t piece, bool ends = false) {
   Read out;

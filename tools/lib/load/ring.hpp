@@ -1,4 +1,4 @@
-// A queue in fixed room.
+// A queue of fixed capacity.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The instants at which requests are wanted, whatever the answers do.
+// The instants at which requests become due, independent of the responses.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,7 @@
 
 namespace lockstep::load {
 
-/// Instant k of a rate is exactly k/rate after the first; or the pauses are exponential.
+/// Instant k is exactly k/rate after the first; or the intervals are exponential.
 class Schedule {
  public:
   Schedule(std::uint64_t rate, bool is_poisson, Random random)
@@ -19,7 +19,7 @@ class Schedule {
     first_ = next_ = now;
     index_ = 0;
   }
-  /// Never without a rate.
+  /// Never, if the rate is 0.
   Instant next() const { return rate_ == 0 ? Instant::never() : next_; }
   void advance() {
     ++index_;
@@ -33,8 +33,8 @@ class Schedule {
  private:
   static constexpr std::uint64_t second = 1'000'000'000;
 
-  /// Von Neumann's way to draw it: by comparisons alone. The whole part goes up for each run of
-  /// falling numbers whose length is even.
+  /// Von Neumann's method, which needs comparisons only: `whole` increases for each falling run of
+  /// even length.
   Duration exponential() {
     constexpr std::uint32_t whole_max = 40;
     for (std::uint64_t whole = 0; whole < whole_max; ++whole) {
