@@ -1,4 +1,5 @@
-// What Python may ask of a stack, wherever it runs: the application's calls and the observer's.
+// The calls that Python makes on a stack, alone or in a world: the application's and the
+// observer's.
 #include "tools/lib/calls/calls.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// What Python may ask of a stack, wherever it runs: the application's calls and the observer's.
+// The calls that Python makes on a stack, alone or in a world: the application's and the
+// observer's.
 #pragma once
 
 #include <cstddef>
@@ -21,21 +22,21 @@ namespace lockstep::tools::python {
 
 using Packet = std::span<const std::byte>;
 
-/// Whether more follows at once, and whether what is taken ends a record.
+/// `more`: more data follows at once. `record`: the data written ends a record.
 constexpr More more_of(bool more, bool record) {
   return record ? more ? More::record_and_more : More::record : more ? More::yes : More::no;
 }
 
-/// An event and when it was told.
+/// An event and when it was delivered.
 struct Told {
   Instant at;
   Event event;
 };
 
-/// What was told and nobody has taken yet, and whom each slot's last connection joined. A plain
-/// value: a copy is a snapshot.
+/// Events and accepted connections not yet taken, and the endpoints of each slot's last connection.
+/// A plain value: a copy is a snapshot.
 struct Inbox {
-  /// Events that wait to be taken; then the oldest is forgotten and counted.
+  /// Events kept until they are taken; beyond this the oldest is dropped and counted.
   static constexpr std::uint32_t events_max = 65'536;
 
   struct Known {
@@ -53,10 +54,10 @@ struct Inbox {
   std::deque<ConnectionId> accepted;  ///< in order
   std::uint64_t events_lost = 0;
   std::map<std::uint32_t, Known> known;  ///< by slot
-  Sockets* sockets = nullptr;            ///< who is told instead, if there are any
+  Sockets* sockets = nullptr;            ///< if set, events go there instead
 };
 
-/// The setting of this name; throws Failure, which lists them all, if there is none.
+/// The setting of this name; if there is none, throws Failure listing all names.
 SettingKind setting_named(std::string_view name);
 
 /// The calls of Stack. A refusal is thrown as `Refused`.
@@ -66,15 +67,15 @@ class Calls {
 
   virtual Stack& stack() = 0;
   virtual Inbox& inbox() = 0;
-  /// The application has called the stack: it wants a turn.
+  /// The application has called the stack, which needs a turn.
   virtual void touched() {}
   /// A connection was opened.
   virtual void opened(ConnectionId) {}
 
   ConnectionId connect(const Open& open);
-  /// Where it is: of one that is over TIME-WAIT or CLOSED. Nothing: there was never such a one.
+  /// The state of a connection: TIME-WAIT or CLOSED if it is over, nothing if it never existed.
   std::optional<tcp::State> state(ConnectionId id);
-  /// The next unread bytes, `most` at most, taken off unless `peek`.
+  /// The next unread bytes, at most `most`; they are consumed unless `peek`.
   std::vector<std::byte> read(ConnectionId id, Bytes most, bool peek);
 };
 

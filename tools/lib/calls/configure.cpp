@@ -1,4 +1,4 @@
-// From what a caller in Python says to the Config of a stack.
+// Builds the Config of a stack from arguments of a Python caller.
 #include "tools/lib/calls/configure.hpp"
 
 #include <fmt/core.h>
@@ -15,7 +15,7 @@
 namespace lockstep::tools::python {
 namespace {
 
-/// Of one stack: more is a slip rather than a wish.
+/// The largest arena of one stack; a larger one is taken for a mistake.
 constexpr std::uint64_t arena_bytes_max = std::uint64_t{4} << 30;
 
 [[noreturn]] void wrong(const std::string& what) { throw Failure(ExitCode::bad_input, what); }
@@ -53,7 +53,7 @@ std::string shown(const FieldValue& value) {
   return number != nullptr ? fmt::format("{}", *number) : std::get<std::string>(value);
 }
 
-/// A stack for a few connections: small pools are made fast.
+/// Small pools for a few connections, so that a stack is made quickly.
 void shrink_pools(Config& config) {
   tcp::Config& tcp = config.tcp;
   tcp.connections_max = Count{64};
@@ -88,7 +88,7 @@ void set_addresses(const StackSpec& spec, Config& config) {
   }
   for (std::string const& text : spec.addresses) {
     auto const both = parse_address_and_prefix(text);
-    // Without a prefix everybody else is on the link, so that no gateway need be named.
+    // Without a prefix length every address is on link, so that no gateway is needed.
     HostAddress const address = both ? HostAddress{both->address, both->prefix_bits}
                                      : HostAddress{address_of(text, "an address"), 0};
     config.addresses[config.address_count.value++] = address;

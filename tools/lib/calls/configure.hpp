@@ -1,4 +1,4 @@
-// From what a caller in Python says to the Config of a stack.
+// Builds the Config of a stack from arguments of a Python caller.
 #pragma once
 
 #include <cstdint>
@@ -12,31 +12,32 @@
 
 namespace lockstep::tools::python {
 
-/// A field's value: a number (a duration's in nanoseconds, a boolean's 0 or 1) or a text with a
-/// unit ("200ms", "64KiB") or a word ("cubic").
+/// A field's value: a number (durations in nanoseconds, booleans 0 or 1), or text with a unit
+/// ("200ms", "64KiB"), or a word ("cubic").
 using FieldValue = std::variant<std::uint64_t, std::string>;
 
-/// What a stack is made of, as text.
+/// The configuration of a stack, as text.
 struct StackSpec {
   std::string profile = "rfc";
   std::uint64_t seed = 0;
   std::string link = "ip";
   std::vector<std::string> addresses;             ///< "10.0.0.1", or "10.0.0.1/24"
   std::uint64_t mtu = 1500;                       ///< bytes, IP header included
-  std::string gateway;                            ///< of IPv4; empty: none
-  std::string mac;                                ///< of Ethernet; empty: 02:00:00:00:00:01
-  std::map<std::string, std::string> neighbours;  ///< IP address: MAC address
+  std::string gateway;                            ///< for IPv4; empty: none
+  std::string mac;                                ///< Ethernet address; empty: 02:00:00:00:00:01
+  std::map<std::string, std::string> neighbours;  ///< IP address to Ethernet address
   std::vector<std::pair<std::string, FieldValue>> fields;
 };
 
-/// The profile with small pools, the addresses and the keys that the seed draws; then `fields`.
-/// Throws Failure (bad_input) in one line.
+/// The profile with small pools, the addresses and the keys drawn from the seed; then `fields`.
+/// Throws Failure (bad_input) with one line.
 Config config_of(const StackSpec& spec);
 
-/// Sets one field as `lockstep profiles` names it. Throws Failure (bad_input) in one line.
+/// Sets the field that `lockstep profiles` lists by this name. Throws Failure (bad_input) with one
+/// line.
 void set_field(Config& config, const std::string& name, const FieldValue& value);
 
-/// A field, what its numbers mean and the least and most of them; or its words.
+/// A field, its unit and range; or its words.
 struct FieldInfo {
   std::string name;
   std::string unit;
@@ -47,7 +48,7 @@ struct FieldInfo {
 };
 std::vector<FieldInfo> fields_of(const std::string& profile);
 
-/// Of text. Each throws Failure (bad_input), naming `what`.
+/// Parsers of text. Each throws Failure (bad_input), naming `what`.
 Config profile_of(const std::string& name);
 IpAddress address_of(const std::string& text, const char* what);
 Duration duration_of(const std::string& text);

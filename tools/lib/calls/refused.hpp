@@ -26,7 +26,7 @@ inline void refuse_unless_none(Refusal refusal, const char* call) {
   }
 }
 
-/// How many bytes a call has taken: 0 where there is no room now, which is no failure.
+/// The number of bytes accepted; 0 if there is no room now, which is not a failure.
 inline std::uint32_t taken_or_refused(const Taken& taken, const char* call) {
   if (taken.refusal != Refusal::no_room && taken.bytes.empty()) {
     refuse_unless_none(taken.refusal, call);

@@ -1,4 +1,4 @@
-// JSON, as it has names.
+// Writes and reads the begin record as JSON.
 #include "tools/lib/journal/begin.hpp"
 
 #include <fmt/core.h>
@@ -46,7 +46,7 @@ ordered_json begin_of(const Run& run, std::string_view application) {
 }
 
 void write_begin(Writer& writer, const ordered_json& begin) {
-  // The interface's name may hold octets that are no UTF-8, and is only shown.
+  // The interface's name may not be valid UTF-8; it is only displayed.
   std::string const text = begin.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
   writer.begin(Kind::begin);
   writer.octets(std::as_bytes(std::span(text)));

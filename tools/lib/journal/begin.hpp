@@ -1,4 +1,5 @@
-// The first record of a journal: whose run it is, and everything that a replay has to make again.
+// The first record of a journal: the application, and everything a replay needs to recreate the
+// run.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +12,28 @@
 
 namespace lockstep::journal {
 
-/// What a run has whatever its application is.
+/// The parts of a run that every application has.
 struct Run {
   Config config;
   std::string interface;
-  std::uint64_t started_unix_ns = 0;  ///< when the Instant 0 was, for captures
+  std::uint64_t started_unix_ns = 0;  ///< Unix time of Instant 0, for captures
 };
 
-/// The record that a journal begins with: the application's own members are added to it.
+/// The begin record of a run; the application adds its own members.
 nlohmann::ordered_json begin_of(const Run& run, std::string_view application);
 void write_begin(Writer& writer, const nlohmann::ordered_json& begin);
 
-/// A first record that was read.
+/// The contents of a begin record.
 struct Begin {
   Run run;
   std::string application;
   nlohmann::ordered_json json;
-  bool edited = false;  ///< its chain does not fit
+  bool edited = false;  ///< the record's chain hash does not match
 };
 /// Throws tools::Failure (bad input) naming what is missing or wrong.
 Begin read_begin(Reader& reader);
 
-/// A name may hold octets that are no UTF-8: then it is the list of its octets.
+/// A string as JSON; one that is not UTF-8 becomes the list of its octets.
 nlohmann::ordered_json json_of_text(const std::string& text);
 std::string text_from(const nlohmann::ordered_json& json);
 

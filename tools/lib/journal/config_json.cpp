@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Calls visit(name, reference) for each enumeration that config_fields.hpp leaves out.
+/// Calls visit(name, reference) for each enumeration that config_fields.hpp does not list.
 template <class C, class Visit>
 void visit_enumerations(C& config, Visit&& visit) {
   visit("link", config.link);
@@ -60,7 +60,7 @@ void add_addresses(const Config& config, ordered_json& out) {
   }
 }
 
-/// How many of a list there are; throws std::out_of_range beyond `most`.
+/// The length of a list; throws std::out_of_range if it is more than `most`.
 Count count_of(const ordered_json& list, std::uint32_t most) {
   if (list.size() > most) {
     throw std::out_of_range("a list is too long");
@@ -91,9 +91,9 @@ void read_addresses(const ordered_json& json, Config& out) {
   }
 }
 
-/// Throws std::exception, with `at` the name of the field at which it went wrong.
+/// Throws std::exception; `at` then names the field that is wrong.
 void read(const ordered_json& json, Config& out, std::string& at) {
-  std::size_t known = 6;  // of add_addresses
+  std::size_t known = 6;  // the members written by add_addresses
   visit_fields(out, [&](std::string_view name, Unit, FieldRange, auto& value) {
     at = name;
     set(value, json.at(at).get<std::uint64_t>());

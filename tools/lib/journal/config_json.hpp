@@ -1,4 +1,4 @@
-// A stack's whole configuration as JSON, there and back.
+// Converts a stack's whole configuration to JSON and back.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,9 +8,10 @@
 
 namespace lockstep::journal {
 
-/// Every field, the keys too: who has it can foretell sequence numbers and ports.
+/// Every field including the keys, with which sequence numbers and ports can be predicted.
 nlohmann::ordered_json json_of(const Config& config);
-/// False, and `fault` says which field, if one is missing, unknown or out of its range.
+/// Returns false and sets `fault` to the field's name if a field is missing, unknown or out of
+/// range.
 bool config_from(const nlohmann::ordered_json& json, Config& out, std::string& fault);
 
 }  // namespace lockstep::journal

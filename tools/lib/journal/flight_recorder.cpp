@@ -1,4 +1,4 @@
-// Pieces change places; what is trouble is told by counters.
+// Rotates two pieces in memory, detects trouble by counters, and writes files.
 #include "tools/lib/journal/flight_recorder.hpp"
 
 #include <fmt/core.h>
@@ -100,7 +100,8 @@ void FlightRecorder::look(Instant now) {
   }
   seen_ = sum;
   bool const full = newer_.records.size() >= piece_bytes;
-  // What follows a trouble stands behind it, also where that makes a piece longer.
+  // Records of the time after a trouble stay in the piece that contains it, even if it becomes
+  // longer.
   if (writes_now) {
     write_out();
     begin_piece(now);
@@ -141,7 +142,7 @@ void FlightRecorder::write_out() {
     bytes_ += file.bytes();
     files_.push_back(name);
   } catch (const tools::Failure&) {
-    failed_ = failed_ != 0 ? failed_ : EIO;  // the disk: no reason to stop serving
+    failed_ = failed_ != 0 ? failed_ : EIO;  // a full disk, for example, must not stop the server
   }
 }
 

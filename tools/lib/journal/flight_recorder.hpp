@@ -1,4 +1,4 @@
-// Keeps the last seconds of a run in memory, and writes them out when there was trouble.
+// Keeps the last seconds of a run in memory, and writes them to a file after trouble.
 #pragma once
 
 #include <cstdint>
@@ -14,47 +14,47 @@
 
 namespace lockstep::journal {
 
-/// What is trouble.
+/// The events that count as trouble.
 struct Troubles {
   bool rto = false;    ///< a retransmission timeout
-  bool reset = false;  ///< a reset of ours was sent, or a peer's ended a connection
+  bool reset = false;  ///< we sent a reset, or a peer's reset ended a connection
   std::vector<Drop> drops;
 };
 
-/// "rto,reset,drop:tcp_checksum". Throws tools::Failure (bad input) that names what is known.
+/// Parses "rto,reset,drop:tcp_checksum". Throws tools::Failure (bad input) listing the valid words.
 Troubles parse_troubles(const std::string& text);
 
-/// What a flight_recorder has to know of the application: how many of its connections a peer has
-/// reset, and its state as octets, which the same program can take back.
+/// What the recorder needs from the application: how many of its connections a peer has reset, and
+/// its state as octets that the same program can restore.
 struct KeptApplication {
   std::function<std::uint64_t()> resets;
   std::function<std::vector<std::byte>()> snapshot;
-  /// Writes the records that a journal begins with.
+  /// Writes the first records of a journal.
   std::function<void(Writer&)> begin;
 };
 
-/// Two pieces of at most `piece` or `piece_bytes` each, the older of which goes when the newer is
-/// full: so at least the last `piece` before a trouble are kept, unless more came than memory is
-/// allowed for, and `piece` after it. Each begins with a snapshot of the stack and the application.
+/// Keeps two pieces of at most `piece` or `piece_bytes` each; when the newer is full, the older is
+/// dropped. A file therefore covers at least the last `piece` before a trouble, unless memory runs
+/// out, and `piece` after it. Each piece begins with a snapshot of the stack and the application.
 class FlightRecorder {
  public:
   static constexpr Duration piece = Duration::seconds(5);
   static constexpr std::size_t piece_bytes = std::size_t{32} << 20;
   static constexpr std::uint32_t files_max = 16;
 
-  /// Files are called `path`, then `path`-2 and so on, at most files_max of them.
+  /// Files are named `path`, `path`-2 and so on, at most files_max of them.
   FlightRecorder(const std::string& path, const Troubles& troubles, const Stack& stack,
                  const KeptApplication& application);
 
-  /// Where the log of the turns writes to.
+  /// Where the turn log writes its records.
   Writer& writer() { return memory_; }
-  /// Whether look() will write a file now: then the log is to be caught up before.
+  /// Whether look() will write a file now; catch up the turn log before that.
   bool writes(Instant now) const {
     return !write_at_.is_never() && (now >= write_at_ || newer_.records.size() >= piece_bytes);
   }
-  /// Before each turn, once the one before it is wholly in the log.
+  /// Call before each turn, once the log holds all of the previous turn.
   void look(Instant now);
-  /// After the last turn: what is still to be written is.
+  /// Call after the last turn: writes the file that is still due.
   void finish();
 
   /// The files written so far.
@@ -80,7 +80,7 @@ class FlightRecorder {
   KeptApplication application_;
   Piece older_;
   Piece newer_;
-  Writer memory_;  // into the newer one
+  Writer memory_;  // appends to the newer piece
   std::uint64_t seen_ = 0;
   Instant write_at_ = Instant::never();
   std::vector<std::string> files_;
@@ -88,7 +88,8 @@ class FlightRecorder {
   int failed_ = 0;
 };
 
-/// The fields of a snapshot's record, and back: false where they contradict its length.
+/// The fields of a snapshot record, and their parser, which returns false if they contradict the
+/// record's length.
 std::vector<std::byte> snapshot_fields(const Stack& stack, std::span<const std::byte> application);
 struct SnapshotParts {
   std::span<const std::byte> stack;

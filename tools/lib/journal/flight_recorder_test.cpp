@@ -1,4 +1,4 @@
-// The seconds around a trouble replay from a snapshot; what was no trouble leaves nothing.
+// The seconds around a trouble replay from a snapshot; without trouble no file is written.
 #include "tools/lib/journal/flight_recorder.hpp"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,8 @@ class Kept : public testing::Test {
     }
   }
 
-  /// A minute of downloads. In the middle of it nothing of ours arrives for two seconds.
+  /// A minute of downloads. In the middle, everything that the server sends is lost for two
+  /// seconds.
   void run(const Troubles& troubles) {
     FlightRecorder flight_recorder(
         path, troubles, joined.server,
@@ -47,7 +48,7 @@ class Kept : public testing::Test {
     Client client(tools::benchmark::server_address());
     Lossy lossy(joined.server_port, 1);
     Recorder lost(lossy, log, joined.server, &flight_recorder);
-    // It is under way whenever a snapshot is taken: a little is read every ten seconds.
+    // In progress whenever a snapshot is taken, because it is read only every ten seconds.
     Talk& slow = client.open(joined.client, get("/bytes/90000000"));
     for (std::uint32_t i = 0; i < 60; ++i) {
       slow.reads = i % 10 == 0;
@@ -84,7 +85,7 @@ TEST_F(Kept, TheSecondsAroundATimeout) {
   EXPECT_TRUE(result.from_snapshot);
   EXPECT_TRUE(result.ended);
   EXPECT_GT(result.frames_out, 20u);
-  // Five seconds before, at most five more of the piece that they are in, and five after.
+  // Five seconds before, at most five more to the start of the piece, and five after.
   EXPECT_GE(result.lasted, Duration::seconds(9));
   EXPECT_LE(result.lasted, Duration::seconds(17));
 }
@@ -103,7 +104,7 @@ TEST_F(Kept, AChangedSnapshotIsCaught) {
   troubles.rto = true;
   run(troubles);
   ASSERT_FALSE(files.empty());
-  // Into the middle of the snapshot, which is most of the file.
+  // Offset 40,000 is inside the snapshot, which is most of the file.
   std::fstream file(files.front(), std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(40'000);
   file.put('\x5a');

@@ -1,4 +1,4 @@
-// The hashes, which are the simulator's hash of frames.
+// The hashes of a journal, computed with the simulator's frame hash.
 #include "tools/lib/journal/format.hpp"
 
 #include "sim/kernel/frame_hash.hpp"

@@ -1,4 +1,4 @@
-// JSON for what has names, octets for what is lent.
+// JSON for named values, raw octets for lent content.
 #include "tools/lib/journal/http_parts.hpp"
 
 #include <algorithm>

@@ -11,7 +11,7 @@ namespace lockstep::journal {
 
 inline constexpr std::string_view http_application = "http";
 
-/// What was recorded of the server, besides the turns.
+/// What is recorded of the server besides the turns.
 struct HttpParts {
   http::ServerSettings server;
   std::unique_ptr<http::Site> site = std::make_unique<http::Site>();
@@ -19,8 +19,8 @@ struct HttpParts {
 
 void write_parts(Writer& writer, const Run& run, const http::ServerSettings& server,
                  const http::Site& site);
-/// The rest of the begin record, and the content: begin.edited is set if its chain does not fit.
-/// Throws tools::Failure (bad input) naming what is missing or wrong.
+/// Reads the rest of the begin record and the content; sets begin.edited if a chain hash does not
+/// match. Throws tools::Failure (bad input) naming what is missing or wrong.
 HttpParts read_http_parts(Reader& reader, Begin& begin);
 
 }  // namespace lockstep::journal

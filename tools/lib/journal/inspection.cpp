@@ -10,12 +10,12 @@
 namespace lockstep::journal {
 namespace {
 
-/// Octets between what was acknowledged and what was sent last.
+/// Octets between SND.UNA and SND.NXT.
 std::uint32_t flight_of(const ConnectionInfo& info) {
   return info.send.nxt.value - info.send.una.value;
 }
 
-/// None before the first loss: higher than any window can be (RFC 5681 3.1).
+/// "-" before the first loss, when it is larger than any window (RFC 5681 3.1).
 std::string ssthresh_of(const ConnectionInfo& info) {
   constexpr std::uint64_t window_max = std::uint64_t{65'535} << 14;
   return info.ssthresh.count > window_max ? "-" : fmt::format("{}", info.ssthresh.count);

@@ -1,4 +1,4 @@
-// What a replay shows on the way: which connections there are, and what each of them is at.
+// Lists the connections during a replay, with the state of each.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace lockstep::journal {
 
-/// An application, and the connections that it was told of: the core names its connections to no
-/// one else. One that a snapshot brought is known from its first event on.
+/// Wraps an application and records the ids of its connections, which the core reports only in
+/// events. A connection restored from a snapshot is known after its first event.
 template <class App>
 class Watched {
  public:
@@ -25,7 +25,7 @@ class Watched {
   }
   void run(Stack& stack, Instant now) { app_.run(stack, now); }
 
-  /// Those that still exist, by slot.
+  /// The connections that still exist, by slot.
   std::vector<ConnectionInfo> connections(const Stack& stack) const {
     std::vector<ConnectionInfo> out;
     for (auto const& [slot, generation] : told_of_) {
@@ -41,10 +41,10 @@ class Watched {
   std::map<std::uint32_t, std::uint32_t> told_of_;  // generation by slot
 };
 
-/// A row a connection; octets and times with their units in the head. Folded to `width` columns;
-/// 0: not folded.
+/// One row for each connection; the heading gives the units of octets and times. Folded to `width`
+/// columns; 0: not folded.
 std::string table_of(const std::vector<ConnectionInfo>& connections, std::size_t width);
-/// An array of the same, times in nanoseconds.
+/// The same as an array, times in nanoseconds.
 nlohmann::ordered_json json_of(const std::vector<ConnectionInfo>& connections);
 
 }  // namespace lockstep::journal

@@ -1,4 +1,4 @@
-// What was recorded replays octet by octet; what was changed, torn or lost is found and named.
+// A recorded run replays octet by octet; changes, truncation and loss are found and named.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ using http::testing::Joined;
 using http::testing::Lossy;
 using http::testing::Talk;
 
-/// A driver that has no room every so often, as a kernel's queue.
+/// A driver that regularly has no room to send, as a kernel's queue can be full.
 template <class Port>
 class Crowded {
  public:
@@ -61,7 +61,7 @@ void write_file(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-/// Where first numbers begin, of the stacks that are made next.
+/// The first initial sequence number of stacks made from here on.
 std::uint32_t isn_base = tcp::Config{}.isn_base.value;
 
 void begin_there(Config& config) { config.tcp.isn_base = {isn_base}; }
@@ -71,12 +71,12 @@ class Recorded : public testing::Test {
   Recorded() : path(testing::TempDir() + "lockstep_journal_test") {}
   ~Recorded() override { std::filesystem::remove(path); }
 
-  /// A few downloads with loss both ways, a stop in the middle of the last.
+  /// A few downloads with loss in both directions, and a stop in the middle of the last.
   void record(std::uint32_t lose_every, bool ends = true) {
     http::Site site;
     std::string const text(5000, 'j');
     ASSERT_TRUE(site.add("/file.txt", std::as_bytes(std::span(text))));
-    // Two names that are no UTF-8, and differ in that octet alone.
+    // Two names that are not UTF-8 and differ only in the invalid octet.
     ASSERT_TRUE(site.add("/caf\xe8.txt", std::as_bytes(std::span(text)).first(10)));
     ASSERT_TRUE(site.add("/caf\xe9.txt", std::as_bytes(std::span(text)).first(300)));
     site.complete();
@@ -110,7 +110,7 @@ class Recorded : public testing::Test {
     last.reads = false;
     noted.abandon(joined.server, joined.now());
     advance(Duration::seconds(1));
-    log.flush();  // which forgets a last turn that did not matter
+    log.flush();  // discards a last turn that did not matter
     if (ends) {
       log.finish(joined.server.fingerprint());
     }
@@ -141,12 +141,13 @@ TEST_F(Recorded, StopsWhereItIsAskedTo) {
   ReplayResult const early = replay_journal(request);
   EXPECT_TRUE(early.stopped);
   EXPECT_LE(early.lasted, *request.until);
-  // One turn more begins later.
+  // The next turn begins later.
   request.until.reset();
   request.turns = early.turns + 1;
   EXPECT_GT(replay_journal(request).lasted, Duration::milliseconds(20));
   request.turns = turns;
-  EXPECT_FALSE(replay_journal(request).stopped);  // what is behind the last turn is no turn
+  EXPECT_FALSE(replay_journal(request).stopped);  // trailing records after the last turn are no
+                                                  // turns
 }
 
 TEST_F(Recorded, TellsEachFrame) {
@@ -167,7 +168,8 @@ TEST_F(Recorded, TellsEachFrame) {
   EXPECT_EQ(lines.size(), result.frames_in + result.frames_out + 2);
   EXPECT_NE(lines.front().find("turn 1 in"), std::string::npos) << lines.front();
   EXPECT_EQ(count(" octets, "), result.frames_in + result.frames_out);
-  EXPECT_EQ(count(" seq "), result.frames_in + result.frames_out);  // each is read as TCP
+  // each frame is printed as a TCP segment
+  EXPECT_EQ(count(" seq "), result.frames_in + result.frames_out);
 }
 
 TEST_F(Recorded, SaysWhatEachConnectionIsAt) {
@@ -175,7 +177,7 @@ TEST_F(Recorded, SaysWhatEachConnectionIsAt) {
   ReplayRequest request{path, {}, {}};
   EXPECT_FALSE(replay_journal(request).connections);
   request.inspect = true;
-  // The first download has been asked for by then, and nobody has closed.
+  // The first download has been requested by then, and no connection is closed.
   request.until = Duration::milliseconds(2);
   ReplayResult const result = replay_journal(request);
   ASSERT_TRUE(result.connections);
@@ -205,7 +207,7 @@ TEST_F(Recorded, ReplaysOctetByOctet) {
   }
 }
 
-/// Of the first connection, after so many turns.
+/// Inspects the first connection after this many turns.
 ConnectionInfo first_of(const std::string& path, std::uint64_t turns) {
   ReplayRequest request{path, {}, {}};
   request.inspect = true;
@@ -217,7 +219,7 @@ ConnectionInfo first_of(const std::string& path, std::uint64_t turns) {
 
 //= rfc9293#3.4
 //= type=test
-//# 9293:P-SEQ-MOD a journal is replayed and looked into where numbers cross 2^31 and 2^32
+//# a journal is replayed and inspected where sequence numbers cross 2^31 and 2^32
 TEST_F(Recorded, NumbersCrossTheMiddleAndTheEnd) {
   std::uint32_t const usual = isn_base;
   isn_base = 0;
@@ -228,7 +230,7 @@ TEST_F(Recorded, NumbersCrossTheMiddleAndTheEnd) {
     record(0);
     ReplayResult const result = replay();
     EXPECT_TRUE(result.clean()) << text_of(result, path);
-    // The first requests come octet by octet.
+    // The first requests arrive octet by octet.
     bool crosses = false;
     for (std::uint64_t turn = 80; turn < 160 && !crosses; ++turn) {
       ConnectionInfo const info = first_of(path, turn);
@@ -244,7 +246,7 @@ TEST_F(Recorded, NumbersCrossTheMiddleAndTheEnd) {
   isn_base = usual;
 }
 
-/// Run by `tools/evidence long-stream`: more than 2^32 octets of one connection, replayed.
+/// Run by `tools/evidence long-stream`: replays more than 2^32 octets of one connection.
 TEST_F(Recorded, DISABLED_FiveGibibytes) {
   constexpr std::uint64_t piece = 1'000'000'000;
   http::Site site;
@@ -286,7 +288,7 @@ TEST_F(Recorded, ATornTailIsNamedAndTheRestUsed) {
   EXPECT_TRUE(unended.clean()) << text_of(unended, path);
   EXPECT_FALSE(unended.ended);
   std::uint64_t before = 0;
-  // Wherever it is cut, as a crash would.
+  // Truncated at many places, as after a crash.
   for (std::size_t part = 40; part < 100; part += 7) {
     std::size_t const cut = whole.size() * part / 100;
     write_file(path, whole.substr(0, cut));
@@ -319,7 +321,7 @@ TEST_F(Recorded, EveryChangedOctetIsCaught) {
   }
 }
 
-/// Copies a journal record by record, with chains that fit, and lets `change` spoil them.
+/// Copies a journal record by record with matching chain hashes; `change` may alter each record.
 template <class Change>
 void rewrite(const std::string& from, const std::string& to, Change&& change) {
   Reader reader(from);
@@ -339,7 +341,7 @@ TEST_F(Recorded, ASkilfulChangeIsNamedByItsFirstDivergentFrame) {
   bool done = false;
   rewrite(path, other, [&](Record& record) {
     Turn turn;
-    // The first request asks for another file: the frame that answers is another one.
+    // The first request asks for another file, so the frame that answers it differs.
     std::string_view const text(reinterpret_cast<const char*>(record.fields.data()),
                                 record.fields.size());
     std::size_t const at = text.find("/file.txt");
@@ -367,7 +369,7 @@ TEST_F(Recorded, AFrameTooManyAndOneTooFewAreNamed) {
     if (record.kind == Kind::turn && parse_turn(record, turn)) {
       frames += turn.out.size();
       if (frames == turn.out.size() && frames == 1) {
-        // It sent one frame: now it says that it sent none, and that there was room.
+        // The turn sent one frame; now it records none sent, and room for it.
         record.fields.resize(record.fields.size() - 12 - 4);
         record.fields.resize(record.fields.size() + 4);
       }
@@ -436,7 +438,7 @@ TEST(ConfigJson, EveryFieldComesBack) {
   EXPECT_NE(fault.find("does not know"), std::string::npos);
 }
 
-/// Becomes whatever a field is.
+/// Converts to the type of any field.
 struct Anything {
   template <class T>
   operator T() const;
@@ -447,7 +449,7 @@ constexpr bool takes(std::index_sequence<i...>) {
   return requires { T{(static_cast<void>(i), Anything{})...}; };
 }
 
-/// How many fields an aggregate has.
+/// The number of fields of an aggregate.
 template <class T, std::size_t n = 256>
 constexpr std::size_t fields_of() {
   if constexpr (takes<T>(std::make_index_sequence<n>{})) {
@@ -457,14 +459,14 @@ constexpr std::size_t fields_of() {
   }
 }
 
-// Whoever adds a field to Config that config_fields.hpp does not list has to add it here, too.
+// A field added to Config but not to config_fields.hpp must be added here too.
 TEST(ConfigJson, NoFieldIsForgotten) {
-  // tcp::Config is a field itself; three lists are two fields and one name each.
+  // tcp::Config is a field itself; three lists have two fields each but one name.
   EXPECT_EQ(json_of(Config{}).size(), fields_of<Config>() - 1 - 3 + fields_of<tcp::Config>());
 }
 
 TEST(MendChecksum, OnlyASegmentWhoseSumDoesNotHold) {
-  // 20 octets of IPv4 and a SYN of 20 without a checksum, from 10.0.0.1 to 10.0.0.2.
+  // A packet of 20 octets of IPv4 and a 20-octet SYN without a checksum, from 10.0.0.1 to 10.0.0.2.
   std::vector<std::byte> packet(40);
   auto const set = [&](std::size_t at, int value) { packet[at] = static_cast<std::byte>(value); };
   set(0, 0x45);

@@ -1,4 +1,4 @@
-// A load and what it talks to, both recorded with loss: their journals replay, a changed one not.
+// A load and its server, both recorded with loss: their journals replay, a changed one does not.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 using http::testing::Joined;
 using http::testing::Lossy;
 
-/// One side's journal.
+/// The journal of one side.
 template <class App>
 struct Side {
   Side(const std::string& path, const Stack& stack, App& app, auto& port, const auto& parts)
@@ -47,7 +47,7 @@ class LoadRecorded : public testing::Test {
     std::filesystem::remove(theirs);
   }
 
-  /// The whole load, and a stop at its end.
+  /// Records the whole load, and a stop at its end.
   template <class Server>
   void record(load::Plan plan, const auto& settings) {
     http::Site site;
@@ -126,7 +126,7 @@ TEST_F(LoadRecorded, AnotherPlanIsCaught) {
   record<load::EchoServer>(plan_of(load::Protocol::echo), load::EchoSettings{});
   {
     Reader reader(ours);
-    Writer writer(theirs);  // with chains that fit
+    Writer writer(theirs);  // the chain hashes match
     Record record;
     while (reader.next(record)) {
       if (record.kind == Kind::begin) {

@@ -1,4 +1,4 @@
-// A plan as JSON, there and back: numbers as they are, times in ns, addresses as text.
+// Converts a plan to JSON and back: numbers as they are, times in ns, addresses as text.
 #include "tools/lib/journal/load_parts.hpp"
 
 #include "tools/base/text/units.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Calls visit(name, field) for each field of a plan that is a number by itself.
+/// Calls visit(name, field) for each numeric field of a plan.
 template <class Plan, class Visit>
 void visit_numbers(Plan& plan, Visit&& visit) {
   visit("connections", plan.connections);
@@ -49,7 +49,7 @@ load::Catalogue catalogue_from(const ordered_json& json) {
   return out;
 }
 
-/// One of an enumeration whose last is `last`.
+/// A value of an enumeration whose last value is `last`.
 template <class Enumeration>
 Enumeration choice_from(const ordered_json& json, Enumeration last) {
   auto const number = json.get<std::uint32_t>();
@@ -59,7 +59,8 @@ Enumeration choice_from(const ordered_json& json, Enumeration last) {
   return static_cast<Enumeration>(number);
 }
 
-/// What the constructor of a client takes for granted, and as much memory as a run could have had.
+/// Whether a client can be constructed from the plan, with no more memory than a real run could
+/// use.
 bool makes_sense(const load::Plan& plan, Count connections_max) {
   bool const fits = plan.connections <= connections_max.value && plan.pipeline <= 1'024;
   bool const asks = plan.protocol == load::Protocol::echo || !plan.catalogue.items.empty();
@@ -87,7 +88,7 @@ void write_server(Writer& writer, ordered_json begin, const ordered_json& server
   writer.flush();
 }
 
-/// Ends as `read` does, unless the JSON is none that it can read.
+/// Calls `read`; refuses the journal if the JSON is not what it expects.
 template <class Read>
 auto read_members(const Reader& reader, const Read& read) {
   try {

@@ -1,4 +1,4 @@
-// The first record of a journal of a load, and of what a load is tried on.
+// The first record of a journal of a load or of its server.
 #pragma once
 
 #include "tools/lib/journal/begin.hpp"
@@ -16,7 +16,7 @@ void write_parts(Writer& writer, const Run& run, const load::Plan& plan);
 void write_parts(Writer& writer, const Run& run, const load::EchoSettings& server);
 void write_parts(Writer& writer, const Run& run, const load::CacheSettings& server);
 
-// The rest of a begin record. Each throws tools::Failure (bad input) for another application's.
+// Each reads the rest of a begin record; throws tools::Failure for another application's record.
 load::Plan read_plan(const Reader& reader, const Begin& begin);
 load::EchoSettings read_echo(const Reader& reader, const Begin& begin);
 load::CacheSettings read_cache(const Reader& reader, const Begin& begin);

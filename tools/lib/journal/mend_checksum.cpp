@@ -1,4 +1,4 @@
-// Finds the segment, sums it.
+// Finds the TCP segment of a frame and computes its checksum.
 #include "tools/lib/journal/mend_checksum.hpp"
 
 #include "core/wire/checksum.hpp"

@@ -1,4 +1,4 @@
-// Fills in the TCP checksum that a kernel has left out of a frame for its own machine.
+// Fills in a TCP checksum that the kernel left out of a frame between processes of one machine.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace lockstep::journal {
 
-/// For captures: a frame that the driver vouched for may hold only a part of its checksum. A frame
-/// that is no whole TCP segment, or whose checksum holds already, stays as it is.
+/// For captures: a frame that the driver marked as good may hold only a partial checksum. A frame
+/// that is not a whole TCP segment, or whose checksum is right, is not changed.
 void mend_checksum(std::span<std::byte> frame, LinkType link);
 
 }  // namespace lockstep::journal

@@ -1,4 +1,4 @@
-// Frame by frame, by length and hash.
+// Compares the frames of a turn one by one, by length and hash.
 #include "tools/lib/journal/playback.hpp"
 
 #include "core/units/check.hpp"

@@ -1,4 +1,4 @@
-// A driver that plays a journal's turn back and compares what leaves.
+// A driver that plays a journal's turns back and compares the frames sent.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,27 @@
 
 namespace lockstep::journal {
 
-/// The first frame that is not what it was.
+/// The first frame that differs from the recorded one.
 struct Divergence {
-  std::uint64_t frame = 0;  ///< of all that left, from 1
+  std::uint64_t frame = 0;  ///< counted over all frames sent, from 1
   std::uint64_t turn = 0;   ///< from 1
   Instant at;
-  std::optional<FrameOut> recorded;                ///< none: nothing left there
-  std::optional<std::vector<std::byte>> replayed;  ///< none: nothing leaves now
+  std::optional<FrameOut> recorded;                ///< none: no frame was recorded there
+  std::optional<std::vector<std::byte>> replayed;  ///< none: no frame is sent there now
 };
 
-/// A Driver. Of each turn: start, turn(), finish.
+/// A Driver. For each turn call start, turn(), finish.
 class Playback {
  public:
   explicit Playback(std::uint32_t frame_max) : room_(frame_max) {}
 
   void start(const Turn& turn);
-  /// A frame that was recorded and has not left is a divergence as well.
+  /// Ends a turn; a recorded frame that was not sent is a divergence too.
   void finish();
   const std::optional<Divergence>& divergence() const { return divergence_; }
   std::uint64_t frames_out() const { return frames_out_; }
   std::uint64_t turns() const { return turns_; }
-  /// Called with every frame that leaves and is as it was.
+  /// Called with every frame sent that matches the recording.
   std::function<void(std::span<const std::byte>)> on_sent;
 
   Instant now() const { return turn_->now; }
@@ -46,7 +46,7 @@ class Playback {
   void diverge(std::optional<FrameOut> recorded, std::optional<std::vector<std::byte>> replayed);
 
   const Turn* turn_ = nullptr;
-  std::size_t sent_ = 0;  // of this turn
+  std::size_t sent_ = 0;  // frames sent in this turn
   std::uint64_t frames_out_ = 0;
   std::uint64_t turns_ = 0;
   std::vector<Ingress> burst_;

@@ -1,4 +1,4 @@
-// Lengths are believed only as far as the file goes, numbers only as far as their record does.
+// Reads records; a length must fit into the file, a field into its record.
 #include "tools/lib/journal/reader.hpp"
 
 #include <fmt/core.h>
@@ -11,7 +11,7 @@
 namespace lockstep::journal {
 namespace {
 
-/// Takes numbers off the front of a record.
+/// Reads numbers from the front of a record.
 class Fields {
  public:
   explicit Fields(std::span<const std::byte> bytes) : left_(bytes) {}
@@ -81,7 +81,7 @@ bool Reader::next(Record& out) {
   std::uint64_t const chain =
       Fields(std::span(out.fields).subspan(length - chain_bytes)).number(chain_bytes);
   out.edited = chain != chain_;
-  chain_ = chain;  // so that one change is told once
+  chain_ = chain;  // so that one change is reported once
   ++number_;
   out.number = number_;
   out.offset = offset_;

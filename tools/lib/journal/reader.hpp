@@ -1,4 +1,4 @@
-// Reads a journal record by record, whatever state its file is in.
+// Reads a journal record by record, tolerating any damage to the file.
 #pragma once
 
 #include <array>
@@ -26,10 +26,10 @@ struct FrameOut {
   std::uint64_t hash = 0;
 };
 
-/// What one turn was told, and what it sent.
+/// The input and the output of one turn.
 struct Turn {
   Instant now;
-  bool blocked = false;  // in the end there was no room for another frame
+  bool blocked = false;  // at the end there was no room for another frame
   std::vector<FrameIn> in;
   std::vector<FrameOut> out;
 };
@@ -37,23 +37,24 @@ struct Turn {
 struct Record {
   Kind kind = Kind::end;
   std::uint64_t number = 0;  ///< from 1
-  std::uint64_t offset = 0;  ///< of its length in the file
-  bool edited = false;       ///< the chain does not fit: it, or a record before it, was changed
+  std::uint64_t offset = 0;  ///< of its length field in the file
+  bool edited = false;       ///< the chain hash does not match: this record or an earlier one was
+                             ///< changed
   std::vector<std::byte> fields;
 };
 
-/// whole: the file ends where a record ends. torn: it ends inside of one, which is left out.
+/// whole: the file ends at a record's end. torn: it ends within a record, which is ignored.
 enum class Tail : std::uint8_t { whole, torn };
 
 class Reader {
  public:
-  /// Throws tools::Failure: environment where it cannot be opened, bad input if it is no journal.
+  /// Throws tools::Failure: environment if it cannot be opened, bad input if it is not a journal.
   explicit Reader(const std::string& path);
 
-  /// The next whole record, or false at the end.
+  /// Reads the next whole record; false at the end.
   bool next(Record& out);
   Tail tail() const { return tail_; }
-  /// Where the tail that could not be used begins.
+  /// Where the unusable tail begins.
   std::uint64_t offset() const { return offset_; }
   const std::string& path() const { return path_; }
 
@@ -70,9 +71,9 @@ class Reader {
   Tail tail_ = Tail::whole;
 };
 
-/// The fields of a turn; false where they contradict the record's length.
+/// Parses the fields of a turn; false if they contradict the record's length.
 bool parse_turn(const Record& record, Turn& out);
-/// The one number of the other kinds.
+/// Parses the single number of the other kinds.
 bool parse_number(const Record& record, std::uint64_t& out);
 
 }  // namespace lockstep::journal

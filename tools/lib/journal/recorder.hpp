@@ -1,4 +1,4 @@
-// A driver around a driver and an application around an application: both tell the journal.
+// Wrappers of a driver and of an application that record what passes through them in a journal.
 #pragma once
 
 #include "core/stack/stack.hpp"
@@ -9,11 +9,11 @@
 
 namespace lockstep::journal {
 
-/// Hands everything through to `port` and notes it. One copy and one hash of each frame.
+/// Forwards everything to `port` and records it. Costs one copy and one hash of each frame.
 template <class Port>
 class Recorder {
  public:
-  /// `flight_recorder`: where the log goes into memory; or none.
+  /// `flight_recorder`: set if the log is kept in memory; may be nullptr.
   Recorder(Port& port, TurnLog& log, const Stack& stack, FlightRecorder* flight_recorder = nullptr)
       : port_(port), log_(log), stack_(stack), flight_recorder_(flight_recorder) {}
 
@@ -77,7 +77,7 @@ class Recorder {
   std::span<std::byte> room_;
 };
 
-/// The same of what the application is told beside the stack.
+/// Forwards and records what the application receives besides the stack's events.
 template <class App>
 class Noted {
  public:

@@ -1,4 +1,4 @@
-// The records in order: turns through turn(), stops to the application.
+// Plays records in order: turns through turn(), stops to the application.
 #include "tools/lib/journal/replay.hpp"
 
 #include <fmt/core.h>
@@ -32,11 +32,11 @@ struct Line {
   alignas(64) std::array<std::byte, 64> bytes;
 };
 
-/// The stack and the application of a journal, made again.
+/// The stack and the application of a journal, recreated.
 template <class App>
 class World {
  public:
-  /// The application of `arguments`.
+  /// Constructs the application from `arguments`.
   template <class... Arguments>
   explicit World(const Config& config, const Arguments&... arguments)
       : memory_(Stack::arena_bytes(config) / sizeof(Line) + 1),
@@ -51,7 +51,7 @@ class World {
   App app;
 };
 
-/// What went over the wire, as a capture.
+/// Writes the frames of a replay to a capture.
 class Capture {
  public:
   Capture(const std::string& path, const Run& run)
@@ -101,7 +101,7 @@ std::string frame_text(std::span<const std::byte> frame, LinkType link) {
 template <class App>
 class Player {
  public:
-  /// `world` is fresh.
+  /// `world` has not run yet.
   Player(Reader& reader, const ReplayRequest& request, ReplayResult& result, Capture* capture,
          World<App>& world)
       : reader_(reader),
@@ -214,7 +214,7 @@ class Player {
     if (!parse_turn(record, turn_)) {
       refuse(record.number, "its fields do not fit its length");
     }
-    // What turn() takes for granted of a driver.
+    // turn() requires these of a driver.
     if (turn_.now < last_ || turn_.in.size() > burst_max_.value) {
       refuse(record.number, "time runs backwards, or more frames arrive than a turn takes");
     }
@@ -268,7 +268,7 @@ std::string text_of(const Divergence& found, LinkType link) {
                      found.turn, tools::text_of(found.at.since(Instant{})), recorded, replayed);
 }
 
-/// Plays what is left of a journal to the server of its first records.
+/// Plays the rest of a journal to the server of its first records.
 template <class App, class... Arguments>
 void play_server(Reader& reader, const ReplayRequest& request, ReplayResult& result,
                  Capture* capture, const Config& config, const Arguments&... arguments) {

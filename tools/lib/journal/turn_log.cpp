@@ -1,4 +1,4 @@
-// The fields of a turn, in the order in which they become known.
+// Writes the fields of a turn in the order in which they become known.
 #include "tools/lib/journal/turn_log.hpp"
 
 namespace lockstep::journal {

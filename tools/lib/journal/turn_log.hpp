@@ -1,4 +1,4 @@
-// Collects what one turn was told and what it sent, and writes it if it mattered.
+// Records the input and output of each turn, and writes the turn if it mattered.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace lockstep::journal {
 
-/// A turn matters if a frame came or was to leave, if the stack or the application had something to
-/// do by the clock, or if there was an event. Without any of these it changes nothing but the time,
-/// which the next one tells anyway: a loop that spins writes nothing.
+/// A turn matters if a frame arrived or was to be sent, if the stack or the application had work
+/// due by the clock, or if there was an event. Any other turn changes only the time, which the next
+/// turn records anyway; so a loop that spins writes nothing.
 class TurnLog {
  public:
   TurnLog(Writer& writer, Count frames_per_turn) : writer_(writer) {
@@ -22,20 +22,20 @@ class TurnLog {
   }
 
   void begin(Instant now, std::span<const Ingress> burst);
-  /// This turn matters.
+  /// Marks this turn as one that matters.
   void note() { matters_ = true; }
   void blocked() { blocked_ = matters_ = true; }
   void sent(std::span<const std::byte> frame);
-  /// Writes the turn that was begun, if there is one and it mattered.
+  /// Writes the current turn if it mattered.
   void end();
-  /// Between turns: writes the last turn even if it did not matter, so that what follows has its
-  /// time.
+  /// Between turns: writes the last turn even if it did not matter, so that the time of what
+  /// follows is known.
   void catch_up();
   /// Between turns: stop or abandon.
   void command(Kind kind, Instant now);
   /// After the last turn.
   void finish(std::uint64_t fingerprint);
-  /// Everything so far is handed to the file.
+  /// Writes everything so far to the file.
   void flush();
 
   std::uint64_t turns() const { return turns_; }
@@ -51,7 +51,7 @@ class TurnLog {
   Writer& writer_;
   std::vector<Sent> sent_;
   Instant now_;      // of the last turn
-  Instant written_;  // of the last one that was written
+  Instant written_;  // of the last turn that was written
   bool open_ = false;
   bool matters_ = false;
   bool blocked_ = false;

@@ -1,4 +1,4 @@
-// Little-endian fields, the chain, and write(2).
+// Little-endian fields, the chain hash, and write(2).
 #include "tools/lib/journal/writer.hpp"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ Writer::Writer(const std::string& path) : path_(path) {
     fs::create_directories(folder, error);
   }
   is_new_ = !fs::exists(path, error);
-  // What is there stays until there is something to put in its place.
+  // An existing file is kept until there is a record to replace it.
   file_ = hw::Descriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
   if (!file_.is_open()) {
     throw tools::Failure(
@@ -68,7 +68,8 @@ void Writer::finish() {
   }
   if (!has_record_) {
     has_record_ = true;
-    static_cast<void>(!ftruncate(file_.number(), 0));  // a device or a pipe has no end to set
+    // fails on a device or a pipe, which cannot be truncated
+    static_cast<void>(!ftruncate(file_.number(), 0));
   }
   chain_ = chained(chain_, record_);
   wide(chain_);

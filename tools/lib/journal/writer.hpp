@@ -13,17 +13,17 @@
 
 namespace lockstep::journal {
 
-/// What has been handed to the file outlives a crash of the program; at most buffer_bytes have not.
-/// Nothing is allocated by records shorter than buffer_bytes.
+/// After a crash of the program at most the last buffer_bytes octets are missing from the file.
+/// Records shorter than buffer_bytes cause no allocation.
 class Writer {
  public:
   static constexpr std::uint32_t buffer_bytes = 1u << 20;
 
-  /// Makes the file, and its folder. What was in it goes with the first record; without any it is
-  /// as it was. Throws tools::Failure (environment).
+  /// Creates the file and its folder. An existing file is truncated with the first record, and is
+  /// unchanged if there is none. Throws tools::Failure (environment).
   explicit Writer(const std::string& path);
-  /// Writes no file: whole records go to the end of `memory`, without their chains. It may be
-  /// emptied between two records.
+  /// Writes no file: appends whole records to `memory`, without chain hashes. `memory` may be
+  /// cleared between two records.
   explicit Writer(std::vector<std::byte>& memory) : memory_(&memory) {}
   ~Writer();
   Writer(const Writer&) = delete;
@@ -40,9 +40,9 @@ class Writer {
   void finish();
   void forget() { record_.clear(); }
 
-  /// Hands everything to the file.
+  /// Writes everything buffered to the file.
   void flush();
-  /// The error number of the first write that failed, after which nothing more is written; or 0.
+  /// The errno of the first write that failed, after which nothing more is written; 0 if none did.
   int failed() const { return failed_; }
   std::uint64_t bytes() const { return bytes_; }
   const std::string& path() const { return path_; }

@@ -1,4 +1,4 @@
-// What becomes of the file that a journal is written to.
+// What happens to the file that a journal is written to.
 #include "tools/lib/journal/writer.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class Written : public ::testing::Test {
   fs::path folder_;
 };
 
-// A run that ends before it has begun leaves the journal of the one before.
+// A run that ends before its first record leaves the previous journal in place.
 TEST_F(Written, NothingUntilTheFirstRecord) {
   fs::path const path = folder_ / "deeper" / "journal";
   {

@@ -40,7 +40,7 @@ lockstep::Instant Clock() {
   return {static_cast<std::uint64_t>(Simulator::Now().GetNanoSeconds())};
 }
 
-// Only /bytes/N says how long its body is, and what is in it.
+// The length and content of a body are known only for /bytes/N.
 load::Item ItemOf(const std::string& path) {
   constexpr std::string_view generated = "/bytes/";
   load::Item item;
@@ -153,7 +153,7 @@ std::uint64_t LockstepHttpServer::GetBodyOctets() const {
 }
 
 void LockstepHttpServer::DoDispose() {
-  // The stacks die with the node: nobody asks a guest any more, but its counters can be read.
+  // The stacks are destroyed with the node; the guests stop, but their counters can still be read.
   for (auto const& guest : guests_) {
     guest->Leave();
   }

@@ -20,17 +20,17 @@
 
 namespace ns3 {
 
-/// Serves `/bytes/N` and what was added, on every stack of its node.
+/// Serves `/bytes/N` and the added pages on every stack of its node.
 class LockstepHttpServer : public Application {
  public:
   static TypeId GetTypeId();
   LockstepHttpServer();
   ~LockstepHttpServer() override;
 
-  /// A page, before the application starts. False: the path is longer than a path may be, or known.
+  /// Adds a page before the application starts. False: the path is too long or already known.
   bool AddPage(const std::string& path, const std::string& text);
 
-  /// Of all stacks together: requests that were answered, whatever the answer.
+  /// Requests answered with any status, summed over all stacks.
   std::uint64_t GetRequests() const;
   std::uint64_t GetConnections() const;
   std::uint64_t GetBodyOctets() const;
@@ -49,21 +49,21 @@ class LockstepHttpServer : public Application {
   TracedValue<std::uint64_t> served_ = 0;
 };
 
-/// Asks a server for one path, over and over, and holds each answer against what it should be.
+/// Requests one path repeatedly and compares each response with what it should be.
 class LockstepHttpClient : public Application {
  public:
   static TypeId GetTypeId();
   LockstepHttpClient();
   ~LockstepHttpClient() override;
 
-  /// All was asked, answered or given up, and closed.
+  /// Every request was answered or given up, and every connection is closed.
   bool IsFinished() const;
-  /// Rightly and in time.
+  /// Correct responses in time.
   std::uint64_t GetAnswered() const;
-  /// Failed, for whatever reason.
+  /// Requests that failed for any reason.
   std::uint64_t GetFailed() const;
   std::uint64_t GetBodyOctets() const;
-  /// From a request to the end of its answer, that `percent` of all took no longer than.
+  /// The time from a request to the end of its response that `percent` of all do not exceed.
   Time GetLatency(std::uint32_t percent) const;
 
  protected:
@@ -79,7 +79,7 @@ class LockstepHttpClient : public Application {
   std::uint64_t requests_ = 0;
   std::uint32_t connections_ = 0;
   std::uint32_t requests_a_connection_ = 0;
-  lockstep::http::Site site_;  // of the pattern that generated bodies are made of
+  lockstep::http::Site site_;  // holds the pattern of generated bodies
   std::unique_ptr<Guest> guest_;
   TracedValue<std::uint64_t> answered_ = 0;
   TracedValue<std::uint64_t> failed_ = 0;

@@ -1,4 +1,5 @@
-// Web server and clients on nodes of ns-3: answers arrive whole, over losses too; errors are lines.
+// Web server and clients on ns-3 nodes: responses arrive intact, also over loss; errors are one
+// line.
 #include "tools/lib/ns3_http/applications.hpp"
 
 #include <gmock/gmock.h>
@@ -16,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A server at one end of a link and a client at the other; both speak to the core itself.
+// A server at one end of a link and a client at the other, both directly on the core.
 struct Web {
   explicit Web(int version = 4) : devices(JoinPointToPoint(nodes)) {
     LockstepHelper lockstep;
@@ -59,7 +60,7 @@ TEST_P(Ns3Http, EveryAnswerArrivesWholeOverLosses) {
   EXPECT_EQ(web.server->GetRequests(), 20u);
   EXPECT_GE(web.server->GetConnections(), 10u);
   EXPECT_EQ(web.server->GetBodyOctets(), 20u * 50'000);
-  // 400,000 bits at 10 Mbit/s, and a round trip of 10 ms.
+  // 400,000 bits at 10 Mbit/s take 40 ms, plus a round trip of 10 ms.
   EXPECT_GT(web.client->GetLatency(50), MilliSeconds(50));
   EXPECT_GE(web.client->GetLatency(100), web.client->GetLatency(50));
 }
@@ -104,7 +105,7 @@ TEST(Ns3Http, WhatIsNotThereIsAFailure) {
   EXPECT_EQ(web.server->GetRequests(), 1u);
 }
 
-// Beside the sockets of other applications on the same stacks.
+// Sockets of other applications on the same stacks still work.
 TEST(Ns3Http, SocketsGoOnBesideIt) {
   Web web;
   auto const sink =

@@ -1,4 +1,4 @@
-// Two nodes of ns-3 on a channel without delay: a port of our stack at one end.
+// Two ns-3 nodes on a channel without delay, with a port of our stack at one end.
 #include "tools/lib/ns3_ports/line.hpp"
 
 #include <ns3/mac48-address.h>
@@ -74,7 +74,7 @@ void Ns3Line::advance(Instant now) {
   }
 }
 
-// What is to happen at this instant happens in several of ns-3's events, each made by the last.
+// Work that is due at one instant is spread over several ns-3 events, each scheduled by the last.
 void Ns3Line::settle() {
   constexpr int events_max = 100'000;
   auto const& counters = stack_->GetCounters();
@@ -116,7 +116,7 @@ std::vector<std::vector<std::byte>> Ns3Line::take() {
   return std::exchange(kept_, {});
 }
 
-// What the device gives here it has given to left() as well.
+// Ignored: left() receives the same frame.
 bool Ns3Line::mute(ns3::Ptr<ns3::NetDevice>, ns3::Ptr<const ns3::Packet>, std::uint16_t,
                    const ns3::Address&) {
   return true;

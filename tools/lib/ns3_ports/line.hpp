@@ -1,5 +1,5 @@
-// Two nodes of ns-3 on a channel without delay: a port of our stack at one end, at the other
-// whoever plays the wire.
+// Two ns-3 nodes on a channel without delay: a port of our stack at one end, and at the other the
+// caller, who plays the wire.
 #pragma once
 
 #include <ns3/net-device.h>
@@ -17,21 +17,21 @@
 
 namespace lockstep::tools {
 
-/// Frames of both link types. ns-3's time is set by advance() alone; all lines that are there at
-/// once share it, and with the last of them ns-3's world ends.
+/// Carries frames of both link types. Only advance() sets ns-3's time; all lines that exist at once
+/// share it, and the last one destroyed ends ns-3's simulation.
 class Ns3Line {
  public:
-  /// Link, MTU, MAC and burst of `config` count.
+  /// Uses link, MTU, MAC and burst of `config`.
   explicit Ns3Line(const Config& config);
   ~Ns3Line();
   Ns3Line(const Ns3Line&) = delete;
   Ns3Line& operator=(const Ns3Line&) = delete;
 
-  /// Lets all happen up to `now`, which is not before the last.
+  /// Runs everything due up to `now`, which must not be before the last.
   void advance(Instant now);
-  /// A frame arrives at this instant; false: the stack's end had no room for it.
+  /// A frame arrives now. False: the stack's end had no room for it.
   bool arrive(std::span<const std::byte> frame);
-  /// What has left the stack's end, in order; a port that was stopped has room again.
+  /// The frames that the stack's end has sent, in order. A port that was blocked has room again.
   std::vector<std::vector<std::byte>> take();
 
   ns3::LockstepStack::Port& port() { return *port_; }

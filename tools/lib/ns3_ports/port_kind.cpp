@@ -1,4 +1,4 @@
-// The port of ns-3 for scenarios, which play the wire, and for hosts of our simulator, as a NIC.
+// The ns-3 port for scenarios, which play the wire, and as a NIC for hosts of our simulator.
 #include "tools/lib/ns3_ports/port_kind.hpp"
 
 #include <memory>
@@ -41,7 +41,7 @@ std::unique_ptr<Bench> make_bench(Bytes mtu) {
   return mtu.count <= carried_max ? std::make_unique<Ns3Bench>(mtu) : nullptr;
 }
 
-// ns-3's device has no queue to speak of: the host's lane and its ring are those of the simulator.
+// ns-3's device hardly queues: the host's lane and ring are those of the simulator.
 class Ns3Nic final : public sim::Nic {
  public:
   explicit Ns3Nic(const sim::HostSpec& spec) : ring_(spec.transmit_ring), line_(spec.config) {}
@@ -51,7 +51,7 @@ class Ns3Nic final : public sim::Nic {
     return {line_.arrive(frame), ShardId{0}};
   }
 
-  // A device of ns-3 has one receiver.
+  // An ns-3 device has only one receiver.
   std::unique_ptr<sim::Nic> worker(ShardId) override {
     CHECK(false);
     return nullptr;
@@ -88,7 +88,7 @@ class Ns3Nic final : public sim::Nic {
   Instant room_at() const override { return room_at_; }
   sim::NicLosses losses() const override { return {}; }
 
-  // ns-3 cannot go back.
+  // ns-3 cannot restore earlier states.
   std::unique_ptr<sim::NicSnapshot> snapshot() const override {
     CHECK(false);
     return nullptr;
@@ -97,7 +97,7 @@ class Ns3Nic final : public sim::Nic {
 
  private:
   void enter(const sim::NicMoment& moment) {
-    CHECK(moment.now == moment.local);  // there is but one clock
+    CHECK(moment.now == moment.local);  // there is only one clock
     line_.advance(moment.now);
   }
 

@@ -1,4 +1,4 @@
-// A Driver for whoever plays the wire himself: what is put in arrives, what leaves is kept.
+// A Driver for a caller that plays the wire: packets put in arrive, packets sent are kept.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,16 @@
 
 namespace lockstep::tools {
 
-/// Packets of bare IP; time is what it is told.
+/// Carries bare IP packets; the caller sets the time.
 class Bench {
  public:
   virtual ~Bench() = default;
 
-  /// Never back.
+  /// Never backwards.
   virtual void set_now(Instant now) = 0;
-  /// One packet comes in; CHECKs that there is room for it.
+  /// Delivers one packet; CHECKs that there is room for it.
   virtual void arrive(std::span<const std::byte> packet) = 0;
-  /// What has left since, in order.
+  /// The packets sent since the last call, in order.
   virtual std::vector<std::vector<std::byte>> take() = 0;
 
   virtual std::span<const Ingress> receive() = 0;
@@ -30,7 +30,7 @@ class Bench {
   virtual void flush() = 0;
 };
 
-/// nullptr: it carries no packets of that size.
+/// nullptr: this kind of bench carries no packets of that size.
 using BenchMaker = std::unique_ptr<Bench> (*)(Bytes mtu);
 
 }  // namespace lockstep::tools

@@ -1,4 +1,4 @@
-// The configuration of the pair's hosts, their memory, and time in which nothing happens.
+// The configuration of the pair's hosts, their memory, and skipping of idle time.
 #include "tools/lib/pair/pair.hpp"
 
 #include <algorithm>
@@ -43,12 +43,12 @@ Config config_of(const PairSettings& settings, bool server) {
   tcp.active_max = settings.active_max;
   tcp.pieces_max = Count{std::max(tcp.pieces_max.value, settings.active_max.value)};
   tcp.owed_max = Count{std::max(tcp.owed_max.value, settings.active_max.value)};
-  // A small request or reply may wait in each connection: one block each, and the default's worth
-  // of them for receiving.
+  // Each connection may hold a small request or response: one block each for sending, and the
+  // default number of blocks for receiving.
   tcp.blocks_max = Count{settings.blocks_max.value + settings.active_max.value * 2};
   bool const many = settings.active_max.value > tcp::Config{}.active_max.value;
   tcp.block_bytes = Bytes{many ? 256u : 8192u};
-  // The same in every run: what is measured must not depend on them.
+  // The same keys in every run, so that measurements do not depend on them.
   return test_keys(config);
 }
 

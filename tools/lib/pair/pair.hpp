@@ -11,33 +11,34 @@
 #include "core/stack/turn.hpp"
 #include "tools/lib/pair/wire.hpp"
 
-// [[gnu::noinline]] in the program that counts each host's turns (tools/dev/tilegx/segments).
+// Set to [[gnu::noinline]] by the program that counts each host's turns
+// (tools/dev/tilegx/segments).
 #ifndef LOCKSTEP_OWN_TURN
 #define LOCKSTEP_OWN_TURN
 #endif
 
 namespace lockstep::tools::benchmark {
 
-// What each of the two hosts is made of.
+// The configuration of both hosts.
 struct PairSettings {
   LinkType link = LinkType::ip;
   Bytes mtu{1500};
-  bool extensions = false;  // all that a bare Config offers; without: switch_extensions_off()
+  bool extensions = false;  // the extensions of a bare Config; otherwise switch_extensions_off()
   Bytes receive_buffer{65535};
   Count ack_stretch_segments = tcp::Config{}.ack_stretch_segments;
   Count connections_max{1024};
-  // Connections with something in flight, queued or unread at once, and all that hangs on them.
+  // Connections with data in flight, queued or unread at once; pools are sized for them.
   Count active_max{1024};
-  Count blocks_max = tcp::Config{}.blocks_max;  // beside two for each of these connections
+  Count blocks_max = tcp::Config{}.blocks_max;  // besides two for each of these connections
 };
 
-// The configuration of the client (host 1) or of the server (host 2): the default profile with the
-// pools that the settings need.
+// The configuration of the client (host 1) or the server (host 2): profile default, with pools of
+// the required size.
 Config config_of(const PairSettings& settings, bool server);
 IpAddress client_address();
 IpAddress server_address();
 
-// Memory for a stack, aligned as it wants it, every page of it touched.
+// Memory for a stack, suitably aligned, with every page touched.
 class Arena {
  public:
   explicit Arena(std::uint64_t bytes);
@@ -52,8 +53,8 @@ class Pair {
  public:
   explicit Pair(const PairSettings& settings);
 
-  // One turn of the client, then one of the server; the clock goes on by a microsecond, or to the
-  // next deadline if there was nothing to do at all.
+  // One turn of the client, then one of the server. The clock advances by a microsecond, or to the
+  // next deadline if neither had anything to do.
   template <Application Client, Application Server>
   void step(Client& client_app, Server& server_app) {
     Outcome const first = client_turn(client_app);
@@ -66,11 +67,11 @@ class Pair {
 
   std::uint64_t frames() const { return client_port.frames_sent + server_port.frames_sent; }
   std::uint64_t retransmissions() const;
-  // Frames that died, for whatever reason: a fault of the workload, as the wire loses nothing.
+  // Dropped frames. The wire loses nothing, so any drop is a fault of the workload.
   std::uint64_t drops() const;
 
  private:
-  // Who counts instructions tells the hosts apart by these.
+  // Separate functions, so that instruction counts of the hosts can be told apart.
   template <Application App>
   LOCKSTEP_OWN_TURN Outcome client_turn(App& app) {
     return turn(client, client_port, app);

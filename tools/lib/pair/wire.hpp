@@ -1,4 +1,4 @@
-// A wire in memory: two rings of frames, and the port of each end as turn() wants it.
+// A wire in memory: two rings of frames, and a port for turn() at each end.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace lockstep::tools::benchmark {
 
-// Frames on their way in one direction, first in, first out. Nothing is copied: the sender writes
-// into the slot that the receiver reads from.
+// Frames in flight in one direction, first in, first out. Nothing is copied: the sender writes into
+// the slot that the receiver reads from.
 class Ring {
  public:
   static constexpr std::uint32_t frames_max = 128;
@@ -25,7 +25,7 @@ class Ring {
 
   std::uint32_t waiting() const { return tail_ - head_; }
   bool full() const { return waiting() == frames_max; }
-  // The frame that is `behind` places behind the first one.
+  // The frame `behind` places after the first.
   std::span<const std::byte> frame(std::uint32_t behind) const {
     CHECK(behind < waiting());
     std::uint32_t const slot = (head_ + behind) % frames_max;
@@ -52,7 +52,7 @@ class Ring {
   std::array<std::uint16_t, frames_max> lengths_{};
 };
 
-// One end of the wire. Checksums are made by the sender's software and verified by the receiver's.
+// One end of the wire. The sender computes checksums in software, and the receiver verifies them.
 class Port {
  public:
   static constexpr std::uint32_t burst_max = 64;

@@ -1,4 +1,4 @@
-// What each event says about a connection, into both ends of its flow.
+// Applies events of connections to the two ends of their flow in the ledger.
 #include "tools/lib/sim_apps/app_ledger.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using sim::FlowEnd;
 using sim::FlowId;
 using sim::Side;
 
-// With more connections than this, they are looked at when they have events alone.
+// With more connections than this, a connection is inspected only when it has an event.
 constexpr std::size_t looked_at_max = 64;
 
 FlowEnd& end_of(Desk& desk, ConnectionId id) {
@@ -55,7 +55,7 @@ void AppLedger::accept(Desk& desk, ConnectionId id) {
     flow = desk.ledger.open({app_, tuple, info.receive.irs, true});
   }
   add(desk, id, flow, Side::acceptor);
-  // What came with the handshake's last segment has been counted by nobody.
+  // Data on the last segment of the handshake has not been counted yet.
   end_of(desk, id).last.receive.nxt = info.receive.irs.next();
 }
 
@@ -81,7 +81,7 @@ void AppLedger::on_event(Desk& desk, const Event& event) {
       end.established = desk.world_now;
       break;
     case EventKind::connected:
-      // From here on what comes is text: the number after the SYN is where it begins.
+      // Received data is counted from the sequence number after the SYN.
       end.last.receive.nxt = desk.stack.inspect(event.id).receive.irs.next();
       end.established = desk.world_now;
       break;
@@ -107,7 +107,7 @@ void AppLedger::on_event(Desk& desk, const Event& event) {
   }
   if (event.kind == EventKind::peer_finished) {
     end.peer_finished = true;
-    --end.read;  // The FIN has a number too.
+    --end.read;  // The FIN occupies a sequence number.
   }
 }
 

@@ -1,4 +1,4 @@
-// The books of an application that keeps none itself: its connections in the kernel's ledger.
+// Ledger entries for an application that does not make them itself.
 #pragma once
 
 #include <vector>
@@ -7,19 +7,19 @@
 
 namespace lockstep::tools {
 
-/// Knows the connections of one model on one host by their events. Octets are counted as the stack
-/// counts them: written is what was acknowledged, read what came in order.
+/// Follows the connections of one model on one host by their events. Octets are counted as the
+/// stack counts them: written is what was acknowledged, read is what arrived in order.
 class AppLedger {
  public:
   explicit AppLedger(sim::Name app) : app_(app) {}
 
-  /// A connection of ours that may have been booked already.
+  /// Notes a connection that we opened; it may already be in the ledger.
   void called(sim::Desk& desk, ConnectionId id);
-  /// Before the application hears of it.
+  /// Call before the application handles the event.
   void on_event(sim::Desk& desk, const Event& event);
-  /// What was read of this connection is not what should have come.
+  /// Marks the data read on this connection as wrong.
   void spoilt(sim::Desk& desk, ConnectionId id);
-  /// After a turn: an id is stale once `closed` has been told.
+  /// Call after a turn: an id is stale once its `closed` event was delivered.
   void turned(sim::Desk& desk);
 
  private:

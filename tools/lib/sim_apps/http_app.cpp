@@ -1,4 +1,4 @@
-// Two models, each around the application that runs on the wire too.
+// Two models, each around an application that also runs on a real wire.
 #include "tools/lib/sim_apps/http_app.hpp"
 
 #include <fmt/core.h>
@@ -17,12 +17,12 @@ namespace {
 
 using sim::Desk;
 
-// A request waits for its answer as long as its connection lives: patience is TCP's.
+// A request waits for its response as long as its connection lives: only TCP's timeouts apply.
 constexpr Duration patience = Duration::seconds(24 * 3'600);
-// Where there is no room to listen.
+// The delay before listening is retried when the stack has no room.
 constexpr Duration between_tries = Duration::milliseconds(100);
 
-/// The pattern alone: it never changes, so that all hosts of all kernels may lend from one.
+/// The pattern alone. It never changes, so all hosts of all kernels may lend from one copy.
 const http::Site& pattern_site() {
   struct Complete : http::Site {
     Complete() { complete(); }
@@ -104,7 +104,7 @@ class HttpClient final : public sim::Model {
   std::unique_ptr<sim::Model> clone() const override { return std::make_unique<HttpClient>(*this); }
 
  private:
-  /// Not what was asked for, as against not there at all.
+  /// Responses that arrived but were wrong, as opposed to missing ones.
   std::uint64_t wrong_answers() const {
     std::uint64_t sum = 0;
     for (load::Fault const fault :

@@ -6,20 +6,20 @@
 
 namespace lockstep::tools {
 
-/// The name of the model. The client keeps `flows` connections at once and asks on each at most
-/// `rounds` times for a body of `reply_bytes`, `think` before each but the first, until it has
-/// asked `flows` times `repeat` times `rounds` times: who is fast asks more often. Each octet of a
-/// body is looked at.
+/// The name of the model. The client keeps `flows` connections open and requests a body of
+/// `reply_bytes` on each at most `rounds` times, with a pause of `think` before each request except
+/// the first, until it has sent `flows` * `repeat` * `rounds` requests in total; faster connections
+/// send more of them. Each octet of a body is checked.
 inline constexpr std::string_view http_model = "http";
 
-/// The client binds one region to lend from, the server two, of which the first is that of the
-/// pattern that the kernel's own models lend.
+/// The client binds one region to lend from, the server two; the server's first is the region of
+/// the pattern that the kernel's own models lend.
 inline constexpr Count http_regions{2};
 
 void add_http(sim::Registry& registry);
 
-/// All that a world's file may name, but for what only some tool knows: sim's own models and
-/// stations, this model, and the NICs.
+/// Everything that a world's file may name, except what belongs to a single tool: sim's own models
+/// and stations, this model, and the NICs.
 sim::Registry world_registry();
 
 }  // namespace lockstep::tools

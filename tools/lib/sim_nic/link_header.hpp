@@ -1,4 +1,4 @@
-// The link header that packets of bare IP wear on an mPIPE, which knows nothing else.
+// The Ethernet header around bare IP packets on an mPIPE, which carries only Ethernet.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ inline constexpr std::size_t coat_bytes = 14;
 inline constexpr Mac near_mac{{0x02, 0, 0, 0, 0, 1}};
 inline constexpr Mac far_mac{{0x02, 0, 0, 0, 0, 2}};
 
-/// `packet` as the far end sends it, into `frame`.
+/// Writes `packet` into `frame` with the header that the far end would send.
 inline void put_coat_on(std::span<const std::byte> packet, std::vector<std::byte>& frame) {
   frame.resize(coat_bytes + packet.size());
   bool const six = !packet.empty() && std::to_integer<std::uint32_t>(packet[0]) >> 4 == 6;

@@ -1,5 +1,5 @@
-// Two stacks on two links of one NIC: the frames of the plain port, links that hold up neither
-// each other nor their workers, errors, snapshots.
+// Two stacks on two links of one NIC: frames equal to those of the plain port, links that do not
+// delay each other or the other's workers, errors, snapshots.
 #include <gtest/gtest.h>
 
 #include "sim/kernel/kernel.hpp"
@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t flows = 24;
 constexpr std::uint64_t octets = 20'000;
 
-// "a" and "b" share a NIC; each has a link of its own, at whose other end is who calls it.
+// "a" and "b" share a NIC; each has a link of its own to its peer.
 sim::World two_links(ShardCount workers = {1}) {
   sim::LaneSpec lane;
   lane.rate_bits_per_second = 100'000'000;
@@ -38,7 +38,7 @@ sim::World two_links(ShardCount workers = {1}) {
     app.stagger = Duration::microseconds(30);
     world.apps.push_back(app);
     world.hosts[i].receive_ring = 126;
-    world.hosts[i].transmit_ring = 4;  // so that each waits for its own link
+    world.hosts[i].transmit_ring = 4;  // so that each stack waits for its own link
   }
   world.hosts[0].nic.driver = mpipe_driver;
   sim::share_nic(world, {0}, {1});
@@ -58,7 +58,7 @@ sim::World as_plain(sim::World world) {
   return world;
 }
 
-// When the last flow of an application has ended; never: one has not, or not well.
+// When the last flow of an application ended; never, if one has not ended or has failed.
 Instant end_of(const sim::Kernel& kernel, sim::Name app) {
   Instant last{0};
   std::uint32_t seen = 0;

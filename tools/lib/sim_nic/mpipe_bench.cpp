@@ -1,4 +1,4 @@
-// The driver on the model, without a simulator around it.
+// The mPIPE driver on the model, without a simulator around it.
 #include "tools/lib/sim_nic/mpipe_bench.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// One mPIPE on a table: what is put in arrives, what leaves is kept, and time is what it is told.
+// A single mPIPE as a Bench: packets put in arrive, packets sent are kept, the caller sets the
+// time.
 #pragma once
 
 #include <cstddef>

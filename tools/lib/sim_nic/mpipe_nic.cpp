@@ -1,4 +1,4 @@
-// Joins driver and model to the kernel: frames in, turns, frames out, snapshots.
+// Connects driver and model to the kernel: frames in, turns, frames out, snapshots.
 #include "tools/lib/sim_nic/mpipe_nic.hpp"
 
 #include <algorithm>
@@ -79,8 +79,8 @@ MachineShape machine_of(const sim::HostSpec& spec, Random random) {
   return shape;
 }
 
-// The model's wire is the host's link, for one call. What has left on other links of the NIC
-// shows when it is their turn; nobody waits for it before.
+// Connects the model's wire to the host's link for one call. Frames sent on other links of the NIC
+// are handled when those links are served; nothing depends on them earlier.
 class HostWire final : public hw::mpipe::Wire {
  public:
   void join(sim::NicLink& link, std::size_t header_bytes) {
@@ -104,7 +104,7 @@ class HostWire final : public hw::mpipe::Wire {
   std::size_t header_bytes_ = 0;
 };
 
-// What the workers of a NIC share.
+// The part of a NIC that its workers share.
 class Engine {
  public:
   Engine(const sim::HostSpec& spec, Random random)
@@ -116,7 +116,7 @@ class Engine {
       machine_.attach(wires_[link], mpipe_.channel({link}));
     }
   }
-  // To close is to call into the system, which must be that of this machine.
+  // Closing calls the system, which must be that of this machine.
   ~Engine() { machine_.be_current(); }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -159,7 +159,7 @@ class Engine {
   std::vector<std::byte> framed_;
 };
 
-// The first worker's has the machine.
+// The first worker's snapshot holds the machine.
 class MpipeSnapshot final : public sim::NicSnapshot {
  public:
   std::unique_ptr<Machine> machine;
@@ -168,7 +168,7 @@ class MpipeSnapshot final : public sim::NicSnapshot {
   Instant room_at;
 };
 
-// One worker on one link. The first on the first has the engine that all stand on.
+// One worker on one link. The first worker of the first link owns the shared engine.
 class MpipeNic final : public sim::Nic {
  public:
   MpipeNic(const sim::HostSpec& spec, Random random)
@@ -210,7 +210,7 @@ class MpipeNic final : public sim::Nic {
     Instant const at = machine.deadline(engine_.mpipe().channel(link_));
     room_at_ = at.is_never() ? Instant{0} : at;
     discarded_ += machine.discarded() - discarded_before_;
-    // A driver that sins against the hardware must not get away with it.
+    // Any misuse of the hardware by the driver is a failure.
     CHECK(machine.sins() == 0);
   }
 
@@ -293,11 +293,11 @@ std::uint32_t give_nics(sim::World& world) {
 
 namespace {
 
-// By chance one of `workers` ports leads home to a worker. Among so many times as many none does,
-// once in ten million draws.
+// One port in `workers` hashes to a given worker on average. With this many times `workers` ports,
+// a worker has none with a probability of about one in ten million.
 constexpr std::uint32_t ports_each = 16;
 
-// A range that is enough for one stack may hold no port at all whose answers reach a worker.
+// A range that is enough for one stack may contain no port that hashes to some worker.
 void widen_ports(tcp::Config& tcp, ShardCount workers) {
   std::uint32_t const drawn = tcp.port_last.value - tcp.port_first.value + 1u;
   std::uint32_t const last = tcp.port_first.value + std::max(drawn, ports_each) * workers.value - 1;
@@ -327,7 +327,7 @@ std::uint32_t spread_over_workers(sim::World& world, ShardCount workers) {
 
 void draw_errors(sim::World& world, std::uint64_t seed) {
   Random random = Random(seed).fork("card errors");
-  // One to 100 in 10000 where it happens at all: as much as a bad cable does.
+  // Where errors occur, 1 to 100 in 10000, as with a bad cable.
   auto const maybe = [&random]() -> Probability {
     bool const at_all = random.below(4) == 0;
     return {at_all ? static_cast<std::uint32_t>(random.within({100'000, 10'000'000})) : 0u};

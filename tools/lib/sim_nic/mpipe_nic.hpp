@@ -7,28 +7,30 @@
 
 namespace lockstep::tools {
 
-/// What `driver` in a world's file may be.
+/// The value of `driver` in a world's file.
 inline constexpr std::string_view mpipe_driver = "mpipe";
 
 std::unique_ptr<sim::Nic> make_mpipe_nic(const sim::HostSpec& spec, Random random);
 
-/// Adds the NICs that stand on drivers of hw/ to those that a world may name.
+/// Registers the NICs that use drivers of hw/, so that a world may name them.
 void add_nics(sim::Registry& registry);
 
-/// `registry` with these NICs.
+/// `registry` with these NICs added.
 sim::Registry with_nics(sim::Registry registry);
 
-/// Gives each host of the world that has none an mPIPE; what the NIC cannot carry keeps the plain
-/// port. Receive rings become as deep as the next one that an mPIPE has. How many were given.
+/// Gives an mPIPE to each host of the world that has no NIC; hosts whose frames the NIC cannot
+/// carry keep the plain port. Receive rings are rounded up to the next depth that an mPIPE has.
+/// Returns how many hosts got one.
 std::uint32_t give_nics(sim::World& world);
 
-/// Makes each host of the world that can have shards one of so many, all on the NIC that it has.
-/// Who calls and is called by the same host cannot. A narrow range of ports is widened, so that
-/// each worker finds some whose answers reach it. How many were spread.
+/// Splits each host of the world that can have shards into this many, all on its one NIC. A host
+/// that both opens and accepts connections with one peer cannot be split. Narrow port ranges are
+/// widened, so that each worker has ports whose replies reach it. Returns how many hosts were
+/// split.
 std::uint32_t spread_over_workers(sim::World& world, ShardCount workers);
 
-/// Gives the NICs of a world what a seed draws of errors: of a third of them none. All are over
-/// after 20 s at most.
+/// Draws from the seed the errors of a world's NICs; a third of them get none. All errors end
+/// within 20 s.
 void draw_errors(sim::World& world, std::uint64_t seed);
 
 }  // namespace lockstep::tools

@@ -1,4 +1,4 @@
-// What the tests of NICs share.
+// Shared by the tests of NICs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,8 @@
 
 namespace lockstep::tools {
 
-/// A run to its end, and again from two milliseconds after its beginning: the same.
+/// Runs to the end, then again from a snapshot taken two milliseconds after the start; expects the
+/// same.
 inline void expect_same_from_a_snapshot(const sim::World& world) {
   sim::Kernel kernel(world, 3, with_nics(sim::Registry::standard()));
   kernel.run_until(Instant{2'000'000});

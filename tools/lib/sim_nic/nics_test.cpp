@@ -1,4 +1,5 @@
-// Worlds over the mPIPE driver: the same frames as over the plain port, and faults that it bears.
+// Worlds over the mPIPE driver: the same frames as over the plain port, and tolerance of NIC
+// errors.
 #include <gtest/gtest.h>
 
 #include "hw/mpipe/shape.hpp"
@@ -23,7 +24,7 @@ Outcome run(const sim::World& world, std::uint64_t seed) {
   return {ending, kernel.fingerprint(), kernel.frames_sent()};
 }
 
-// The plain port's rings as deep as the NIC's.
+// The plain port with rings as deep as the NIC's.
 sim::World as_plain(sim::World world) {
   for (sim::HostSpec& host : world.hosts) {
     host.nic = {};
@@ -43,8 +44,8 @@ TEST(Nics, OneWorldOverTheMpipeDriver) {
   EXPECT_EQ(over_mpipe.fingerprint, over_plain.fingerprint);
 }
 
-// With no errors, and buffers that come back as soon as a frame has left, nobody on the wire can
-// tell which driver a host has.
+// Without errors, and with buffers that return as soon as a frame has left, the frames on the wire
+// do not depend on the driver.
 TEST(Nics, FramesOf200SeedsAreThoseOfThePlainPort) {
   std::uint32_t nics = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
@@ -58,7 +59,7 @@ TEST(Nics, FramesOf200SeedsAreThoseOfThePlainPort) {
   EXPECT_GE(nics, 400u);
 }
 
-// The same of hosts with four workers on one NIC, which steers as the plain port does.
+// The same for hosts with four workers on one NIC, which steers as the plain port does.
 TEST(Nics, FramesOfFourWorkersOf200SeedsAreThoseOfThePlainPort) {
   std::uint32_t spread = 0;
   std::uint32_t completed = 0;
@@ -77,7 +78,7 @@ TEST(Nics, FramesOfFourWorkersOf200SeedsAreThoseOfThePlainPort) {
   EXPECT_GE(completed, seeds * 3 / 4);
 }
 
-// Errors of the NIC are losses like any other: TCP makes good for them.
+// Errors of the NIC are ordinary losses, which TCP repairs.
 TEST(Nics, EveryErrorOfTheNicIsBorne) {
   std::uint64_t errors = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {

@@ -1,4 +1,4 @@
-// The ports that scenarios and cells of the matrix can be run on, by name.
+// The ports on which scenarios and cells of the matrix can run, by name.
 #include "tools/lib/sim_nic/port_kinds.hpp"
 
 #include <algorithm>

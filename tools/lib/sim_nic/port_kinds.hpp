@@ -1,4 +1,4 @@
-// The ports that scenarios and cells of the matrix can be run on, by name.
+// The ports on which scenarios and cells of the matrix can run, by name.
 #pragma once
 
 #include <string_view>
@@ -9,23 +9,23 @@
 
 namespace lockstep::tools {
 
-/// Nothing but a name: the plain port.
+/// A kind of port; one with nothing but a name is the plain port.
 struct PortKind {
   std::string_view name = "plain";
   BenchMaker bench = nullptr;
   sim::NicMaker nic = nullptr;
-  /// Gives each host of a world that can have it such a NIC; how many were given.
+  /// Gives such a NIC to each host of a world that can have it; returns how many got one.
   std::uint32_t (*give)(sim::World& world) = nullptr;
 };
 
-/// plain, mpipe, and what was added.
+/// plain, mpipe, and those added.
 const std::vector<PortKind>& port_kinds();
 std::vector<std::string_view> port_names();
-/// CHECKs that there is one of that name.
+/// CHECKs that the name exists.
 const PortKind& port_kind(std::string_view name);
 
-/// For a program that brings one of its own, which is the one that its verbs use unless they are
-/// told otherwise. Before verbs are registered.
+/// For a program that adds a port of its own: it becomes the default of the program's verbs. Call
+/// before verbs are registered.
 void add_port_kind(const PortKind& kind);
 std::string_view usual_port();
 

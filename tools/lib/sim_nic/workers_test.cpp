@@ -1,5 +1,5 @@
-// Several workers on one NIC: whatever it steers by, flows find their home; 36 of them; snapshots;
-// and the driver under the queues that workers have on a real machine.
+// Several workers on one NIC: flows reach their worker however the NIC steers; 36 workers;
+// snapshots; and the driver under the queues that workers have on a real machine.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -33,7 +33,7 @@ struct Callers {
   std::uint32_t bytes = 3'000;
 };
 
-// Two hosts of so many workers, each on one NIC, and calls from every worker.
+// Two hosts with this many workers, each host on one NIC, and connections from every worker.
 sim::World world_of(const Callers& callers) {
   sim::LaneSpec lane;
   lane.rate_bits_per_second = 1'000'000'000;
@@ -66,7 +66,7 @@ struct Sums {
   std::uint32_t callers = 0;  // workers of the client that opened a connection
 };
 
-// Runs it to its end under the checkers; every octet comes back, to a worker whose the flow is.
+// Runs to the end under the checkers; every octet comes back to the worker that owns the flow.
 Sums echoed(const Callers& callers) {
   sim::Kernel kernel(world_of(callers), 1, with_nics(sim::Registry::standard()));
   sim::Findings findings;
@@ -108,7 +108,7 @@ void expect_at_home(const Sums& sums, std::uint32_t workers) {
   EXPECT_EQ(sums.callers, workers);
   EXPECT_EQ(sums.wrong, 0u);
   EXPECT_EQ(sums.resets, 0u);
-  // Who asks for an address is answered by the first worker, and the answer is everyone's.
+  // The first worker answers an address request, and all workers learn from the exchange.
   EXPECT_GE(sums.announced, workers - 1u);
 }
 
@@ -120,7 +120,7 @@ TEST(Workers, OurHashBringsEveryFrameHome) {
   }
 }
 
-// The fallback that a calibration names `siblings`: nothing is lost, nothing is reset.
+// The fallback that a calibration calls `siblings`: nothing is lost, nothing is reset.
 TEST(Workers, AnyOtherHashIsMadeGoodForBySiblings) {
   for (sim::NicHash const hash : {sim::NicHash::nic, sim::NicHash::one, sim::NicHash::lopsided}) {
     Sums const sums = echoed({.hash = hash});
@@ -169,7 +169,8 @@ TEST(Workers, ASnapshotOfASharedNicIsGoneBackTo) {
   expect_same_from_a_snapshot(world_of({.hash = sim::NicHash::nic, .missteer = {50'000'000}}));
 }
 
-// On a real machine the queues are hw/shards': the same driver under them, a thread for all.
+// On a real machine the queues are those of hw/shards; here the driver runs under them in one
+// thread.
 TEST(Workers, TheDriverStandsUnderTheQueuesOfRealWorkers) {
   constexpr ShardCount workers{4};
   using Worker = hw::ShardPort<hw::MpipePort>;
@@ -191,7 +192,7 @@ TEST(Workers, TheDriverStandsUnderTheQueuesOfRealWorkers) {
     shards.push_back(std::make_unique<Worker>(*ports[w], mesh, ShardId{w}, Count{32}));
   }
   std::uint32_t taken = 0;
-  // The frames of a round, and another one for what was handed over.
+  // One round for the frames, another for those that were handed over.
   for (std::uint16_t round = 0; round < 50; ++round) {
     for (std::uint16_t i = 0; i < 8 && round % 2 == 0; ++i) {
       auto const port = static_cast<std::uint16_t>(1'000 + round * 8 + i);

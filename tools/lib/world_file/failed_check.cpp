@@ -1,4 +1,4 @@
-// What is said of a failed CHECK by whoever runs worlds.
+// Prints a failed CHECK with the world that was running.
 #include "tools/lib/world_file/failed_check.hpp"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// Applications and faults out of their tables.
+// Reads applications and faults from their tables.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 7> models{"bulk",        "echo",   "chatter", "half_close",
                                                  "slow_reader", "mutual", http_model};
 constexpr std::uint32_t million = 1'000'000;
-// Wireshark takes no port from here on for another protocol's.
+// Wireshark assigns no other protocol to ports from here on.
 constexpr std::uint32_t first_port = 40'000;
 
 Probability read_probability(Table& table, std::string_view key, Probability otherwise) {
@@ -167,7 +167,7 @@ void claim_name(Table& table, sim::Name name, std::set<std::string>& taken) {
   }
 }
 
-/// Whether the one sends frames for the other at all.
+/// Whether `from` can send frames towards `to`.
 bool reaches(const sim::World& world, sim::HostIndex from, sim::HostIndex to) {
   const Config& config = world.hosts[from.value].config;
   const HostAddress& mine = config.addresses[0];
@@ -178,7 +178,7 @@ bool reaches(const sim::World& world, sim::HostIndex from, sim::HostIndex to) {
          (config.link == LinkType::ip || leads || common_bits({mine.address, other}) >= bits);
 }
 
-/// The server of HTTP lends from the region that the kernel's models would have for themselves.
+/// The HTTP server lends from the region that the kernel's own models would use.
 void check_regions(Table& table, const sim::AppSpec& app, const sim::World& world) {
   if (app.model.view() == http_model) {
     for (const sim::HostIndex at : {app.client, app.server}) {

@@ -1,4 +1,4 @@
-// The NIC of a host: `driver`, and its [host.NIC].
+// Reads the NIC of a host: `driver`, and its [host.NIC].
 #include <fmt/format.h>
 
 #include "tools/base/text/units.hpp"

@@ -1,4 +1,4 @@
-// Hosts, switches, adversaries and links out of their tables.
+// Reads hosts, switches, adversaries and links from their tables.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -35,7 +35,7 @@ std::uint64_t read_field(Table& table, std::string_view name, Unit unit, std::ui
   return table.number(name, otherwise, {0, most});
 }
 
-// Reads and writes one field of Config through one number.
+// Reads and writes one field of Config as a number.
 void set_field(Count& field, std::uint64_t value) {
   field.value = static_cast<std::uint32_t>(value);
 }
@@ -59,7 +59,7 @@ void set_field(Port& field, std::uint64_t value) {
 void read_config(Table& table, Config& config) {
   visit_fields(config, [&](std::string_view name, Unit unit, FieldRange range, auto& field) {
     if (!table.has(name)) {
-      read_field(table, name, unit, 0);  // known, so that end() offers it
+      read_field(table, name, unit, 0);  // marks it as known, so that end() suggests it
       return;
     }
     const std::uint64_t value = read_field(table, name, unit, 0);
@@ -151,7 +151,7 @@ sim::Name read_name(Table& table, const std::string& kind) {
   if (name.empty() || name.size() > sim::Name::length_max) {
     table.wrong("name", fmt::format("expected 1 to {} letters", sim::Name::length_max));
   }
-  // A name becomes a file's name where a capture is written.
+  // A captured host's name becomes a file name.
   if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") !=
       std::string::npos) {
     table.wrong("name", "expected letters, digits, '-' and '_' only");
@@ -221,11 +221,11 @@ void read_host(Table& table, WorldInProgress& into) {
   }
   Table config = table.table("config", fmt::format("config of {}", table.title()));
   if (config.has("mtu_bytes")) {
-    // The MSS follows the MTU, unless it is given too.
+    // The MSS follows the MTU unless it is set too.
     set_mtu(host.config, {static_cast<std::uint32_t>(read_bytes(config, "mtu_bytes", 1'500))});
   }
   read_config(config, host.config);
-  Config keyed = host.config;  // a host of a world has its keys from the seed
+  Config keyed = host.config;  // a host of a world draws its keys from the seed
   draw_keys(keyed, entropy_of(Random(1)));
   if (const auto fault = fault_of(keyed); !fault.empty()) {
     table.wrong(fmt::format("{}: {}", table.title(), fault));

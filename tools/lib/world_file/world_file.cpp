@@ -1,4 +1,4 @@
-// The whole file: its tables in the order in which they refer to each other.
+// Reads the whole file: its tables in the order in which they refer to each other.
 #include "tools/lib/world_file/world_file.hpp"
 
 #include <fmt/core.h>
@@ -19,7 +19,7 @@ void read_all(Table& top, std::string_view key, ReadTable read, WorldInProgress&
   }
 }
 
-/// The table of one of these kinds that has this name; nullptr if there is none.
+/// The table of one of these kinds with this name; nullptr if there is none.
 template <class File, class Kinds>
 auto find_table(File& file, const Kinds& kinds, std::string_view name)
     -> decltype(file.get(name)->as_table()) {
@@ -35,7 +35,7 @@ auto find_table(File& file, const Kinds& kinds, std::string_view name)
   return nullptr;
 }
 
-/// The table of this name; the file if there is none.
+/// The table with this name; the file if there is none.
 const toml::node& table_named(const toml::table& file, std::string_view name) {
   constexpr std::array<std::string_view, 6> kinds{"host",  "link",   "app",
                                                   "fault", "switch", "random_peer"};
@@ -43,14 +43,14 @@ const toml::node& table_named(const toml::table& file, std::string_view name) {
   return found == nullptr ? static_cast<const toml::node&>(file) : *found;
 }
 
-/// The line of TOML that "FIELD=VALUE" stands for: VALUE as it is if TOML knows it, else as a text.
+/// The line of TOML for "FIELD=VALUE": VALUE unchanged if TOML accepts it, otherwise quoted.
 toml::table assignment(const std::string& setting, const std::string& field,
                        const std::string& value) {
   for (const char* const quote : {"", "\""}) {
     try {
       return toml::parse(fmt::format("{} = {}{}{}", field, quote, value, quote));
     } catch (const toml::parse_error&) {
-      // As a text, then; or nothing will do.
+      // Try it as a string next; if that fails too, give up.
     } catch (const TomlGaveUp&) {
       break;
     }
@@ -95,7 +95,7 @@ bool put(const std::string& setting, toml::table& file) {
   const std::size_t dot = setting.find('.');
   const std::size_t equals = setting.find('=');
   const std::string name = setting.substr(0, dot);
-  // Of the same name, a host comes first.
+  // A host of the same name takes precedence.
   toml::table* const found =
       find_table(file, std::array<std::string_view, 1>{"host"}, name) == nullptr
           ? find_table(file, kinds, name)

@@ -1,4 +1,4 @@
-// A world from a TOML file: sim/README.md says which keys there are.
+// Reads a world from a TOML file; sim/README.md lists the keys.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace lockstep::tools {
 
-/// Reads the whole file, strictly. Throws Failure (bad_input) with "file:line: what, expected,
-/// mend" for the first thing that is wrong; nothing has been written then.
+/// Reads the whole file strictly. Throws Failure (bad_input) with "file:line: what, expected, mend"
+/// for the first error; nothing has been written then.
 sim::World read_world(const std::string& path);
 
-/// The same, and then each of `settings` in turn: "HOST.FIELD=VALUE" sets a field of that host's
-/// Config ('*': every host's) as a line of its [host.config] would, "NAME.KEY=VALUE" a key of the
-/// link, app or fault of that name, before; texts need no quotes. Throws Failure (bad_input), with
-/// the setting in place of the file, for one that is wrong.
+/// As above, with `settings` applied in turn: "HOST.FIELD=VALUE" sets a field of that host's Config
+/// ('*': of every host) as a line of its [host.config] would; "NAME.KEY=VALUE" sets a key of the
+/// link, app or fault of that name. Strings need no quotes. Throws Failure (bad_input) naming a
+/// setting that is wrong.
 sim::World read_world(const std::string& path, const std::vector<std::string>& settings);
 
-/// The same of what would stand in a file; `name` stands for the file.
+/// As above, from the text of a file; errors use `name` as the file's name.
 sim::World read_world_text(const std::string& text, const std::string& name,
                            const std::vector<std::string>& settings);
 

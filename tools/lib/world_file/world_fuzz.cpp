@@ -1,4 +1,4 @@
-// World files under libFuzzer: what is read makes a kernel, anything else is refused in one line.
+// World files under libFuzzer: a valid file makes a kernel, any other is refused with one line.
 #include <cstring>
 
 #include "sim/kernel/world.hpp"

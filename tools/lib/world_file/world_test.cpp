@@ -1,4 +1,4 @@
-// Worlds out of TOML: what is read, and the one line for each thing that is wrong.
+// Worlds from TOML: what is read, and the error line for each mistake.
 #include "tools/lib/world_file/world_file.hpp"
 
 #include <gmock/gmock.h>
@@ -47,7 +47,7 @@ class WorldFile : public testing::Test {
   }
   ~WorldFile() override { std::filesystem::remove(path_); }
 
-  /// The complaint about a setting of a good world.
+  /// The error for a setting applied to a valid world.
   std::string complaint_about(const std::string& setting) {
     try {
       read_world(write(good()), {setting});
@@ -58,7 +58,7 @@ class WorldFile : public testing::Test {
     }
   }
 
-  /// The complaint about a world, without the file's name; empty if there is none.
+  /// The error for a world, without the file's name; empty if there is none.
   std::string complaint(const std::string& text) {
     const std::string path = write(text);
     try {
@@ -383,7 +383,7 @@ TEST_F(WorldFile, AHostOfSeveralShardsOnOneNic) {
     EXPECT_EQ(world.hosts[worker].nic.hash, sim::NicHash::nic);
     EXPECT_EQ(world.hosts[worker].nic.mispredicted.per_billion, 20'000'000u);
   }
-  // It is the NIC that steers.
+  // The NIC does the steering.
   EXPECT_EQ(world.switches[0].missteer.per_billion, 0u);
   EXPECT_THAT(complaint(with("driver = \"mpipe\"\n[host.nic]\nhash = \"toeplitz\"\n")),
               testing::HasSubstr("expected ours, nic, one or lopsided"));
