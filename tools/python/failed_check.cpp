@@ -1,4 +1,4 @@
-// What is said of a failed CHECK in a process of Python, which a trap would end without a word.
+// Prints a failed CHECK in a Python process, which a trap would otherwise end without a message.
 #include "tools/python/failed_check.hpp"
 
 #include <fmt/core.h>
@@ -16,7 +16,7 @@ struct Used {
   std::uint64_t seed = 0;
   Instant at;
 };
-Used last;  // it decides nothing
+Used last;  // only used in the message
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// What is said of a failed CHECK in a process of Python, which a trap would end without a word.
+// Prints a failed CHECK in a Python process, which a trap would otherwise end without a message.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace lockstep::tools::python {
 
-/// The stack alone that was used last: it is named if a CHECK fails.
+/// Records the single stack used last, which is named if a CHECK fails.
 void note_stack(std::uint64_t seed, Instant at);
 
-/// For set_check_handler: what failed, where; seed and instant of the stack alone that was used
-/// last, and of the world that ran last, if there are any.
+/// For set_check_handler: prints what failed and where, and the seed and instant of the single
+/// stack used last and of the world that ran last, if any.
 void tell_failed_check(const CheckSite& site);
 
 }  // namespace lockstep::tools::python

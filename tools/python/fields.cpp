@@ -1,4 +1,4 @@
-// Packets as records of fixed width, their fields one after the other, for arrays of numpy.
+// Packets as fixed-width records of consecutive fields, for numpy arrays.
 #include "tools/python/fields.hpp"
 
 #include <fmt/core.h>
@@ -16,7 +16,7 @@
 namespace lockstep::tools::python {
 namespace {
 
-constexpr std::uint16_t flags_max = 0x1ff;  // the AE bit is the highest
+constexpr std::uint16_t flags_max = 0x1ff;  // the highest flag is AE
 constexpr std::uint32_t packet_bytes_max = 65'535;
 
 [[noreturn]] void wrong(const std::string& what) { throw Failure(ExitCode::bad_input, what); }
@@ -152,7 +152,7 @@ Record read_record(Reader in) {
   return out;
 }
 
-/// The fields of IP; gives what TCP's header begins, or nothing if this is no whole packet of it.
+/// Reads the fields of IP; returns the TCP segment, or nothing if the packet is not a whole one.
 std::span<const std::byte> read_ip(std::span<const std::byte> packet, Record& out) {
   wire::Ipv4Packet four;
   wire::Ipv6Packet six;

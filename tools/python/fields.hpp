@@ -1,4 +1,4 @@
-// Packets as records of fixed width, their fields one after the other, for arrays of numpy.
+// Packets as fixed-width records of consecutive fields, for numpy arrays.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@
 
 namespace lockstep::tools::python {
 
-/// Of one record; lockstep/fields.py describes its fields in the same order.
+/// Length of a record; lockstep/fields.py describes its fields in the same order.
 inline constexpr std::uint32_t record_bytes = 117;
 
-/// The record of an IP packet. One that cannot be read as IPv4 or IPv6 has version 0, one that is
-/// no whole segment of TCP has only the fields of IP.
+/// Appends the record of an IP packet. A packet that is not valid IPv4 or IPv6 gets version 0; one
+/// that is not a whole TCP segment gets only the fields of IP.
 void append_record(Instant at, std::span<const std::byte> packet, std::vector<std::byte>& into);
 
-/// The packet of a record, with `payload` behind its header; lengths and checksums are made. Throws
-/// Failure (bad_input), naming the field.
+/// The packet of a record with `payload` after its header; lengths and checksums are computed.
+/// Throws Failure (bad_input) naming the field.
 std::vector<std::byte> packet_of(std::span<const std::byte> record,
                                  std::span<const std::byte> payload);
 

@@ -1,4 +1,4 @@
-// Shows the packets of one stack to its referee.
+// Feeds the packets of one stack to its checker.
 #include "tools/python/judge.hpp"
 
 #include "sim/checkers/rfc.hpp"

@@ -1,4 +1,4 @@
-// A referee beside one stack: it sees what arrives and what leaves, and says what is wrong.
+// A checker beside one stack: it sees every packet in both directions and reports violations.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +13,23 @@
 
 namespace lockstep::tools::python {
 
-/// What the stack did that no TCP may do.
+/// A violation by the stack.
 struct Wrong {
   Instant at;
-  std::string rule;  ///< by name
+  std::string rule;  ///< the rule's name
   std::string words;
   std::uint64_t expected = 0;
   std::uint64_t found = 0;
 };
 
-/// Of one stack; the peers may forge what they like.
+/// Judges one stack; its peers may send anything.
 class Judge {
  public:
   explicit Judge(const Config& config);
 
   void arrived(Instant at, std::span<const std::byte> packet);
   void left(Instant at, std::span<const std::byte> packet);
-  /// All that was found so far, in order.
+  /// All violations so far, in order.
   std::vector<Wrong> found() const;
 
  private:

@@ -1,4 +1,4 @@
-// A world that runs step by step while Python is the application of its hosts.
+// A world that runs step by step, with Python as the application of its hosts.
 #include "tools/python/simulation.hpp"
 
 #include <fmt/core.h>
@@ -16,7 +16,7 @@
 namespace lockstep::tools::python {
 namespace {
 
-/// The application of a host that is Python: it keeps what it is told, and acts between the turns.
+/// The Python application of a host: stores events, and acts between the turns.
 class FromOutside final : public sim::Model {
  public:
   void on_event(sim::Desk& desk, const Event& event) override {
@@ -36,7 +36,7 @@ class FromOutside final : public sim::Model {
   Inbox inbox;
 };
 
-/// A node whose frames are Python's.
+/// A node whose frames Python sends and receives.
 class Tap final : public sim::Station {
  public:
   void arrived(sim::StationDesk& desk, std::span<const std::byte> frame) override {
@@ -62,7 +62,7 @@ std::unique_ptr<sim::Station> make_tap(const sim::World&, const sim::StationSpec
   return std::make_unique<Tap>();
 }
 
-/// What every link's memory holds, with an Ethernet header.
+/// The largest frame that a link of the world can carry, Ethernet header included.
 std::uint32_t largest_frame(const sim::World& world) {
   std::uint32_t most = 1'500;
   for (sim::HostSpec const& host : world.hosts) {

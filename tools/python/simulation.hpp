@@ -1,4 +1,4 @@
-// A world that runs step by step while Python is the application of its hosts.
+// A world that runs step by step, with Python as the application of its hosts.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,27 @@
 
 namespace lockstep::tools::python {
 
-/// What happened to a frame, in the order of the kernel.
+/// An event of a frame, in the kernel's order.
 struct FrameSeen {
   Instant at;
   sim::NodeRef node;
-  std::string_view what;  ///< sent, received, or why it was dropped on its way
+  std::string_view what;  ///< sent, received, or the reason for its drop
   std::vector<std::byte> bytes;
 };
 
-/// What a Simulation is made of.
+/// The parameters of a Simulation.
 struct SimulationSpec {
   sim::World world;
   std::uint64_t seed = 1;
-  std::vector<std::string> taps;  ///< adversaries whose frames are Python's
-  bool record = false;            ///< keep every frame that is seen
-  bool trace = false;             ///< and a capture with comments
+  std::vector<std::string> taps;  ///< nodes whose frames Python sends and receives
+  bool record = false;            ///< store every event of a frame
+  bool trace = false;             ///< write a capture with comments
 };
 
-/// The kernel and who watches it. Failures are thrown as Failure.
+/// The kernel and its observers. Errors are thrown as Failure.
 class Simulation {
  public:
-  /// Frames that wait to be taken; then the oldest are forgotten.
+  /// Stored events of frames; beyond this the oldest are dropped.
   static constexpr std::uint32_t frames_max = 1'000'000;
 
   explicit Simulation(const SimulationSpec& spec);
@@ -42,24 +42,25 @@ class Simulation {
   Simulation& operator=(const Simulation&) = delete;
 
   sim::Kernel& kernel() { return *kernel_; }
-  /// Every frame since this was asked last. Throws where the world is not recorded.
+  /// The events of frames since the last call. Throws if the world is not recorded.
   std::vector<FrameSeen> take_frames();
-  /// The capture so far. Throws where the world is not traced.
+  /// The capture so far. Throws if the world is not traced.
   const std::vector<std::byte>& pcapng() const;
   std::string name_of(sim::NodeRef node) const;
   sim::HostIndex host_named(const std::string& name) const;
   std::uint32_t tap_named(const std::string& name) const;
 
-  /// A tap sends a frame now. Throws for one that no link of it carries.
+  /// Sends a frame from a tap now. Throws if none of its links can carry it.
   void send(std::uint32_t tap, Packet frame);
   struct Arrived {
     Instant at;
     std::vector<std::byte> bytes;
   };
-  /// What has come to a tap since this was asked last.
+  /// The frames that arrived at a tap since the last call.
   std::vector<Arrived> take_arrived(std::uint32_t tap);
 
-  /// All of it in mid run. restore(): only of this simulation. Both throw where a host has sockets.
+  /// The state of the whole simulation, and its restoration, by this simulation only. Both throw if
+  /// a host has sockets.
   std::shared_ptr<const sim::KernelSnapshot> snapshot() const;
   void restore(const sim::KernelSnapshot& snapshot);
 
@@ -76,7 +77,7 @@ class Simulation {
   std::unique_ptr<sim::Trace> trace_;
 };
 
-/// The calls of one host. The simulation outlives it.
+/// The calls of one host. The simulation must outlive it.
 class SimHost final : public Calls {
  public:
   SimHost(Simulation& in, sim::HostIndex index) : in_(in), index_(index) {}
@@ -86,7 +87,7 @@ class SimHost final : public Calls {
   void touched() override { in_.kernel().wake({sim::NodeKind::host, index_.value}); }
   void opened(ConnectionId id) override;
   sim::Host& host() { return in_.kernel().host(index_); }
-  /// By its own clock.
+  /// By the host's clock.
   Instant now() { return host().clock().local(in_.kernel().now()); }
 
  private:

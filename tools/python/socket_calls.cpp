@@ -1,4 +1,4 @@
-// The sockets of one stack, for Python: a failed call is thrown with its errno.
+// The sockets of one stack for Python; a failed call throws its errno.
 #include "tools/python/socket_calls.hpp"
 
 #include <netinet/in.h>
@@ -13,7 +13,7 @@
 namespace lockstep::tools::python {
 namespace {
 
-/// A name as the calls of sockets take it.
+/// A name in the form that the socket calls take.
 struct Stored {
   sockaddr_storage storage{};
   socklen_t length = sizeof(sockaddr_storage);
@@ -105,7 +105,7 @@ std::vector<std::byte> SocketCalls::receive(int fd, std::uint32_t most, int flag
 }
 
 std::uint64_t SocketCalls::send(int fd, Packet data, int flags) {
-  // It is only read: send() has no other vector to take.
+  // The const_cast is safe: send() only reads the vector.
   iovec const part{const_cast<std::byte*>(data.data()), data.size()};
   return static_cast<std::uint64_t>(done("send", sockets_.send(fd, {&part, 1}, flags)));
 }
@@ -181,7 +181,7 @@ std::vector<std::pair<int, std::uint32_t>> SocketCalls::ready(int epfd, std::uin
   auto const count = static_cast<std::size_t>(done("epoll_wait", sockets_.ready(epfd, events)));
   std::vector<std::pair<int, std::uint32_t>> out;
   for (std::size_t i = 0; i < count; ++i) {
-    // Copies: the record is packed, so nothing may refer to what is in it.
+    // Copies, because references into the packed record are not allowed.
     int const fd = events[i].data.fd;
     std::uint32_t const told = events[i].events;
     out.emplace_back(fd, told);

@@ -1,4 +1,4 @@
-// The sockets of one stack, for Python: a failed call is thrown with its errno.
+// The sockets of one stack for Python; a failed call throws its errno.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace lockstep::tools::python {
 
-/// A call of sockets that failed.
+/// A socket call that failed.
 class SocketFailure : public std::runtime_error {
  public:
   SocketFailure(const std::string& call, int number) : std::runtime_error(call), number_(number) {}
@@ -25,8 +25,8 @@ class SocketFailure : public std::runtime_error {
 
 class SocketCalls {
  public:
-  /// `calls` outlives it, and has no sockets yet (Failure). From here on the stack's events are
-  /// theirs.
+  /// `calls` must outlive this object and have no sockets yet (Failure). From now on the stack's
+  /// events go to these sockets.
   explicit SocketCalls(Calls& calls);
   ~SocketCalls() { calls_.inbox().sockets = nullptr; }
   SocketCalls(const SocketCalls&) = delete;
@@ -38,7 +38,7 @@ class SocketCalls {
   void bind(int fd, const Name& name, bool v6);
   void listen(int fd, int backlog);
   int accept(int fd);
-  /// False: it has only begun.
+  /// False: the connection is in progress.
   bool connect(int fd, const Name& name, bool v6);
   void shutdown(int fd, int how);
   void close(int fd);
@@ -48,18 +48,18 @@ class SocketCalls {
   std::uint64_t send(int fd, Packet data, int flags);
   std::vector<std::byte> get_option(int fd, int level, int name, std::uint32_t most);
   void set_option(int fd, int level, int name, Packet value);
-  /// The parts in their order; as many octets as were taken.
+  /// Sends the parts in order; returns the number of octets accepted.
   std::uint64_t send_parts(int fd, const std::vector<Packet>& parts);
-  /// Parts of these sizes, filled one after the other; the last ones may be short or missing.
+  /// Receives into parts of these sizes in order; the last ones may be short or missing.
   std::vector<std::vector<std::byte>> receive_parts(int fd, const std::vector<std::uint32_t>& most);
   int control(int fd, int command, int argument);
   int query(int fd, unsigned long request);
-  /// What is ready of the events asked for, beside errors and hang-ups.
+  /// Returns which of `events` are ready, and errors and hang-ups.
   int poll(int fd, int events);
   int create_epoll();
   /// `operation` is EPOLL_CTL_ADD, _MOD or _DEL.
   void watch(int epfd, int operation, int fd, std::uint32_t events);
-  /// Descriptors that are ready, each with its events; `most` at most.
+  /// At most `most` ready descriptors, each with its events.
   std::vector<std::pair<int, std::uint32_t>> ready(int epfd, std::uint32_t most);
 
  private:

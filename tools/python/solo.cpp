@@ -1,4 +1,4 @@
-// One stack alone with its virtual clock: packets and calls go in, packets and events come out.
+// A single stack with its virtual clock: packets and calls go in, packets and events come out.
 #include "tools/python/solo.hpp"
 
 #include <fmt/core.h>
@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::uint32_t turns_max = 100'000;
 
-/// Before a stack's own snapshot stand words, little-endian: this, a hash of the rest, the rest.
+/// A snapshot begins with little-endian words: this magic, a hash of the rest, the rest.
 constexpr std::uint64_t magic = 0x4c53'5059'0000'0002;
 constexpr std::size_t word_bytes = sizeof(std::uint64_t);
-/// Of the sums over what is bound.
+/// Of the checksum tables of bound regions.
 constexpr std::uint32_t stride_bytes = 64;
 
 class Writer {
@@ -46,7 +46,7 @@ class SnapshotReader {
  public:
   explicit SnapshotReader(std::span<const std::byte> from) : rest(from) {}
 
-  /// 0 where there is no more.
+  /// 0 at the end.
   std::uint64_t word() {
     std::uint64_t value = 0;
     if (rest.size() < word_bytes) {
@@ -125,7 +125,7 @@ Solo::Solo(const Config& config, Instant start, std::uint64_t seed)
     : seed_(seed), arena_(Stack::arena_bytes(config)), stack_(config, arena_.span()) {
   port_.clock = start;
   port_.room.resize(config.mtu.count + 64);
-  turn(stack_, port_, *this);  // it knows what time it is
+  turn(stack_, port_, *this);  // sets the stack's clock
 }
 
 Stack& Solo::stack() {
@@ -256,7 +256,7 @@ std::vector<std::byte> Solo::snapshot() const {
   return std::move(out.bytes);
 }
 
-/// The regions that were bound when the snapshot was made hold the same bytes here.
+/// Whether the regions bound when the snapshot was made hold the same bytes here.
 bool Solo::holds_regions(SnapshotReader& in) const {
   std::uint64_t const count = in.word();
   bool same = count <= bound_.size();
@@ -274,7 +274,7 @@ bool Solo::restore(std::span<const std::byte> from) {
   if (in.word() != magic || in.word() != hash_of(in.rest)) {
     return false;
   }
-  // The hash says that the counts are as they were written.
+  // The hash has verified the counts.
   Instant const now{in.word()};
   if (!holds_regions(in)) {
     return false;

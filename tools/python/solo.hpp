@@ -1,4 +1,4 @@
-// One stack alone with its virtual clock: packets and calls go in, packets and events come out.
+// A single stack with its virtual clock: packets and calls go in, packets and events come out.
 #pragma once
 
 #include <cstddef>
@@ -19,52 +19,52 @@ namespace lockstep::tools::python {
 
 class SnapshotReader;
 
-/// A packet that has left.
+/// A packet that was sent.
 struct Sent {
   Instant at;
   std::vector<std::byte> bytes;
 };
 
-/// Runs turn() of core/stack; holds no protocol. Failures are thrown as Failure.
+/// Runs turn() of core/stack; has no protocol code. Errors are thrown as Failure.
 class Solo final : public Calls {
  public:
-  /// Of a packet that comes in, link header included.
+  /// The longest packet accepted, link header included.
   static constexpr std::uint32_t packet_bytes_max = 65'535 + 18;
-  /// Packets of one advance_to(); more is a Failure.
+  /// Packets sent in one advance_to(); more is a Failure.
   static constexpr std::uint32_t packets_max = 1'000'000;
 
-  /// `config` is without fault; `seed` is what it was drawn from, to be told if a CHECK fails.
+  /// `config` must be valid. `seed` is the seed that it was drawn from, printed if a CHECK fails.
   Solo(const Config& config, Instant start, std::uint64_t seed);
 
   Instant now() const { return port_.clock; }
-  /// The packets arrive now, in turns of at most Config::burst_frames. Nothing leaves yet.
+  /// Delivers the packets now, in turns of at most Config::burst_frames. Nothing is sent yet.
   void receive(std::span<const Packet> packets);
-  /// Turns at this instant until nothing happens any more; gives what leaves.
+  /// Runs turns at this instant until nothing more happens; returns the packets sent.
   std::vector<Sent> transmit();
-  /// From deadline to deadline; `to` is not in the past. Gives what leaves on the way.
+  /// Advances from deadline to deadline; `to` must not be in the past. Returns the packets sent.
   std::vector<Sent> advance_to(Instant to);
-  /// When something happens next though nobody does anything.
+  /// When the next timer is due.
   Instant deadline() const { return stack_.deadline(); }
 
-  /// From now on a referee sees what comes and goes.
+  /// From now on a checker sees every packet.
   void judge();
-  /// What it is certain of, in order; nothing before judge().
+  /// The violations so far, in order; empty before judge().
   std::vector<Wrong> wrongs() const;
 
-  /// Memory to lend from. It must neither change nor go before this object does. Nothing: there is
-  /// no region left.
+  /// Binds memory to lend from, which must stay unchanged as long as this object. Nothing: no
+  /// region is left.
   std::optional<RegionId> bind(std::span<const std::byte> content);
-  /// As Stack::lend; a region of another stack's is refused.
+  /// As Stack::lend; refuses a region of another stack.
   Taken lend(ConnectionId id, Payload payload, More more);
 
   Stack& stack() override;
   Inbox& inbox() override { return inbox_; }
 
-  /// All of it: the clock, the stack, events and what is known of connections; of the regions what
-  /// is needed to know them again.
+  /// The whole state: the clock, the stack, events and known connections; of the regions only what
+  /// identifies them.
   std::vector<std::byte> snapshot() const;
-  /// False: this is no snapshot of a stack with this configuration, or regions that it had are not
-  /// bound here to the same bytes; nothing was changed.
+  /// False, with nothing changed: not a snapshot of a stack with this configuration, or its regions
+  /// are not bound here to the same bytes.
   bool restore(std::span<const std::byte> from);
 
   // An Application of turn().
@@ -84,10 +84,10 @@ class Solo final : public Calls {
     std::vector<std::byte> room;
     std::span<const Ingress> arrived;
     std::vector<Sent>* sent = nullptr;  ///< nullptr: there is no room to send
-    std::unique_ptr<Judge> judge;       ///< nullptr: nobody watches
+    std::unique_ptr<Judge> judge;       ///< nullptr: not judged
   };
 
-  /// What was bound; its place is the number of its region.
+  /// A bound region; its index is the number of the region.
   struct Bound {
     std::span<const std::byte> content;
     std::uint64_t hash = 0;
@@ -98,7 +98,7 @@ class Solo final : public Calls {
   bool holds_regions(SnapshotReader& in) const;
 
   std::uint64_t seed_ = 0;
-  std::deque<Bound> bound_;  ///< never moved: the stack reads the sums
+  std::deque<Bound> bound_;  ///< never moved, because the stack refers to the checksum tables
   sim::ArenaMemory arena_;
   Stack stack_;
   Port port_;

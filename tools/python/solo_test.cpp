@@ -1,4 +1,4 @@
-// What Python's Stack stands on: settings as text, the clock, snapshots.
+// The C++ side of Python's Stack: settings as text, the clock, snapshots.
 #include "tools/python/solo.hpp"
 
 #include <gtest/gtest.h>

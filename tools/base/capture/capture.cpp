@@ -1,4 +1,5 @@
-// Reads pcap files through libpcap and pcapng block by block, after a look at how the file begins.
+// Reads pcap files through libpcap and pcapng files block by block, chosen by the file's first
+// bytes.
 #include "tools/base/capture/capture.hpp"
 
 #include <fmt/core.h>
@@ -20,8 +21,8 @@ namespace lockstep::tools {
 
 struct CaptureReader::Handle {
   CaptureSource source;
-  pcap_t* pcap = nullptr;              ///< of a pcap file
-  std::optional<PcapngReader> blocks;  ///< of a pcapng file
+  pcap_t* pcap = nullptr;              ///< for a pcap file
+  std::optional<PcapngReader> blocks;  ///< for a pcapng file
 
   explicit Handle(const std::string& path) : source(path) {}
   ~Handle() {
@@ -41,7 +42,7 @@ struct Magic {
 
 using namespace std::string_view_literals;
 
-/// What people hand over in place of a capture, each with the way to make one of it.
+/// Files often given in place of a capture, each with the command that makes a capture of it.
 constexpr std::array strangers{
     Magic{"\x1f\x8b"sv, "compressed twice", "unpack it with gunzip"},
     Magic{"\x28\xb5\x2f\xfd"sv, "zstd-compressed", "unpack it with unzstd"},
@@ -63,7 +64,7 @@ constexpr std::array captures{pcapng_magic,         "\xa1\xb2\xc3\xd4"sv, "\xd4\
   throw Failure(ExitCode::bad_input, fmt::format("{}: {}", path, rest));
 }
 
-/// Throws unless the file begins as a capture does; leaves it at its beginning. Is it pcapng?
+/// Returns whether the file is pcapng; throws unless it begins as a capture. Rewinds it.
 bool check_magic(const std::string& path, std::FILE* file) {
   std::array<char, 8> head{};
   std::size_t const got = std::fread(head.data(), 1, head.size(), file);
@@ -194,7 +195,7 @@ bool CaptureReader::next_record(CapturedFrame& out) {
     }
     refuse_packet(std::string(why));
   }
-  // A file has 32 bits of seconds, which libpcap takes for signed: they last until 2106.
+  // The file's seconds are unsigned 32-bit, valid until 2106, but libpcap treats them as signed.
   auto const seconds = static_cast<std::uint32_t>(header->ts.tv_sec);
   if (header->ts.tv_usec < 0) {
     refuse_packet("its time has a negative fraction");

@@ -1,4 +1,4 @@
-// Reads pcap and pcapng files as a stream of packets, with errors that name the packet.
+// Reads pcap and pcapng files as a stream of packets; errors name the packet.
 #pragma once
 
 #include <cstddef>
@@ -11,42 +11,43 @@
 
 namespace lockstep::tools {
 
-/// How the frames of a capture begin. Everything else is refused by name.
+/// The link layers that are read. Any other is refused by name.
 enum class LinkLayer : std::uint8_t {
   ethernet,
   raw_ip,
   linux_cooked,
   linux_cooked_2,
   loopback,
-  ppp,  ///< also what a point-to-point device of ns-3 writes
+  ppp,  ///< also written by ns-3's point-to-point device
 };
 
 /// One captured frame.
 struct CapturedFrame {
-  std::uint64_t number = 0;          ///< as Wireshark counts: from 1
+  std::uint64_t number = 0;          ///< from 1, as in Wireshark
   Instant time;                      ///< since 1970
-  std::uint32_t original_bytes = 0;  ///< on the wire; more than bytes.size() if the capture cut it
+  std::uint32_t original_bytes = 0;  ///< on the wire; more than bytes.size() if the capture
+                                     ///< truncated it
   std::vector<std::byte> bytes;
   bool is_cut() const { return bytes.size() < original_bytes; }
 };
 
-/// One open capture: a file, packed by gzip or not, a pipe, or standard input ("-"). Holds one
-/// frame at a time, so the size of the file does not matter.
+/// An open capture: a file, plain or gzipped, a pipe, or standard input ("-"). Holds one frame at a
+/// time, so memory does not depend on the size of the file.
 class CaptureReader {
  public:
-  /// Throws Failure: environment where the file cannot be opened, bad_input where it is not there,
-  /// empty, packed otherwise, no capture, or of a link type that is not read here.
+  /// Throws Failure: environment if the file cannot be opened; bad_input if it does not exist, is
+  /// empty, is compressed otherwise, is not a capture, or has an unsupported link type.
   explicit CaptureReader(const std::string& path);
   ~CaptureReader();
   CaptureReader(const CaptureReader&) = delete;
   CaptureReader& operator=(const CaptureReader&) = delete;
 
-  /// The next frame, or false at the end. Throws Failure (bad_input) that names the packet at
-  /// which the file goes wrong. A file that breaks off within a packet ends before it.
+  /// Reads the next frame; false at the end. Throws Failure (bad_input) naming the packet at which
+  /// the file is invalid. A file truncated within a packet ends before that packet.
   bool next(CapturedFrame& out);
-  /// Of the frame that was read last: the interfaces of a pcapng file may differ.
+  /// The link layer of the frame read last; interfaces of a pcapng file may differ.
   LinkLayer link() const { return link_; }
-  /// After the end: one line that says where the file broke off; empty if it is whole.
+  /// After the end: one line that tells where the file was truncated; empty if it is whole.
   const std::string& warning() const { return warning_; }
   const std::string& path() const { return path_; }
 

@@ -1,4 +1,4 @@
-// Captures under libFuzzer: any file is read to its end or refused, and any frame taken apart.
+// Captures under libFuzzer: any file is read to its end or refused, and every frame is decoded.
 #include <cstring>
 
 #include "tools/base/capture/capture.hpp"

@@ -1,4 +1,4 @@
-// What the reader makes of good, broken and foreign files, and of thousands of mutations.
+// The reader on valid, damaged and foreign files, and on thousands of mutations.
 #include "tools/base/capture/capture.hpp"
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ std::size_t read_all() {
   return count;
 }
 
-/// The one line that a file gets.
+/// The error for a file of these bytes.
 std::string complaint(std::string_view bytes) {
   write(bytes);
   try {
@@ -59,7 +59,7 @@ std::string complaint(std::string_view bytes) {
   return "no complaint";
 }
 
-/// A little-endian pcap header of a link type.
+/// A little-endian pcap header with this link type.
 std::string pcap_header(char link) {
   std::string out = "\xd4\xc3\xb2\xa1";
   out += std::string("\x02\0\x04\0\0\0\0\0\0\0\0\0\xff\xff\0\0", 16);
@@ -74,7 +74,7 @@ std::string little(std::uint64_t value, int octets) {
   return out;
 }
 
-/// A packet of a pcap file, at so many microseconds of a second.
+/// A packet record of a pcap file, with its time in seconds and microseconds.
 std::string record_of(std::uint32_t seconds, std::uint32_t microseconds, const std::string& bytes) {
   return little(seconds, 4) + little(microseconds, 4) + little(bytes.size(), 4) +
          little(bytes.size(), 4) + bytes;
@@ -93,7 +93,7 @@ TEST(Reader, RefusesWhatIsNoCaptureInOneLine) {
   EXPECT_THAT(complaint(pcap_header(1).substr(0, 10)), HasSubstr("header is broken"));
 }
 
-/// What is read of a file, and the warning at its end.
+/// The number of frames read from a file, and the warning at its end.
 std::pair<std::size_t, std::string> read_with_warning(std::string_view bytes) {
   write(bytes);
   CaptureReader reader(path());
@@ -245,7 +245,7 @@ TEST(Reader, RefusesBrokenBlocksByTheirPacket) {
   EXPECT_THAT(complaint(good + torn), HasSubstr("begins with the length 36 and ends with"));
 }
 
-// Headers that were cut are another fault than another protocol.
+// Truncated headers are reported differently from another protocol.
 TEST(Reader, TellsHowToRecordWhatWasCut) {
   for (FrameKind const kind : {FrameKind::cut_short, FrameKind::not_tcp}) {
     FrameCounts counts{};
@@ -293,7 +293,7 @@ CapturedFrame frame_of(std::vector<std::byte> bytes) {
   return out;
 }
 
-/// An IPv4 packet with a bare TCP header, its checksum right.
+/// An IPv4 packet with a bare TCP header and a correct checksum.
 std::vector<std::byte> bare_tcp() {
   std::vector<std::byte> out;
   for (unsigned word : {0x4500u, 40u, 0u, 0x4000u, 0x4006u, 0u, 0x0a00u, 1u, 0x0a00u, 2u}) {
@@ -353,7 +353,7 @@ std::vector<std::byte> joined(std::vector<std::byte> head, const std::vector<std
   return head;
 }
 
-/// `payload` within a packet of IPv4, of the protocol given.
+/// An IPv4 packet of the given protocol around `payload`.
 std::vector<std::byte> within_v4(unsigned protocol, const std::vector<std::byte>& payload) {
   auto const total = static_cast<unsigned>(20 + payload.size());
   return joined(words({0x4500, total, 0, 0, 0x4000 | protocol, 0, 0xc0a8, 1, 0xc0a8, 2}), payload);

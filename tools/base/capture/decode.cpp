@@ -1,4 +1,4 @@
-// Takes captured frames apart, tolerant where the core's own parsers are strict.
+// Decodes captured frames, tolerating what the core's own parsers refuse.
 #include "tools/base/capture/decode.hpp"
 
 #include <arpa/inet.h>
@@ -18,7 +18,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-/// What the IP header says, and the transport's bytes as far as they were captured.
+/// Fields of the IP header, and the transport's bytes as far as they were captured.
 struct Transport {
   FrameKind kind = FrameKind::tcp;
   IpAddress source, destination;
@@ -27,7 +27,7 @@ struct Transport {
   std::uint16_t identification = 0;
   SumState header_sum = SumState::good;
   bool ipv6 = false;
-  bool sum_known = true;  ///< the addresses are those of the checksum
+  bool sum_known = true;  ///< the addresses are the ones that the checksum covers
   Bytes bytes;
   std::uint32_t missing = 0;
 };
@@ -45,7 +45,7 @@ Transport open_v4(Bytes ip, std::uint32_t lost) {
   std::size_t const header = static_cast<std::size_t>(octet_at(ip, 0) & 0x0f) * 4;
   std::size_t total = word_at(ip, 2);
   if (total == 0) {
-    total = ip.size() + lost;  // segmentation offload: the length is not filled in yet
+    total = ip.size() + lost;  // segmentation offload: the length field is still 0
   }
   if (header < 20 || total < header) {
     out.kind = FrameKind::malformed;
@@ -78,8 +78,8 @@ IpAddress address_v6(Bytes bytes, std::size_t at) {
 
 bool is_extension(std::uint8_t next) { return next == 0 || next == 43 || next == 60; }
 
-/// Where a packet goes in the end, as TCP's checksum has it (RFC 8200, 8.1), while a routing header
-/// has hops before that: the last address of type 0, the only one of type 2, the first of type 4.
+/// The final destination, which TCP's checksum covers (RFC 8200 8.1), while a routing header still
+/// lists hops: the last address of type 0, the only one of type 2, the first of type 4.
 void read_routing(Bytes header, Transport& out) {
   constexpr std::uint8_t compressed = 3;  // RFC 6554
   std::uint8_t const type = octet_at(header, 2);
@@ -95,7 +95,7 @@ void read_routing(Bytes header, Transport& out) {
   }
 }
 
-/// The home address of a mobile node stands for the one that it sends from (RFC 6275, 6.3).
+/// The home address of a mobile node replaces its source address (RFC 6275 6.3).
 void read_destination_options(Bytes header, Transport& out) {
   constexpr std::uint8_t home_address = 0xc9;
   std::size_t at = 2;
@@ -221,7 +221,7 @@ bool is_icmp_error(std::uint8_t type) {
   return type == 3 || type == 4 || type == 5 || type == 11 || type == 12;
 }
 
-/// Errors of ICMPv6 are the types below 128. What they quote is taken where TCP follows IPv6.
+/// ICMPv6 errors have types below 128. The quoted packet is used if TCP follows IPv6 directly.
 FrameKind read_icmpv6(const Transport& from, IcmpError& out) {
   constexpr std::size_t header = 40;
   Bytes const icmp = from.bytes;
@@ -255,7 +255,7 @@ FrameKind read_icmp(const Transport& from, IcmpError& out) {
   return FrameKind::icmp_error;
 }
 
-/// Fills in what the innermost IP packet carries.
+/// Fills in the payload of the innermost IP packet.
 void read_transport(const Transport& transport, const CapturedFrame& frame, Decoded& out) {
   if (transport.protocol == 6) {
     out.kind = read_tcp(transport, out.segment);
@@ -335,7 +335,7 @@ Decoded decode(const CapturedFrame& frame, LinkLayer link) {
     ip = *inner;
     lost = transport.missing;
   }
-  out.kind = FrameKind::not_tcp;  // deeper than any network wraps
+  out.kind = FrameKind::not_tcp;  // nested deeper than any real network
   return out;
 }
 

@@ -1,4 +1,4 @@
-// Takes a captured frame apart as far as it goes: link header, VLAN tags, IP, TCP.
+// Decodes a captured frame as far as possible: link header, VLAN tags, IP, TCP.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace lockstep::tools {
 
-/// What a frame turned out to be. Only `tcp` and `icmp_error` fill more than the kind.
+/// The result of decoding. Only `tcp` and `icmp_error` fill in more than the kind.
 enum class FrameKind : std::uint8_t {
   tcp,
   icmp_error,  ///< an ICMP or ICMPv6 error that quotes a TCP segment
@@ -23,22 +23,22 @@ enum class FrameKind : std::uint8_t {
   not_tcp,
   fragment,
   cut_short,  ///< the capture ends inside the headers
-  malformed,  ///< lengths that cannot be
+  malformed,  ///< contradictory lengths
 };
 
 std::string_view name_of(FrameKind kind);
 
-/// How many frames of a capture are of each kind.
+/// The number of frames of each kind in a capture.
 using FrameCounts = std::array<std::uint64_t, 7>;
 
-/// The kinds besides TCP, "3 not IP, 1 a fragment"; empty if there is none.
+/// The kinds other than TCP, as "3 not IP, 1 a fragment"; empty if there are none.
 std::string other_frames(const FrameCounts& counts);
 
-/// Throws Failure (bad_input) where no frame is TCP, nor may have been.
+/// Throws Failure (bad_input) if no frame is TCP or could have been.
 void expect_tcp(const std::string& capture, std::uint64_t packets, const FrameCounts& counts);
 
-/// partial: only the pseudo-header is summed, as the sender's own capture shows it when the
-/// hardware does the rest. unverifiable: the capture has not all bytes.
+/// partial: only the pseudo-header is summed, as in the sender's own capture when the hardware
+/// computes the rest. unverifiable: the capture does not have all bytes.
 enum class SumState : std::uint8_t { good, bad, partial, unverifiable };
 
 namespace tcp_flag {
@@ -46,7 +46,7 @@ inline constexpr std::uint8_t fin = 0x01, syn = 0x02, rst = 0x04, psh = 0x08, ac
                               urg = 0x20, ece = 0x40, cwr = 0x80;
 }
 
-/// One TCP segment as captured, in host order.
+/// A TCP segment as captured, in host byte order.
 struct Segment {
   std::uint64_t number = 0;  ///< of the packet in the file
   Instant time;
@@ -59,11 +59,11 @@ struct Segment {
   std::uint16_t urgent = 0;
   std::vector<std::byte> options;
   std::vector<std::byte> payload;
-  std::uint32_t missing = 0;  ///< payload bytes that the capture cut off
+  std::uint32_t missing = 0;  ///< payload bytes that the capture truncated
   std::uint8_t traffic_class = 0;
-  std::uint16_t identification = 0;  ///< of an IPv4 header
+  std::uint16_t identification = 0;  ///< of the IPv4 header
   SumState sum = SumState::good;
-  SumState header_sum = SumState::good;  ///< of an IPv4 header; partial: the field is zero
+  SumState header_sum = SumState::good;  ///< of the IPv4 header; partial: the field is 0
   bool ipv6 = false;
 
   bool has(std::uint8_t bits) const { return (flags & bits) == bits; }
@@ -76,31 +76,31 @@ struct Segment {
   std::uint32_t end() const { return sequence + length(); }
 };
 
-/// An ICMP error and the tuple that it quotes: `source` sent the quoted segment.
+/// An ICMP error, and the tuple of the quoted segment, which `source` sent.
 struct IcmpError {
   std::uint64_t number = 0;
   Instant time;
   IpAddress sender;
   Endpoint quoted_source, quoted_destination;
   std::uint32_t quoted_sequence = 0;
-  std::vector<std::byte> message;  ///< the ICMP message, its header first
+  std::vector<std::byte> message;  ///< the ICMP message from its header on
 };
 
 struct Decoded {
   FrameKind kind = FrameKind::not_ip;
-  Segment segment;  ///< where its header is malformed, the state of its checksum alone
+  Segment segment;  ///< if its header is malformed, only the state of its checksum is set
   IcmpError icmp;
 };
 
 Decoded decode(const CapturedFrame& frame, LinkLayer link);
 
-/// One option of a TCP header; `data` is what follows its length octet.
+/// An option of a TCP header; `data` follows its length octet.
 struct TcpOption {
   std::uint8_t kind = 0;
   std::span<const std::byte> data;
 };
 
-/// The options in order, without padding; stops at the first that is malformed.
+/// The options in order, without padding; stops at the first malformed one.
 std::vector<TcpOption> options_of(const Segment& segment);
 
 /// "SYN,ACK", or "none".

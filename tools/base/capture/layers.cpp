@@ -1,4 +1,4 @@
-// Headers around IP packets, each stepped over in one function.
+// Skips the headers around IP packets, one function for each kind.
 #include "tools/base/capture/layers.hpp"
 
 #include "tools/base/capture/octets.hpp"
@@ -16,8 +16,8 @@ constexpr std::uint16_t type_bridged = 0x6558;
 
 bool is_vlan(std::uint16_t type) { return type == 0x8100 || type == 0x88a8 || type == 0x9100; }
 
-/// PPP (RFC 1661): the protocol, behind the address and control fields of RFC 1662 where these were
-/// captured as well.
+/// PPP (RFC 1661): the protocol field, after RFC 1662's address and control fields if those were
+/// captured.
 IpPart after_ppp(Bytes bytes) {
   constexpr std::uint16_t address_and_control = 0xff03;
   if (bytes.size() >= 2 && word_at(bytes, 0) == address_and_control) {
@@ -41,8 +41,8 @@ IpPart after_pppoe(Bytes bytes) {
                                : after_ppp(bytes.subspan(header));
 }
 
-/// Label stack entries (RFC 3032) up to the one that says that it is the last. What follows names
-/// itself by its version alone.
+/// Label stack entries (RFC 3032) up to the bottom of the stack. What follows is identified only by
+/// its IP version.
 IpPart after_labels(Bytes bytes) {
   constexpr int labels_max = 8;
   for (int label = 0; label < labels_max; ++label) {
@@ -58,7 +58,7 @@ IpPart after_labels(Bytes bytes) {
   return {FrameKind::malformed, {}};
 }
 
-/// What an EtherType other than a VLAN tag's announces.
+/// The payload for an EtherType other than a VLAN tag's.
 IpPart of_type(std::uint16_t type, Bytes bytes) {
   switch (type) {
     case type_ipv4:
@@ -73,7 +73,7 @@ IpPart of_type(std::uint16_t type, Bytes bytes) {
   }
 }
 
-/// Steps over at most four VLAN tags. `at` is where the EtherType stands.
+/// Skips at most four VLAN tags. `at` is the offset of the EtherType.
 IpPart after_ethertype(Bytes bytes, std::size_t at) {
   constexpr int tags_max = 4;
   for (int tag = 0; tag <= tags_max; ++tag) {
@@ -91,8 +91,8 @@ IpPart after_ethertype(Bytes bytes, std::size_t at) {
 
 IpPart after_ethernet(Bytes bytes) { return after_ethertype(bytes, 12); }
 
-/// GRE: a checksum, a key and a sequence number stand in it as its flags say. Version 1 is PPTP's,
-/// which carries PPP without saying of what kind, so it is left alone.
+/// GRE: flags indicate a checksum, a key and a sequence number. Version 1 is PPTP's, which does not
+/// name the protocol inside PPP; it is not opened.
 std::optional<IpPart> after_gre(Bytes bytes) {
   if (bytes.size() < 4) {
     return IpPart{FrameKind::cut_short, {}};
@@ -138,7 +138,7 @@ std::optional<IpPart> after_geneve(Bytes bytes) {
                               : of_type(type, bytes.subspan(header));
 }
 
-/// GTP-U: a user's packet (message 255), behind four octets more and extension headers if any of
+/// GTP-U: a user's packet (message 255), after four more octets and extension headers if any of
 /// three flags is set.
 std::optional<IpPart> after_gtp(Bytes bytes) {
   constexpr std::uint8_t user_packet = 255;
@@ -173,7 +173,7 @@ std::optional<IpPart> after_udp(Bytes bytes) {
   Bytes const payload = bytes.subspan(header);
   switch (word_at(bytes, 2)) {
     case 4789:
-    case 8472:  // Linux's before the number was assigned
+    case 8472:  // Linux's port before one was assigned
       return after_vxlan(payload);
     case 6081:
       return after_geneve(payload);

@@ -1,4 +1,4 @@
-// The plain Internet checksum, kept apart from the core's so that one can find the other wrong.
+// The plain Internet checksum, separate from the core's so that it can check the core's.
 #include "tools/base/capture/octets.hpp"
 
 namespace lockstep::tools {

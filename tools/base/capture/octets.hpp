@@ -1,4 +1,4 @@
-// Big-endian numbers in byte runs, for what the core's checked parsers would refuse to look at.
+// Reads big-endian numbers from bytes, for packets that the core's strict parsers refuse.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace lockstep::tools {
 
-/// The octet at `at`, which lies within `bytes`.
+/// The octet at `at`, which must be within `bytes`.
 inline std::uint8_t octet_at(std::span<const std::byte> bytes, std::size_t at) {
   return std::to_integer<std::uint8_t>(bytes[at]);
 }
@@ -38,9 +38,9 @@ inline void set_word(std::span<std::byte> bytes, std::size_t at, std::uint16_t v
   bytes[at + 1] = static_cast<std::byte>(value & 0xff);
 }
 
-/// The one's complement sum of RFC 1071 over `bytes`, added to `start`, not folded.
+/// The unfolded one's complement sum (RFC 1071) of `bytes`, added to `start`.
 std::uint32_t ones_sum(std::span<const std::byte> bytes, std::uint32_t start = 0);
-/// A sum folded into 16 bits, not complemented.
+/// Folds a sum into 16 bits, without complementing it.
 std::uint16_t ones_fold(std::uint32_t sum);
 
 }  // namespace lockstep::tools

@@ -1,4 +1,4 @@
-// Blocks of pcapng: sections, interfaces and the three kinds of packet; all others are skipped.
+// Reads pcapng blocks: sections, interfaces and the three kinds of packet; skips all others.
 #include "tools/base/capture/pcapng_reader.hpp"
 
 #include <fmt/core.h>
@@ -18,7 +18,7 @@ constexpr std::uint32_t old_packet = 2;
 constexpr std::uint32_t simple_packet = 3;
 constexpr std::uint32_t enhanced_packet = 6;
 
-constexpr std::uint32_t block_bytes_max = 16u << 20;  // as libpcap and Wireshark have it
+constexpr std::uint32_t block_bytes_max = 16u << 20;  // the limit of libpcap and Wireshark
 constexpr std::size_t piece_bytes = 1u << 18;         // read at once
 constexpr std::size_t interfaces_max = 65'536;
 
@@ -49,7 +49,7 @@ PcapngReader::Outcome PcapngReader::read_body(std::uint32_t length, Bytes begun)
     return Outcome::broken;
   }
   body_.assign(begun.begin(), begun.end());
-  // What a block claims to be takes no memory before the file is seen to have it.
+  // Memory grows only as data is read, because the claimed length may be false.
   std::size_t const whole = std::max<std::size_t>(length - 8, begun.size());
   while (body_.size() < whole) {
     std::size_t const have = body_.size();
@@ -68,7 +68,7 @@ PcapngReader::Outcome PcapngReader::read_body(std::uint32_t length, Bytes begun)
   return Outcome::packet;
 }
 
-/// A section has its own byte order, told by a number in it, and its own interfaces.
+/// A section has its own interfaces, and its own byte order, given by a magic number.
 PcapngReader::Outcome PcapngReader::read_section(Bytes head) {
   std::array<std::byte, 4> order{};
   if (std::fread(order.data(), 1, order.size(), file_) != order.size()) {
@@ -143,8 +143,8 @@ bool PcapngReader::add_interface() {
   return true;
 }
 
-/// A stamp in the interface's units as nanoseconds. Every product fits: what is finer than a
-/// nanosecond, or than 2^-30 s, is dropped first.
+/// Converts a timestamp in the interface's units to nanoseconds. Precision finer than a nanosecond
+/// or 2^-30 s is dropped first, so that no product overflows.
 bool PcapngReader::set_time(const Interface& from, std::uint64_t stamp, Instant& out) {
   constexpr std::uint64_t giga = 1'000'000'000;
   unsigned const power = from.resolution & 0x7fu;

@@ -12,28 +12,29 @@
 
 namespace lockstep::tools {
 
-/// libpcap refuses files whose interfaces differ in snap length or link type, which is what
-/// Wireshark writes when it records on two interfaces, and mergecap of two files.
+/// Needed because libpcap refuses files whose interfaces differ in snap length or link type.
+/// Wireshark writes such files when it records on two interfaces, and mergecap when it merges two
+/// files.
 class PcapngReader {
  public:
-  /// A packet as its block has it.
+  /// A packet and the fields of its block.
   struct Packet {
     int link_type = 0;  ///< LINKTYPE_ number
-    Instant time;       ///< since 1970; 0 where the block has none
+    Instant time;       ///< since 1970; 0 if the block has no time
     std::uint32_t original_bytes = 0;
-    std::span<const std::byte> bytes;  ///< until the next call
+    std::span<const std::byte> bytes;  ///< valid until the next call
   };
   enum class Outcome : std::uint8_t {
     packet,
     end,
     cut,     ///< the file ends within a block
-    broken,  ///< `why` says how
+    broken,  ///< `why` gives the reason
   };
 
-  /// `file` stands at its first block and outlives the reader.
+  /// `file` must be at its first block and outlive the reader.
   explicit PcapngReader(std::FILE* file) : file_(file) {}
 
-  /// The next packet of any interface. After anything but `packet` there is none.
+  /// Reads the next packet of any interface. Any result other than `packet` is final.
   Outcome next(Packet& out);
   const std::string& why() const { return why_; }
 

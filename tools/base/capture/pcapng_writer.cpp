@@ -1,4 +1,4 @@
-// Writes little-endian pcapng of one raw IP interface.
+// Writes little-endian pcapng with a single raw IP interface.
 #include "tools/base/capture/pcapng_writer.hpp"
 
 namespace lockstep::tools {
@@ -51,7 +51,7 @@ PcapngWriter::PcapngWriter() {
   put16(interface, 9);  // if_tsresol: 10^-9 s
   put16(interface, 1);
   put32(interface, 9);
-  put32(interface, 0);  // the end of the options
+  put32(interface, 0);  // opt_endofopt
   put_block(bytes_, interface_block, interface);
 }
 

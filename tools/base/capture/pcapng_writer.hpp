@@ -1,4 +1,4 @@
-// Writes pcapng with nanosecond stamps and a comment on each packet, the same bytes everywhere.
+// Writes pcapng with nanosecond times and a comment on each packet, byte-identical on all machines.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace lockstep::tools {
 
-/// Collects a capture of one interface of raw IP packets in memory.
+/// Builds a capture of one raw IP interface in memory.
 class PcapngWriter {
  public:
   PcapngWriter();

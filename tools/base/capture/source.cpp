@@ -1,4 +1,5 @@
-// Files through zlib, which reads unpacked ones as they are; pipes through a temporary file.
+// Reads files through zlib, which passes uncompressed ones through; copies pipes to a temporary
+// file.
 #include "tools/base/capture/source.hpp"
 
 #include <fcntl.h>
@@ -39,7 +40,7 @@ int temporary_file(const std::string& path) {
   if (file >= 0) {
     return file;
   }
-  std::string name = where + "/lockstep-XXXXXX";  // for file systems without unnamed files
+  std::string name = where + "/lockstep-XXXXXX";  // for file systems without O_TMPFILE
   int const named = mkostemp(name.data(), O_CLOEXEC);
   if (named < 0) {
     refuse_copy(path);
@@ -71,7 +72,7 @@ void copy(int from, int to, const std::string& path) {
   }
 }
 
-/// A descriptor of its own over `file`, which begins at 0.
+/// Opens a new descriptor of `file`, positioned at 0.
 int reopen(int file, const std::string& path) {
   int const again = open(fmt::format("/proc/self/fd/{}", file).c_str(), O_RDONLY | O_CLOEXEC);
   if (again < 0) {
@@ -80,7 +81,7 @@ int reopen(int file, const std::string& path) {
   return again;
 }
 
-/// The descriptor of what `path` names, copied first if it can be read only once.
+/// Opens `path`; an input that can be read only once is copied first.
 int open_input(const std::string& path) {
   static std::map<std::string, int> copies;
   if (auto const known = copies.find(path); known != copies.end()) {
@@ -129,7 +130,7 @@ ssize_t CaptureSource::read_packed(void* cookie, char* into, std::size_t bytes) 
   if (error != Z_OK && error != Z_STREAM_END) {
     packed->damage = error == Z_BUF_ERROR ? "the gzip data breaks off" : why;
   }
-  return got < 0 ? 0 : got;  // damaged data ends where it is damaged
+  return got < 0 ? 0 : got;  // damaged data ends where the damage begins
 }
 
 int CaptureSource::seek_packed(void* cookie, std::int64_t* offset, int whence) {

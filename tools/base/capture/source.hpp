@@ -1,4 +1,4 @@
-// Opens what a capture is read from: a file, standard input or a pipe, as it is or packed by gzip.
+// Opens the input of a capture: a file, standard input or a pipe, plain or gzipped.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace lockstep::tools {
 
-/// The unpacked bytes of one input, as a stream that can be rewound. Standard input ("-") and pipes
-/// are copied into an unnamed temporary file the first time that they are opened, and stay there as
-/// long as the program runs, since verbs read a capture more than once.
+/// The uncompressed bytes of one input, as a stream that can be rewound. Standard input ("-") and
+/// pipes are copied to an unnamed temporary file when first opened. The copy lasts as long as the
+/// program, because verbs read a capture more than once.
 class CaptureSource {
  public:
-  /// Throws Failure: bad_input where there is no such file or a folder, environment where it cannot
+  /// Throws Failure: bad_input if the file does not exist or is a folder, environment if it cannot
   /// be opened or copied.
   explicit CaptureSource(const std::string& path);
   ~CaptureSource();
@@ -20,9 +20,9 @@ class CaptureSource {
   CaptureSource& operator=(const CaptureSource&) = delete;
 
   std::FILE* stream() const { return stream_; }
-  /// From now on somebody else closes the stream, before this object goes.
+  /// Transfers the stream to the caller, who must close it before this object is destroyed.
   void release() { stream_ = nullptr; }
-  /// What was wrong with the packed data where the stream ended; empty if nothing was.
+  /// The damage in the compressed data at which the stream ended; empty if there was none.
   const std::string& damage() const { return packed_.damage; }
 
  private:

@@ -1,4 +1,4 @@
-// Writing to a file without a name, and naming it when it is whole.
+// Writes to a file without a name, and gives it its name when it is complete.
 #include "tools/base/output/atomic_file.hpp"
 
 #include <fcntl.h>
@@ -20,7 +20,8 @@ std::string name_of_descriptor(int descriptor) {
   return fmt::format("/proc/self/fd/{}", descriptor);
 }
 
-/// A file in this folder that has no name yet; null where that cannot be, or could not be named.
+/// Opens an unnamed file in the folder; null if the file system cannot do that, or cannot name it
+/// later.
 std::FILE* open_nameless(const fs::path& folder) {
   int const descriptor = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
   if (descriptor < 0) {
@@ -45,7 +46,7 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)), target_(path_) {
   open();
 }
 
-// /dev/stdout may be a file, but one that somebody else has opened and writes to as well.
+// /dev/stdout may be a file, but another process has opened it and may write to it too.
 bool AtomicFile::is_stream() const {
   std::string const whole = fs::absolute(path_).string();
   return whole.starts_with("/dev/") || whole.starts_with("/proc/");

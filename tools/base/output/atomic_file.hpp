@@ -1,4 +1,4 @@
-// Output files that are there whole or not at all.
+// Output files that appear complete or not at all.
 #pragma once
 
 #include <cstdio>
@@ -11,12 +11,13 @@
 
 namespace lockstep::tools {
 
-/// A file that gets its name when keep() has seen it whole. Until then it has none, so that nothing
-/// is left behind however the program ends (where the file system cannot do that, it is called
-/// PATH.part). What is there and no file, such as /dev/stdout or a pipe, is written to as it is.
+/// A file that gets its name only when keep() finds it complete. Until then it has no name, so
+/// nothing is left behind however the program ends. Where the file system does not support that, it
+/// is named PATH.part. An existing PATH that is not a file, such as /dev/stdout or a pipe, is
+/// written directly.
 class AtomicFile final : public sim::ByteSink {
  public:
-  /// Makes the folder where it is missing. Throws Failure (environment).
+  /// Creates the folder if it is missing. Throws Failure (environment).
   explicit AtomicFile(std::filesystem::path path);
   ~AtomicFile() override;
   AtomicFile(const AtomicFile&) = delete;
@@ -25,7 +26,7 @@ class AtomicFile final : public sim::ByteSink {
   /// A failed write is reported by keep().
   void put(std::span<const std::byte> bytes) override;
   void put(std::string_view text) { put(std::as_bytes(std::span(text))); }
-  /// Throws Failure (environment) if anything could not be written.
+  /// Throws Failure (environment) if a write failed.
   void keep();
   const std::filesystem::path& path() const { return path_; }
 
@@ -37,22 +38,22 @@ class AtomicFile final : public sim::ByteSink {
   [[noreturn]] void fail(int error) const;
 
   std::filesystem::path path_;
-  std::filesystem::path target_;  // `path_` with its link followed
+  std::filesystem::path target_;  // `path_` with symbolic links resolved
   std::filesystem::path draft_;
   std::FILE* file_ = nullptr;
   Kind kind_ = Kind::nameless;
-  int failed_ = 0;  // the first error's number
+  int failed_ = 0;  // errno of the first error
 };
 
-/// Writes a whole file. Throws Failure (environment).
+/// Writes a complete file. Throws Failure (environment).
 void save_file(const std::string& path, std::span<const std::byte> bytes);
 void save_file(const std::string& path, std::string_view text);
 
-/// Throws Failure (bad input) if `output` is the file that is read as `input`.
+/// Throws Failure (bad input) if `output` is the same file as `input`.
 void refuse_overwrite(const std::string& input, const std::string& output);
 
-/// Throws Failure (bad input) if two files that are to be written, and need not be there yet, are
-/// one; an empty name is none.
+/// Throws Failure (bad input) if two output files, which need not exist yet, are the same; an empty
+/// name matches nothing.
 void refuse_same_output(const std::string& one, const std::string& other);
 
 }  // namespace lockstep::tools

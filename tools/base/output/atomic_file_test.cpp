@@ -1,4 +1,4 @@
-// Files appear whole or not at all, and nothing that is no file is replaced by one.
+// Files appear complete or not at all, and anything that is not a regular file is never replaced.
 #include "tools/base/output/atomic_file.hpp"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ TEST_F(Drafts, FollowALink) {
   EXPECT_EQ(contents(path), "new");
 }
 
-// As root, a rename over /dev/full or /dev/null would take the device away.
+// For root, a rename onto /dev/full or /dev/null would delete the device.
 TEST_F(Drafts, NeverReplaceADevice) {
   EXPECT_THROW(save_file("/dev/full", "text"), Failure);
   save_file("/dev/null", "text");

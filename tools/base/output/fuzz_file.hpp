@@ -1,4 +1,4 @@
-// An input of libFuzzer as a file with a path, for readers that open what they read by its name.
+// An input of libFuzzer as a file with a path, for readers that open files by name.
 #pragma once
 
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 
 namespace lockstep::tools {
 
-/// Lives in memory; its path is good as long as it is.
+/// Lives in memory; path() is valid as long as this object.
 class FuzzFile {
  public:
   FuzzFile(const std::uint8_t* data, std::size_t size) : file_(memfd_create("fuzz", MFD_CLOEXEC)) {

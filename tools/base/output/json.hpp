@@ -1,4 +1,4 @@
-// JSON as every verb writes it.
+// JSON in the format of every verb.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,8 +6,7 @@
 
 namespace lockstep::tools {
 
-/// Two blanks a level, and a line's end. Names of files may hold any octets: what is not UTF-8 is
-/// written as U+FFFD.
+/// Indents by two spaces and ends with a newline. Invalid UTF-8, as in file names, becomes U+FFFD.
 template <class Json>
 std::string json_text(const Json& document) {
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

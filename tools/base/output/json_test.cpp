@@ -1,4 +1,4 @@
-// JSON whose strings come from outside.
+// JSON with strings from outside that may not be UTF-8.
 #include "tools/base/output/json.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The frame of a report in HTML: its style, its filters, its tiles.
+// The frame of an HTML report: style, filters, tiles.
 #include "tools/base/output/page.hpp"
 
 #include <fmt/format.h>

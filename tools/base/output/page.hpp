@@ -1,4 +1,4 @@
-// Reports as one HTML file: the frame, the style and the filters, with no other file beside them.
+// Reports as a single self-contained HTML file: frame, style and filters.
 #pragma once
 
 #include <string>
@@ -8,32 +8,32 @@
 
 namespace lockstep::tools {
 
-/// One number that stands large at the top of a page.
+/// A number shown large at the top of a page.
 struct Tile {
   std::string number;
   std::string label;
-  std::string state;  ///< "good", "bad" or nothing
+  std::string state;  ///< "good", "bad" or empty
 };
 
-/// A choice that a list is filtered by: a row is shown if its attribute data-KEY has the value.
+/// A filter of a list: a row is shown if its attribute data-KEY has the chosen value.
 struct Choice {
   std::string key;
-  std::string all;                                          ///< the label for no choice
+  std::string all;                                          ///< the label for no filter
   std::vector<std::pair<std::string, std::string>> values;  ///< value and label
 };
 
-/// The form above a list: a field to search in the text of the rows, the choices, and how many rows
-/// are shown. It works on the elements of class `row` in the same <section class="list" id="...">.
-/// What is chosen also stands in the address, as #ID.KEY=VALUE&..., and is read from there.
+/// The form above a list: a search field for the text of rows, the filters, and the number of rows
+/// shown. It acts on elements of class `row` in the same <section class="list" id="...">. The
+/// chosen filters are also kept in the URL, as #ID.KEY=VALUE&...
 std::string filters_html(const std::vector<Choice>& choices);
 
 std::string tiles_html(const std::vector<Tile>& tiles);
 
-/// A small label: `state` is its colour, one of good, allowed, bad, unknown, plain.
+/// A small label; `state` selects its colour: good, allowed, bad, unknown or plain.
 std::string badge_html(std::string_view state, std::string_view text);
 
-/// The whole page. `title` and `lead` are text, `body` is HTML. No script, style or picture comes
-/// from elsewhere.
+/// The whole page. `title` and `lead` are plain text, `body` is HTML. The page loads no external
+/// script, style or picture.
 std::string page_html(std::string_view title, std::string_view lead, std::string_view body);
 
 }  // namespace lockstep::tools

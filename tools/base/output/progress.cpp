@@ -1,4 +1,4 @@
-// Draws on standard error, over itself.
+// Draws and redraws the bar on standard error.
 #include "tools/base/output/progress.hpp"
 
 #include <fmt/core.h>
@@ -38,7 +38,8 @@ void Progress::draw(std::uint64_t done, std::uint64_t total, const std::string& 
 std::string bar_text(std::uint64_t done, std::uint64_t total, const std::string& words,
                      std::size_t columns) {
   constexpr std::uint64_t width = 20;
-  constexpr std::uint64_t most = std::uint64_t{1} << 58;  // of what `width` times fits into 64 bits
+  // so that `width` times this fits into 64 bits
+  constexpr std::uint64_t most = std::uint64_t{1} << 58;
   std::uint64_t const scale = total > most ? 64 : 1;
   std::uint64_t const part = std::min(done, total) / scale;
   std::uint64_t const filled = total == 0 ? 0 : part * width / (total / scale);

@@ -1,4 +1,4 @@
-// A bar on a terminal for work that takes more than two seconds.
+// A progress bar on a terminal, for work that takes more than two seconds.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace lockstep::tools {
 
-/// The clock is the machine's, and decides nothing but when something is drawn.
+/// Uses the machine's clock, only to decide when to draw.
 class Progress {
  public:
   Progress();
@@ -15,11 +15,11 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Whether draw() would be seen now: on a terminal, after two seconds, ten times a second.
+  /// Whether draw() would show anything now: on a terminal, after two seconds, ten times a second.
   bool is_due() const;
-  /// `done` of `total`, and a few words more.
+  /// Shows `done` of `total`, followed by `words`.
   void draw(std::uint64_t done, std::uint64_t total, const std::string& words);
-  /// Wipes the bar away.
+  /// Erases the bar.
   void clear();
 
  private:

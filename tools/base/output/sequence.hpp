@@ -1,4 +1,4 @@
-// Sequence diagrams: who sent what to whom, in the order of time, as an SVG within a page.
+// Sequence diagrams as SVG within a page: packets between lanes in order of time.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,16 @@
 
 namespace lockstep::tools {
 
-/// One line of the diagram. Where `from` is `to`, it is a remark beside that lane.
+/// A row of the diagram. If `from` equals `to`, it is a remark beside that lane.
 struct SequenceStep {
   std::string time;
   std::size_t from = 0;  ///< indices of lanes
   std::size_t to = 0;
   std::string label;
-  bool marked = false;  ///< where it went wrong
+  bool marked = false;  ///< where the test failed
 };
 
-/// The diagram, for tools/base/output/page.hpp, which has its style. At least two lanes.
+/// The diagram. tools/base/output/page.hpp has its style. At least two lanes.
 std::string sequence_svg(const std::vector<std::string>& lanes,
                          const std::vector<SequenceStep>& steps);
 

@@ -1,4 +1,4 @@
-// Measures the cells, places the columns, and breaks what does not fit.
+// Measures the cells, places the columns, and wraps what does not fit.
 #include "tools/base/output/table.hpp"
 
 #include <fmt/core.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t gap = 2;
 constexpr std::size_t indent = 4;
-constexpr std::size_t text_least = 28;  // what a last column of long text gets at the least
+constexpr std::size_t text_least = 28;  // the least width of a last column of long text
 
 std::size_t longest_word(std::string_view text) {
   std::size_t longest = 0;
@@ -27,7 +27,7 @@ std::size_t longest_word(std::string_view text) {
   return longest;
 }
 
-/// The text in pieces of at most `width`, broken at spaces; a longer word stays whole.
+/// The text in lines of at most `width`, wrapped at spaces; a longer word stays whole.
 std::vector<std::string> broken(std::string_view text, std::size_t width) {
   std::vector<std::string> out;
   while (text.size() > width) {

@@ -1,4 +1,4 @@
-// Tables for people: columns as wide as what is in them, rows folded to the terminal's width.
+// Text tables with columns as wide as their content, and rows folded to the terminal's width.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace lockstep::tools {
 
-/// Columns of the terminal that standard output goes to; 0 where it goes elsewhere.
+/// The width of the terminal on standard output; 0 if that is not a terminal.
 std::size_t terminal_columns();
 
 class TextTable {
@@ -17,17 +17,17 @@ class TextTable {
     std::string title;
     Align align = Align::right;
   };
-  /// A last column to the left may hold text of any length.
+  /// A last column that is aligned left may hold text of any length.
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  /// One cell a column.
+  /// One cell for each column.
   void add(std::vector<std::string> cells);
-  /// One line a row where `width` is 0 or suffices. Else a row goes on below itself, indented, and
-  /// the text of a last column is broken between words.
+  /// One line for each row if `width` is 0 or large enough. Otherwise rows continue on indented
+  /// lines, and the text of the last column is wrapped between words.
   std::string text(std::size_t width) const;
 
  private:
-  /// Where a column stands: on which line of its row, from where, how wide.
+  /// The place of a column: the line within its row, the offset and the width.
   struct Place {
     std::size_t line = 0;
     std::size_t begin = 0;

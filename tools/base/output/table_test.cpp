@@ -1,4 +1,4 @@
-// Rows fold at the terminal's width, and long text is broken between words.
+// Rows fold at the terminal's width, and long text is wrapped between words.
 #include "tools/base/output/table.hpp"
 
 #include <gtest/gtest.h>

@@ -1,11 +1,12 @@
-// toml++, whose assertions about its own parser become an exception: a file must not end a program.
+// toml++ with its parser's assertions turned into an exception, so that no file can end the
+// program.
 #pragma once
 
 #include <stdexcept>
 
 namespace lockstep::tools {
 
-/// Its parser has met what it believes cannot be: a comment within a table's name, for one.
+/// An assertion of the parser failed; a comment within a table's name causes that, for example.
 class TomlGaveUp : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -15,7 +16,7 @@ class TomlGaveUp : public std::runtime_error {
 
 }  // namespace lockstep::tools
 
-// With NDEBUG it would take what it asserts for granted.
+// With NDEBUG the parser would not check its assertions.
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
 #define TOML_ASSERT(expr) ((expr) ? void() : lockstep::tools::toml_gave_up(#expr))

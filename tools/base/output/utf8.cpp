@@ -1,4 +1,4 @@
-// Finds the characters of UTF-8 in a text, and what is none.
+// Finds the UTF-8 characters of a string, and the octets that belong to none.
 #include "tools/base/output/utf8.hpp"
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 namespace lockstep::tools {
 namespace {
 
-// The octets of the character that the text begins with; 0: it begins with none.
+// The length of the UTF-8 character at the start of `text`; 0: there is none.
 std::size_t character(std::string_view text) {
   auto const octet = [&](std::size_t at) { return static_cast<std::uint8_t>(text[at]); };
   std::uint32_t const first = octet(0);
@@ -23,7 +23,7 @@ std::size_t character(std::string_view text) {
       return 0;
     }
   }
-  // Neither longer than needed, nor half of a pair, nor beyond the last.
+  // Refuses overlong forms, surrogates, and values above U+10FFFF.
   bool const wrong = (first == 0xe0 && octet(1) < 0xa0) || (first == 0xed && octet(1) > 0x9f) ||
                      (first == 0xf0 && octet(1) < 0x90) || (first == 0xf4 && octet(1) > 0x8f);
   return wrong ? 0 : size;

@@ -1,4 +1,4 @@
-// Text of which nobody knows that it is UTF-8, such as the names of files.
+// For strings that may not be UTF-8, such as file names.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace lockstep::tools {
 
-/// `text` with U+FFFD in place of each octet that belongs to no character of UTF-8.
+/// `text` with U+FFFD in place of each octet that belongs to no UTF-8 character.
 std::string utf8_only(std::string_view text);
 
 }  // namespace lockstep::tools

@@ -1,4 +1,4 @@
-// What is UTF-8 stays, and nothing else.
+// Valid UTF-8 is kept; every other octet is replaced.
 #include "tools/base/output/utf8.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The four characters that mean something to XML, and those that it cannot hold.
+// Escapes the four special characters of XML, and replaces those that XML cannot hold.
 #include "tools/base/output/xml.hpp"
 
 #include "tools/base/output/utf8.hpp"

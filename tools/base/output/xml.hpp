@@ -1,4 +1,4 @@
-// Text within XML.
+// Escapes text for XML.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace lockstep::tools {
 
-/// `text` as it may stand between tags and in attributes. Control characters other than a tab and a
-/// line's end, which XML cannot hold, become question marks; what is no UTF-8 becomes U+FFFD.
+/// `text` escaped for element content and attributes. Control characters other than tab and
+/// newline, which XML cannot hold, become question marks; invalid UTF-8 becomes U+FFFD.
 std::string xml_escaped(std::string_view text);
 
 }  // namespace lockstep::tools

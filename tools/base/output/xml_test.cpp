@@ -1,4 +1,4 @@
-// Text within XML.
+// Escaping of text for XML.
 #include "tools/base/output/xml.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Finds programs and scripts beside this one, in a build or where it is installed, and execs them.
+// Finds programs and scripts beside this program, in a build or an installation, and runs them by
+// exec.
 #include "tools/base/process/exec.hpp"
 
 #include <fmt/core.h>
@@ -33,7 +34,7 @@ void exec_python(const std::string& script, const std::vector<std::string>& word
   namespace fs = std::filesystem;
   fs::path const folder = program_folder();
   fs::path found;
-  // build/release beside tools, or bin beside share.
+  // build/release is beside tools, bin is beside share
   for (const char* const place : {"../../tools", "../share/lockstep/tools"}) {
     if (found.empty() && fs::exists(folder / place / script)) {
       found = (folder / place / script).lexically_normal();

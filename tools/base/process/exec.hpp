@@ -1,4 +1,4 @@
-// For a verb that is a program of its own: replaces this process by that program.
+// For a verb that is a separate program: replaces this process by it.
 #pragma once
 
 #include <filesystem>
@@ -7,20 +7,20 @@
 
 namespace lockstep::tools {
 
-/// The folder of this program, where the build and the installation put others beside it.
+/// The folder of this program, where the build and the installation put the others.
 std::filesystem::path program_folder();
 
-/// This very program.
+/// The path of this program.
 std::filesystem::path own_program();
 
-/// `words[0]` is what the program is to call itself. Throws Failure (environment) if it does not
-/// start.
+/// Runs `program` with `words` as its arguments; `words[0]` is its argv[0]. Throws Failure
+/// (environment) if it does not start.
 [[noreturn]] void exec_program(const std::filesystem::path& program,
                                std::vector<std::string> words);
 
-/// Runs `script`, such as "verbs/sweep/main.py" of tools/, with its arguments in place of this
-/// process: by the Python of build/venv in a build, else by the one of the PATH. Throws Failure
-/// (environment), with the mend, where there is none.
+/// Replaces this process by `script`, a path under tools/ such as "verbs/sweep/main.py", with its
+/// arguments: run by the Python of build/venv in a build, otherwise by the one in PATH. Throws
+/// Failure (environment), with the mend, if there is none.
 [[noreturn]] void exec_python(const std::string& script, const std::vector<std::string>& words);
 
 }  // namespace lockstep::tools

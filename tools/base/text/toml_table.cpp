@@ -1,4 +1,4 @@
-// Strict reading of TOML tables, with the file and the line in each complaint.
+// Strict reading of TOML tables; each error names the file and the line.
 #include "tools/base/text/toml_table.hpp"
 
 #include <fmt/core.h>
@@ -14,7 +14,7 @@
 namespace lockstep::tools {
 
 void refuse(const std::string& file, const toml::node& at, const std::string& what) {
-  // What a setting put there has no line.
+  // A value that came from a setting has no line.
   auto const line = at.source().begin.line;
   throw Failure(ExitCode::bad_input, line == 0 ? fmt::format("{}: {}", file, what)
                                                : fmt::format("{}:{}: {}", file, line, what));
@@ -22,13 +22,13 @@ void refuse(const std::string& file, const toml::node& at, const std::string& wh
 
 namespace {
 
-/// A text may begin behind this; elsewhere a quote is part of what cannot be read.
+/// Whether a string may begin after this text; elsewhere a quote is part of an invalid value.
 bool may_quote(std::string_view before) {
   const std::size_t last = before.find_last_not_of(" \t\r");
   return last == before.npos || std::string_view("=[{,.\n").find(before[last]) != before.npos;
 }
 
-/// How many octets of `text` from `at` on are one comment or one string; 0: neither begins there.
+/// The length of the comment or string that begins at `at`; 0: none begins there.
 std::size_t quoted(std::string_view text, std::size_t at) {
   const char open = text[at];
   if (open == '#') {
@@ -49,8 +49,8 @@ std::size_t quoted(std::string_view text, std::size_t at) {
   return std::min(end + close.size(), text.size()) - at;
 }
 
-/// The line of the first letter beyond ASCII outside of quotes, which the parser is not ready for;
-/// 0: there is none.
+/// The line of the first non-ASCII letter outside of quotes, which the parser cannot handle; 0:
+/// there is none.
 std::size_t stray_letter(std::string_view text) {
   std::size_t line = 1;
   for (std::size_t at = 0; at < text.size();) {

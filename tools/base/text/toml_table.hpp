@@ -1,4 +1,5 @@
-// A TOML table that must be read to the last key: what is missing, wrong or unknown is one line.
+// A TOML table that must be read completely; a missing, invalid or unknown key gives a one-line
+// error.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,10 @@
 
 namespace lockstep::tools {
 
-/// "FILE:LINE: what, expected, mend", exit 2.
+/// Throws Failure (bad_input) with "FILE:LINE: what, expected, mend".
 [[noreturn]] void refuse(const std::string& file, const toml::node& at, const std::string& what);
 
-/// The keys of one table, each asked for at most once. Values are strings with units, whole
+/// The keys of one table; each may be read at most once. Values are strings with units, whole
 /// numbers, or booleans.
 class Table {
  public:
@@ -25,9 +26,9 @@ class Table {
 
   bool has(std::string_view key) const { return table_.contains(key); }
 
-  /// A text; `otherwise` if the key is not there.
+  /// A string; `otherwise` if the key is missing.
   std::string text(std::string_view key, std::string_view otherwise);
-  /// The same, but the key must be there.
+  /// A string whose key must be present.
   std::string text(std::string_view key);
   bool boolean(std::string_view key, bool otherwise);
   struct Range {
@@ -37,7 +38,7 @@ class Table {
   std::uint64_t number(std::string_view key, std::uint64_t otherwise, Range range);
   std::int64_t signed_number(std::string_view key, std::int64_t otherwise);
 
-  /// A text that `parse` reads; `expected` says what it looks like.
+  /// A string that `parse` converts; `expected` describes its form in the error.
   template <class T, class Parse>
   T parsed(std::string_view key, T otherwise, Parse parse, std::string_view expected) {
     if (ask(key) == nullptr) {
@@ -51,13 +52,13 @@ class Table {
     return *result;
   }
 
-  /// A table inside this one; empty if the key is not there.
+  /// A nested table; empty if the key is missing.
   Table table(std::string_view key, const std::string& title);
   /// [[key]]: an array of tables.
   std::vector<Table> tables(std::string_view key, const std::string& title);
   std::vector<std::string> keys() const;
 
-  /// Refuses a key that nobody has asked for. `known` are offered as the mend.
+  /// Refuses keys that were not read, and suggests the keys that were.
   void end();
   [[noreturn]] void wrong(std::string_view key, const std::string& what) const;
   [[noreturn]] void wrong(const std::string& what) const;
@@ -73,10 +74,10 @@ class Table {
   std::set<std::string, std::less<>> asked_;
 };
 
-/// Reads a file. Throws Failure: environment where it cannot be read, bad_input with file and line
-/// where it is no TOML.
+/// Reads a file. Throws Failure: environment if it cannot be read, bad_input with file and line if
+/// it is not TOML.
 toml::table parse_toml(const std::string& path);
-/// The same of a text that is there already; `name` stands for the file.
+/// Parses a text; errors use `name` as the file's name.
 toml::table parse_toml_text(const std::string& text, const std::string& name);
 
 }  // namespace lockstep::tools

@@ -1,4 +1,4 @@
-// Reading numbers with units without a double, and writing them for people.
+// Parses numbers with units without floating point, and formats them for people.
 #include "tools/base/text/units.hpp"
 
 #include <fmt/core.h>
@@ -15,7 +15,7 @@ struct NamedUnit {
   std::uint64_t factor;
 };
 
-/// Digits with at most one point, times factor: exact, or nothing.
+/// Digits with at most one point, times `factor`: exact, or nothing.
 std::optional<std::uint64_t> scaled(std::string_view digits, std::uint64_t factor) {
   std::uint64_t whole = 0;
   std::uint64_t divisor = 1;
@@ -36,8 +36,8 @@ std::optional<std::uint64_t> scaled(std::string_view digits, std::uint64_t facto
     divisor *= point ? 10 : 1;
     any = true;
   }
-  // "1." is no number. Powers of ten that factor and divisor share go first, so that little
-  // overflows.
+  // "1." is not a number. Common powers of ten of factor and divisor are cancelled first, which
+  // avoids most overflows.
   if (!any || digits.back() == '.') {
     return std::nullopt;
   }
@@ -80,7 +80,7 @@ std::optional<std::uint32_t> small_number(std::string_view text, std::uint32_t m
   return value;
 }
 
-/// The pieces between separators, each at most `most`, exactly n of them.
+/// Splits into exactly n numbers of at most 255; nothing if that fails.
 template <std::size_t n>
 std::optional<std::array<std::uint8_t, n>> octets(std::string_view text, char separator, int base) {
   std::array<std::uint8_t, n> out{};
@@ -99,7 +99,7 @@ std::optional<std::array<std::uint8_t, n>> octets(std::string_view text, char se
   return out;
 }
 
-/// One side of a "::", or the whole: groups of sixteen bits, at most eight.
+/// The 16-bit groups of one side of a "::", or of a whole address; at most eight.
 std::optional<std::vector<std::uint16_t>> groups(std::string_view text) {
   std::vector<std::uint16_t> out;
   while (!text.empty()) {
@@ -116,7 +116,7 @@ std::optional<std::vector<std::uint16_t>> groups(std::string_view text) {
   return out;
 }
 
-/// RFC 4291 2.2, without the mixed form that ends in dots.
+/// RFC 4291 2.2, without the form that ends in dotted decimal.
 std::optional<IpAddress> parse_ipv6(std::string_view text) {
   const std::size_t gap = text.find("::");
   const bool has_gap = gap != std::string_view::npos;
@@ -136,7 +136,7 @@ std::optional<IpAddress> parse_ipv6(std::string_view text) {
   return out;
 }
 
-/// RFC 5952: in lower case, the longest run of two or more zero groups as "::".
+/// RFC 5952: lower case, with the longest run of two or more zero groups as "::".
 std::string ipv6_text(IpAddress address) {
   std::array<std::uint32_t, 8> group{};
   for (std::size_t i = 0; i < 8; ++i) {

@@ -1,4 +1,4 @@
-// Numbers with units as text: "10ms", "1Gbit/s", "64KiB", "0.01", "1%"; integers all the way.
+// Numbers with units as text: "10ms", "1Gbit/s", "64KiB", "0.01", "1%"; integer arithmetic only.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace lockstep::tools {
 
-/// Each reads a whole text or gives nothing. A decimal fraction is exact as long as the result is
-/// a whole number of the least unit; otherwise it is refused, never rounded.
+/// Each parses the whole text or returns nothing. A decimal fraction must give a whole number of
+/// the smallest unit; otherwise it is refused, never rounded.
 
 /// ns, us, ms, s, min, h: "1.5ms" is 1,500,000 ns.
 std::optional<Duration> parse_duration(std::string_view text);
@@ -37,7 +37,7 @@ std::optional<Config> profile_by_name(std::string_view name);
 /// "02:00:00:00:00:01".
 std::optional<Mac> parse_mac(std::string_view text);
 
-/// The other way, for people: "1.234 ms", "12.3 Mbit/s", "1,048,576".
+/// Formats for people: "1.234 ms", "12.3 Mbit/s", "1,048,576".
 std::string text_of(Duration duration);
 std::string rate_text(std::uint64_t bits_per_second);
 std::string grouped(std::uint64_t number);

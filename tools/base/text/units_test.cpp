@@ -1,4 +1,4 @@
-// Numbers with units: exact, or refused.
+// Numbers with units are parsed exactly or refused.
 #include "tools/base/text/units.hpp"
 
 #include <gtest/gtest.h>

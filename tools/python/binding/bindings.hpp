@@ -1,4 +1,4 @@
-// The parts of the module `lockstep._core`, one function a file.
+// The parts of the module `lockstep._core`, one function for each file.
 #pragma once
 
 namespace nanobind {

@@ -1,4 +1,4 @@
-// lockstep._core.Calls: the application's and the observer's side of a stack, wherever it runs.
+// lockstep._core.Calls: the application's and the observer's calls on a stack, alone or in a world.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
@@ -101,7 +101,7 @@ void abort(Calls& calls, const nb::tuple& id) {
   calls.touched();
 }
 
-/// A call of Stack that a connection is all that is said of.
+/// Binds a call of Stack whose only argument is the connection.
 template <Refusal (Stack::*call)(ConnectionId)>
 auto plain(const char* name) {
   return [name](Calls& calls, const nb::tuple& id) {

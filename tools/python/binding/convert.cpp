@@ -1,4 +1,4 @@
-// Between values of Python and those of the stack.
+// Converts values between Python and the stack.
 #include "tools/python/binding/convert.hpp"
 
 #include <nanobind/stl/string.h>

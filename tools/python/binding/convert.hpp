@@ -1,4 +1,4 @@
-// Between values of Python and those of the stack.
+// Converts values between Python and the stack.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,16 +18,16 @@ namespace lockstep::tools::python {
 Packet bytes_of(const nanobind::bytes& bytes);
 nanobind::bytes to_python(const std::vector<std::byte>& bytes);
 nanobind::str to_python(std::string_view text);
-/// None for never.
+/// None for Instant::never().
 nanobind::object to_python(Instant at);
 
-/// Of (slot, generation).
+/// From (slot, generation).
 ConnectionId connection_of(const nanobind::tuple& id);
 ListenerId listener_of(const nanobind::tuple& id);
 nanobind::tuple to_python(ConnectionId id);
 nanobind::tuple to_python(ListenerId id);
 
-/// Of (address, port); an empty address is none. Throws Failure, naming `what`.
+/// From (address, port); an empty address is unspecified. Throws Failure naming `what`.
 Endpoint endpoint_of(const nanobind::tuple& pair, const char* what);
 
 }  // namespace lockstep::tools::python

@@ -1,4 +1,4 @@
-// Exceptions of C++ become those of lockstep.errors, each with its one line.
+// Translates C++ exceptions to those of lockstep.errors, each with its one-line message.
 #include <nanobind/nanobind.h>
 
 #include <cerrno>
@@ -14,7 +14,7 @@ namespace nb = nanobind;
 namespace lockstep::tools::python {
 namespace {
 
-/// The module lives as long as the interpreter, and keeps these alive.
+/// References that the module holds as long as the interpreter runs.
 struct Classes {
   PyObject* error = nullptr;
   PyObject* bad_input = nullptr;

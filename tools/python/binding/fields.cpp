@@ -11,7 +11,7 @@ using namespace nb::literals;
 namespace lockstep::tools::python {
 namespace {
 
-/// Of (at, packet) each.
+/// The records of a list of (at, packet).
 nb::bytes records_of(const nb::list& packets) {
   std::vector<std::byte> out;
   out.reserve(packets.size() * record_bytes);
@@ -23,7 +23,7 @@ nb::bytes records_of(const nb::list& packets) {
   return to_python(out);
 }
 
-/// `payloads` has as many entries as there are whole records.
+/// `payloads` has one entry for each whole record.
 nb::list packets_of(const nb::bytes& records, const nb::list& payloads) {
   nb::list out;
   Packet rest = bytes_of(records);

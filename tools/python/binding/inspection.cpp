@@ -1,4 +1,4 @@
-// A connection's variables as a dict of Python.
+// A connection's variables as a Python dict.
 #include "tools/python/binding/inspection.hpp"
 
 #include <nanobind/nanobind.h>

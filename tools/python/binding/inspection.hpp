@@ -1,4 +1,4 @@
-// A connection's variables as a dict of Python.
+// A connection's variables as a Python dict.
 #pragma once
 
 #include "core/tcp/interface.hpp"
@@ -9,7 +9,7 @@ class dict;
 
 namespace lockstep::tools::python {
 
-/// Names as lockstep.Inspection lists them; times in nanoseconds.
+/// Keys are the names of lockstep.Inspection; times are in nanoseconds.
 nanobind::dict inspection_of(const ConnectionInfo& info);
 
 }  // namespace lockstep::tools::python

@@ -1,4 +1,4 @@
-// The module `lockstep._core`: what the Python files of lockstep stand on.
+// The module `lockstep._core`, on which the Python files of lockstep are built.
 #include <nanobind/nanobind.h>
 
 #include "core/units/check.hpp"

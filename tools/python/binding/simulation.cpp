@@ -18,7 +18,7 @@ using namespace nb::literals;
 namespace lockstep::tools::python {
 namespace {
 
-/// A snapshot lives in Python as a thing that cannot be looked into.
+/// A snapshot; opaque in Python.
 struct Kept {
   std::shared_ptr<const sim::KernelSnapshot> all;
 };
@@ -60,7 +60,7 @@ nb::list take_arrived(Simulation& in, std::uint32_t tap) {
   return out;
 }
 
-/// Steps in parts, so that Ctrl-C ends a run.
+/// Runs a limited number of steps at a time, so that Ctrl-C can interrupt.
 template <class More>
 void run_while(Simulation& in, More more) {
   constexpr std::uint32_t steps = 4'096;

@@ -1,4 +1,4 @@
-// lockstep._core.Sockets: BSD-shaped sockets over a stack.
+// lockstep._core.Sockets: BSD sockets over a stack.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>

@@ -1,4 +1,4 @@
-// lockstep._core.Stack: one stack alone.
+// lockstep._core.Stack: a single stack without a world.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
@@ -18,7 +18,7 @@ using namespace nb::literals;
 namespace lockstep::tools::python {
 namespace {
 
-/// The values are numbers, booleans and texts: lockstep/stack.py sees to that.
+/// The values are numbers, booleans and strings; lockstep/stack.py ensures that.
 std::vector<std::pair<std::string, FieldValue>> fields_in(const nb::dict& config) {
   std::vector<std::pair<std::string, FieldValue>> out;
   for (auto const& [key, value] : config) {
@@ -114,7 +114,7 @@ void bind_stack(nb::module_& module) {
           "packet"_a)
       .def("receive", &receive, "packets"_a)
       .def("transmit", &transmit)
-      // The bytes of Python live as long as the stack that reads them.
+      // The bytes object lives as long as the stack that lends from it.
       .def("bind", &bind, "content"_a, nb::keep_alive<1, 2>())
       .def("lend", &lend, "connection"_a, "region"_a, "offset"_a, "length"_a, "more"_a, "record"_a)
       .def("advance_to", &advance_to, "instant"_a)

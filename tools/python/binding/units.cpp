@@ -1,4 +1,4 @@
-// Text to numbers, and the lists of what there is: fields, drops, states.
+// Parsers of text, and the lists of fields, drops and states.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
