@@ -1,4 +1,4 @@
-// What the ports over a descriptor of Linux have in common: their shape, the clock, a burst.
+// The common part of ports over a Linux descriptor: shape, clock, burst.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ struct PortShape {
 class BurstPort {
  public:
   static constexpr std::uint32_t burst_max = 256;
-  // An Ethernet header and an 802.1Q tag.
+  // An Ethernet header with an 802.1Q tag.
   static constexpr std::uint32_t link_bytes = 18;
 
   BurstPort(const BurstPort&) = delete;
@@ -30,7 +30,7 @@ class BurstPort {
     now_ = clock_.now();
     return now_;
   }
-  // The interface was deleted: nothing will ever come or leave again.
+  // The interface was deleted: no frame can arrive or leave any more.
   bool gone() const { return gone_; }
 
  protected:
@@ -42,10 +42,10 @@ class BurstPort {
   }
   ~BurstPort() = default;
 
-  Instant now_ = Instant{} + MonotonicClock::start;  // when it was asked for last
+  Instant now_ = Instant{} + MonotonicClock::start;  // the time of the last call of now()
   std::uint32_t frame_max_;
   std::uint32_t burst_frames_;
-  std::uint32_t taken_ = 0;  // frames of this receive() so far
+  std::uint32_t taken_ = 0;  // frames of the current receive()
   bool gone_ = false;
   PortCounters counters_;
   std::array<Ingress, burst_max> burst_{};

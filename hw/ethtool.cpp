@@ -1,4 +1,4 @@
-// One ioctl a question.
+// Each query is one ioctl.
 #include "hw/ethtool.hpp"
 
 #include <linux/ethtool.h>
@@ -34,7 +34,7 @@ std::optional<bool> ask_bits(const std::string& name, std::uint32_t command, std
   return (value.data & bits) != 0;
 }
 
-// A structure of ethtool with elements behind it, as the kernel lays them out.
+// An ethtool structure followed by elements, as the kernel lays them out.
 template <class Head, class Element>
 struct Listed {
   Listed(std::uint32_t command, std::size_t elements)
@@ -46,7 +46,7 @@ struct Listed {
   std::vector<std::uint64_t> octets;
 };
 
-// How many features there are.
+// The number of features.
 std::uint32_t feature_count(const std::string& name) {
   Listed<ethtool_sset_info, std::uint32_t> asked(ETHTOOL_GSSET_INFO, 1);
   asked.head().sset_mask = std::uint64_t{1} << ETH_SS_FEATURES;

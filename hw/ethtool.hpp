@@ -1,4 +1,4 @@
-// What an interface's driver says of itself: its name, its queues, its offloads.
+// Queries an interface's driver: its name, queues and offloads.
 #pragma once
 
 #include <cstdint>
@@ -8,43 +8,43 @@
 
 namespace lockstep::hw {
 
-// Queues in use. A queue of both directions is a combined one.
+// Queues in use. A combined queue serves both directions.
 struct ChannelCounts {
   std::uint32_t receive = 0;
   std::uint32_t combined = 0;
 
-  // Over how many queues frames arrive.
+  // The number of queues on which frames arrive.
   std::uint32_t arriving() const { return receive + combined; }
 };
 
-// What the driver, or the kernel in its place, does to frames; nothing where nobody says.
+// Offloads by the driver or by the kernel; nothing if unknown.
 struct Offloads {
   std::optional<bool> receive_checksum;
-  std::optional<bool> send_checksum;  // it may be left out of frames that are sent
-  std::optional<bool> tso;            // TCP segments are cut by the driver
-  std::optional<bool> gso;            // ... or just before it
-  std::optional<bool> gro;            // segments that arrive are put together by the kernel
-  std::optional<bool> lro;            // ... or by the driver
-  std::optional<bool> strips_tags;    // 802.1Q tags are taken off frames
+  std::optional<bool> send_checksum;  // checksums may be left out of frames to send
+  std::optional<bool> tso;            // the driver segments TCP
+  std::optional<bool> gso;            // ... or the kernel just before the driver
+  std::optional<bool> gro;            // the kernel merges received segments
+  std::optional<bool> lro;            // ... or the driver does
+  std::optional<bool> strips_tags;    // 802.1Q tags are removed from received frames
 };
 
-// By SIOCETHTOOL on a socket of this process's namespace; no rights are needed. Empty, nothing or
-// all unknown where the driver does not say.
+// Uses SIOCETHTOOL on a socket of this process's namespace; needs no privilege. Empty, nothing or
+// all unknown if the driver does not report it.
 std::string driver_of(const std::string& name);
 std::optional<ChannelCounts> channels_of(const std::string& name);
 Offloads offloads_of(const std::string& name);
 
-// One of the many that the kernel knows, like tx-checksum-ip-generic. It may be wanted and not be,
-// where the driver cannot.
+// A feature of the kernel, such as tx-checksum-ip-generic. It may be requested but inactive, if the
+// driver cannot do it.
 struct Feature {
   std::string name;
   bool wanted = false;
   bool active = false;
 };
 
-// All of an interface, in the kernel's order; none where it does not say.
+// All features of an interface, in the kernel's order; empty if the kernel does not report them.
 std::vector<Feature> features_of(const std::string& name);
-// Wants each as it says, of those that can be changed.
+// Requests each feature as recorded, if it can be changed.
 bool want_features(const std::string& name, const std::vector<Feature>& features);
 
 }  // namespace lockstep::hw

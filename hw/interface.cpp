@@ -1,4 +1,4 @@
-// Four ioctls, getifaddrs(3), and a question to netlink.
+// Queries by ioctl, getifaddrs(3) and netlink.
 #include "hw/interface.hpp"
 
 #include <arpa/inet.h>
@@ -60,7 +60,7 @@ bool is_internet(const sockaddr* address) {
   return address != nullptr && (address->sa_family == AF_INET || address->sa_family == AF_INET6);
 }
 
-// How long a network's prefix is.
+// The prefix length of a netmask.
 std::uint8_t bits_of(const sockaddr* mask) {
   if (!is_internet(mask)) {
     return 0;
@@ -71,9 +71,9 @@ std::uint8_t bits_of(const sockaddr* mask) {
                                    (v4 ? 0 : std::popcount(bits.high)));
 }
 
-// By which local route the kernel would take what is sent to the address.
+// The local route by which the kernel would accept packets to the address.
 std::optional<KernelOwner> route_owner(const IpAddress& address) {
-  constexpr unsigned match = 0x2000;  // RTM_F_FIB_MATCH of kernel 4.14: the route, not its use
+  constexpr unsigned match = 0x2000;  // RTM_F_FIB_MATCH of kernel 4.14: the route itself
   rtmsg head{};
   head.rtm_family = address.is_v4() ? AF_INET : AF_INET6;
   head.rtm_dst_len = address.is_v4() ? 32 : 128;

@@ -1,4 +1,4 @@
-// What the kernel says of an interface, and of its own addresses.
+// Queries the kernel for an interface and for its own addresses.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +16,29 @@ struct InterfaceFacts {
   Bytes mtu{1500};
   Mac mac;
   bool up = false;
-  bool ethernet = false;  // frames with Ethernet headers, and a link address; not loopback
+  bool ethernet = false;  // has Ethernet headers and a link address; not loopback
 };
 
-// 1 to 15 octets, neither '/' nor blanks.
+// 1 to 15 octets without '/' and white space.
 bool is_interface_name(const std::string& name);
 
-// Bad input: no interface has this name. Environment: the kernel does not say.
+// Bad input: no interface has this name. Environment: the kernel does not report it.
 [[nodiscard]] Trouble look_at(const std::string& name, InterfaceFacts& into);
 
-// Who in the kernel answers for an address.
+// How the kernel owns an address.
 struct KernelOwner {
   std::string interface;
-  IpAddress first;               // the address; or the first of a local route's
-  std::uint8_t prefix_bits = 0;  // with which it has it
-  bool is_route = false;         // no interface has the address, but a local route
+  IpAddress first;               // the address; for a local route its first address
+  std::uint8_t prefix_bits = 0;  // the prefix length of the address or route
+  bool is_route = false;         // no interface has the address, but a local route covers it
 };
 
-// Nothing: nobody does. An address of an interface first, whose route it would be, too.
+// Nothing: the kernel does not own the address. An interface's address is preferred to the local
+// route that it implies.
 std::optional<KernelOwner> kernel_owner(const IpAddress& address);
 
-// An address of ours must not be the kernel's as well: it would answer for us. The fault names the
-// interface or the route that has it.
+// Refuses an address of ours that the kernel also owns, because the kernel would reply for it. The
+// fault names the interface or the route.
 [[nodiscard]] Trouble refuse_kernel_address(const IpAddress& address);
 
 }  // namespace lockstep::hw

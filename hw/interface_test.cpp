@@ -1,4 +1,4 @@
-// What the kernel says of its interfaces.
+// Queries of the kernel's interfaces.
 #include "hw/interface.hpp"
 
 #include <gtest/gtest.h>
@@ -7,14 +7,14 @@ namespace lockstep::hw {
 namespace {
 
 TEST(Interface, TheKernelsAddressIsRefused) {
-  // Wherever a loopback interface is up it has this address.
+  // Every loopback interface that is up has this address.
   Trouble const trouble = refuse_kernel_address(IpAddress::v4(127, 0, 0, 1));
   if (trouble) {
     EXPECT_EQ(trouble.kind, TroubleKind::bad_input);
     EXPECT_NE(trouble.text.find(" lo,"), std::string::npos) << trouble.text;
   }
   EXPECT_FALSE(refuse_kernel_address(IpAddress::v4(203, 0, 113, 77)));
-  // No interface has it; the route of the loopback's network is the kernel's all the same.
+  // No interface has it, but the loopback network's local route covers it.
   if (auto const owner = kernel_owner(IpAddress::v4(127, 9, 9, 9))) {
     EXPECT_TRUE(owner->is_route);
     EXPECT_EQ(owner->first, IpAddress::v4(127, 0, 0, 0));

@@ -1,4 +1,4 @@
-// Sends, receives, walks messages and attributes.
+// Sends requests, receives responses, iterates over messages and attributes.
 #include "hw/netlink.hpp"
 
 #include <linux/genetlink.h>
@@ -136,7 +136,7 @@ Netlink::Step Netlink::read_answers(const NetlinkQuestion& question, const Told&
 }
 
 std::optional<std::uint64_t> xdp_features_of(int interface_index) {
-  // linux/netdev.h of kernel 6.3 and later.
+  // From linux/netdev.h of kernel 6.3.
   constexpr std::uint8_t command_device_get = 1;
   constexpr std::uint16_t attribute_index = 1;
   constexpr std::uint16_t attribute_features = 3;
@@ -147,7 +147,7 @@ std::optional<std::uint64_t> xdp_features_of(int interface_index) {
     return question_of(family, head);
   };
   NetlinkQuestion of_family = question(GENL_ID_CTRL, CTRL_CMD_GETFAMILY);
-  // With its closing zero.
+  // Including the terminating zero.
   put_attribute(of_family.body, CTRL_ATTR_FAMILY_NAME,
                 std::as_bytes(std::span(family_name.data(), family_name.size() + 1)));
   std::optional<std::uint16_t> family;

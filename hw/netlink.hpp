@@ -1,4 +1,4 @@
-// Questions to the kernel over netlink, each answered by a list of messages.
+// Netlink requests to the kernel, each answered by a list of messages.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace lockstep::hw {
 
-// Attributes in a row, each with its kind; a view of a message.
+// A sequence of attributes, each with its kind; a view of a message.
 class NetlinkAttributes {
  public:
   explicit NetlinkAttributes(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  // What the first of this kind holds; nothing where there is none.
+  // The value of the first attribute of this kind; nothing if there is none.
   std::optional<std::span<const std::byte>> find(std::uint16_t kind) const;
-  // The same as a number of the machine's order; nothing too where it has another size.
+  // The value as a number in host byte order; nothing if its size differs.
   template <class Number>
   std::optional<Number> number(std::uint16_t kind) const;
   std::span<const std::byte> bytes() const { return bytes_; }
@@ -30,13 +30,13 @@ class NetlinkAttributes {
 
 struct NetlinkQuestion {
   std::uint16_t type = 0;
-  bool all = false;                // a list of all there are is wanted
-  std::vector<std::byte> body;     // the header of the family, and attributes
+  bool all = false;                // request a dump of all objects
+  std::vector<std::byte> body;     // the family's header and attributes
   std::uint32_t header_bytes = 0;  // of each answer, before its attributes
-  std::uint16_t flags = 0;         // NLM_F_CREATE and its like, of what changes something
+  std::uint16_t flags = 0;         // NLM_F_CREATE and similar, for requests that change something
 };
 
-// One that begins with this header of its family.
+// A request that begins with this header of its family.
 template <class Header>
 NetlinkQuestion question_of(std::uint16_t type, const Header& header) {
   auto const octets = std::as_bytes(std::span(&header, 1));
@@ -45,12 +45,12 @@ NetlinkQuestion question_of(std::uint16_t type, const Header& header) {
 
 class Netlink {
  public:
-  // Of NETLINK_ROUTE or NETLINK_GENERIC.
+  // For NETLINK_ROUTE or NETLINK_GENERIC.
   explicit Netlink(int protocol);
 
   using Told =
       std::function<void(std::span<const std::byte> header, const NetlinkAttributes& attributes)>;
-  // Calls `told` for each answer. False: it is refused, as errno says, or no answer comes within a
+  // Calls `told` for each answer. False: the request failed (see errno), or no answer came within a
   // second.
   bool ask(const NetlinkQuestion& question, const Told& told);
 
@@ -62,15 +62,15 @@ class Netlink {
   std::uint32_t sequence_ = 0;
 };
 
-// Adds an attribute to the body of a question.
+// Appends an attribute to the body of a request.
 void put_attribute(std::vector<std::byte>& body, std::uint16_t kind,
                    std::span<const std::byte> value);
 
-// The 4 or 16 octets of an address, in the network's order.
+// The 4 or 16 octets of an address, in network byte order.
 std::vector<std::byte> network_octets(const IpAddress& address);
 
-// The features of XDP that the interface's driver names (linux/netdev.h); nothing where the kernel
-// (before 6.3) does not say.
+// The XDP features of the interface's driver (linux/netdev.h); nothing if the kernel (before 6.3)
+// does not report them.
 std::optional<std::uint64_t> xdp_features_of(int interface_index);
 
 }  // namespace lockstep::hw

@@ -1,4 +1,4 @@
-// Attributes of netlink's messages, whole and torn.
+// Attributes of netlink messages, whole and truncated.
 #include "hw/netlink.hpp"
 
 #include <gtest/gtest.h>

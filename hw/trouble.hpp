@@ -1,14 +1,14 @@
-// Why a part of the machine could not be had: one line for the user.
+// Why a resource of the machine could not be obtained: one line for the user.
 #pragma once
 
 #include <string>
 
 namespace lockstep::hw {
 
-// bad_input: what was asked for cannot be. environment: a permission or a device is missing.
+// bad_input: the request is invalid. environment: a permission or a device is missing.
 enum class TroubleKind : unsigned char { none, bad_input, environment };
 
-// The text names the thing, what was expected, and the mend.
+// The text names the resource, what was expected, and the mend.
 struct Trouble {
   TroubleKind kind = TroubleKind::none;
   std::string text;

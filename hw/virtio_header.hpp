@@ -1,4 +1,4 @@
-// The header that the kernel puts before a frame: its checksum, and how many segments it holds.
+// The virtio header that the kernel puts before a frame: checksum and segmentation.
 #pragma once
 
 #include <algorithm>
@@ -10,22 +10,24 @@
 
 namespace lockstep::hw {
 
-// struct virtio_net_hdr_v1 of the virtio specification, 5.1.6, little-endian. A TAP has all of it,
-// a packet socket leaves the last two octets out. The kernel's own header for it does not
+// struct virtio_net_hdr_v1 of the virtio specification, 5.1.6, little-endian. A TAP uses all of it,
+// a packet socket omits the last two octets. Declared here because the kernel's header does not
 // compile as C++ everywhere.
 struct VirtioHeader {
   static constexpr std::uint32_t bytes = 12;
   static constexpr std::uint32_t short_bytes = 10;
-  static constexpr std::uint8_t needs_checksum = 1;  // [start, end) has to be summed into its place
-  static constexpr std::uint8_t data_valid = 2;      // somebody has verified it
+  // the checksum of [start, end) still has to be filled in
+  static constexpr std::uint8_t needs_checksum = 1;
+  static constexpr std::uint8_t data_valid = 2;  // the checksum has been verified
 
   std::uint8_t flags = 0;
   static constexpr std::uint8_t segments_tcp4 = 1;
   static constexpr std::uint8_t segments_tcp6 = 4;
-  static constexpr std::uint8_t segments_ecn = 0x80;  // with either: CWR stands on the first alone
+  // with either of the above: only the first segment has CWR
+  static constexpr std::uint8_t segments_ecn = 0x80;
 
   std::uint8_t segmentation = 0;    // 0: none
-  std::uint16_t segment_bytes = 0;  // of text in each segment but the last
+  std::uint16_t segment_bytes = 0;  // payload octets of each segment except the last
   std::uint16_t checksum_start = 0;
   std::uint16_t checksum_offset = 0;
 };
@@ -44,7 +46,7 @@ constexpr void set_word(std::span<std::byte> bytes, std::uint32_t at, std::uint1
 
 }  // namespace virtio
 
-// `bytes` holds VirtioHeader::short_bytes octets at least.
+// `bytes` must hold at least VirtioHeader::short_bytes octets.
 constexpr VirtioHeader parse_virtio(std::span<const std::byte> bytes) {
   VirtioHeader header;
   header.flags = std::to_integer<std::uint8_t>(bytes[0]);
@@ -55,8 +57,8 @@ constexpr VirtioHeader parse_virtio(std::span<const std::byte> bytes) {
   return header;
 }
 
-// Fields that this struct leaves out, and all of segmentation, are zero. `into` has the length that
-// the kernel wants: VirtioHeader::bytes or short_bytes.
+// Writes zeros for segmentation and for fields that this struct omits. `into` has the header's
+// length: VirtioHeader::bytes or short_bytes.
 constexpr void write_virtio(const VirtioHeader& header, std::span<std::byte> into) {
   std::ranges::fill(into, std::byte{});
   into[0] = static_cast<std::byte>(header.flags);
@@ -64,14 +66,14 @@ constexpr void write_virtio(const VirtioHeader& header, std::span<std::byte> int
   virtio::set_word(into, 8, header.checksum_offset);
 }
 
-// A frame whose checksum its own machine has left out, or that somebody has verified, is good: no
-// wire was there that could have spoilt it.
+// A frame whose checksum was left out on this machine, or was verified, is good: it crossed no wire
+// since.
 constexpr Checksum verdict_of(const VirtioHeader& header) {
   bool const good = (header.flags & (VirtioHeader::needs_checksum | VirtioHeader::data_valid)) != 0;
   return good ? Checksum::good : Checksum::unknown;
 }
 
-// What the kernel has to do for a frame of ours.
+// The header for a frame to send, which may ask for a checksum.
 constexpr VirtioHeader header_of(const Egress& egress) {
   VirtioHeader header;
   if (egress.checksum_start != 0 || egress.checksum_offset != 0) {

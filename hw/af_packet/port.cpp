@@ -1,4 +1,4 @@
-// Frames in and out in batches, each behind a virtio header of ten octets.
+// Receives and sends frames in batches, each frame after a virtio header of ten octets.
 #include "hw/af_packet/port.hpp"
 
 #include <linux/if_packet.h>
@@ -15,12 +15,12 @@
 namespace lockstep::hw {
 namespace {
 
-// The header's words are in the machine's own order, and read here as little-endian.
+// The header's words are in host byte order, but are read here as little-endian.
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::uint32_t header_bytes = VirtioHeader::short_bytes;
-// A virtio header and 14 octets of Ethernet, or 18 with a tag, put IP's at a multiple of two; the
-// tag that is put back moves what is before it towards the front.
+// A virtio header and 14 octets of Ethernet, or 18 with a tag, place the IP header at a multiple of
+// two. A tag that is restored moves the octets before it towards the front.
 constexpr std::uint32_t ethernet_bytes = 14;
 constexpr std::uint32_t tag_bytes = 4;
 constexpr std::uint32_t super_frame_bytes = 65'536 + AfPacketPort::link_bytes;
@@ -67,7 +67,7 @@ std::span<const Ingress> AfPacketPort::receive() {
     look_whether_gone();
   }
   taken_ = 0;
-  // A batch that was begun is lent to its end before its slots are written to again.
+  // Segments of the current batch refer to its slots, which are reused only when all are taken.
   if (next_ == count_) {
     read_batch();
   }
@@ -94,7 +94,7 @@ void AfPacketPort::read_batch() {
   count_ = got < 0 ? 0 : static_cast<std::uint32_t>(got);
   if (got < 0 && errno != EAGAIN && errno != EINTR) {
     ++counters_.read_errors;
-    down_ = down_ || errno == ENETDOWN;  // said once each time that the interface is set down
+    down_ = down_ || errno == ENETDOWN;  // reported once for each time it goes down
   } else if (got > 0) {
     down_ = false;
   }
@@ -144,7 +144,7 @@ void AfPacketPort::take_segments() {
       ++next_;
       return;
     }
-    // Its own machine made it, or has looked at each part.
+    // The kernel of this machine made the frame, or has verified each segment in it.
     hand_out(into.first(length), Checksum::good);
   }
 }
@@ -200,8 +200,8 @@ void AfPacketPort::look_whether_gone() {
 }
 
 bool AfPacketPort::flush() {
-  // An error may be one of receiving that waited to be told, so that what it meets is tried again.
-  // Each two rounds send or lose at least one of at most burst_max frames.
+  // The error may be a pending receive error that the kernel reports only now, so each failure is
+  // retried once. Every two rounds send or lose at least one of at most burst_max frames.
   bool tried = false;
   while (first_ != committed_) {
     for (std::uint32_t i = first_; i < committed_; ++i) {
@@ -240,7 +240,7 @@ const PortCounters& AfPacketPort::counters() {
   tpacket_stats since{};
   socklen_t length = sizeof since;
   if (getsockopt(socket_.number(), SOL_PACKET, PACKET_STATISTICS, &since, &length) == 0) {
-    counters_.missed += since.tp_drops;  // the kernel begins anew at each look
+    counters_.missed += since.tp_drops;  // the kernel resets its counter at each query
   }
   return counters_;
 }

@@ -1,4 +1,4 @@
-// The port over a pair of sockets that keep datagrams apart as a packet socket does.
+// The port over a pair of sockets that preserve datagram boundaries, as a packet socket does.
 #include "hw/af_packet/port.hpp"
 
 #include <gtest/gtest.h>
@@ -36,8 +36,8 @@ class Packet : public testing::Test {
     ASSERT_EQ(write(kernel.number(), whole.data(), whole.size()),
               static_cast<ssize_t>(whole.size()));
   }
-  // Ethernet, IPv4 or IPv6, TCP and so much text, in segments of `segment` octets, behind the
-  // kernel's header.
+  // An Ethernet frame of IPv4 or IPv6 and TCP with `text` octets of payload, to be cut into
+  // segments of `segment` octets, after the kernel's virtio header.
   static std::string segments_frame(bool six, std::uint32_t text, std::uint16_t segment,
                                     char kind = 0) {
     std::array<std::byte, 74> headers{};
@@ -104,7 +104,7 @@ TEST_F(Packet, FramesComeInBurstsWithTheirVerdicts) {
 TEST_F(Packet, WhatCannotBeAFrameIsCounted) {
   arrive({}, std::string(1519, 'a'));
   arrive({}, std::string(13, 'a'));
-  arrive(std::string("\0\3", 2), std::string(100, 'a'));  // UDP in parts
+  arrive(std::string("\0\3", 2), std::string(100, 'a'));  // segmented UDP
   arrive_segments(3000, 0);
   EXPECT_EQ(port->receive().size(), 0u);
   arrive_segments(3000, 1465);  // each longer than the MTU allows
@@ -152,7 +152,7 @@ TEST_F(Packet, FramesLeaveTogether) {
   EXPECT_EQ(left(), std::string(header_bytes, '\0') + std::string(100, 'x'));
   EXPECT_EQ(left().size(), header_bytes + 101);
   for (std::uint16_t i = 0; i < 5; ++i) {
-    send(static_cast<std::uint16_t>(200 + i));  // the fifth sends the four before it
+    send(static_cast<std::uint16_t>(200 + i));  // the fifth flushes the four before it
   }
   EXPECT_EQ(left().size(), header_bytes + 200);
   EXPECT_EQ(port->counters().frames_out, 6u);
@@ -196,7 +196,7 @@ TEST_F(Packet, WhateverTheKernelWritesNothingDiesAndEachReadIsCounted) {
   std::uint64_t reads = 0;
   std::uint64_t segments = 0;
   for (std::uint32_t round = 0; round < 2'000; ++round) {
-    // A frame of several segments with some octets and its length changed, or no frame at all.
+    // A frame of several segments with some octets and its length changed, or random octets.
     std::string wild(random.below(100), '\0');
     for (char& octet : wild) {
       octet = static_cast<char>(random.next());

@@ -1,4 +1,4 @@
-// The headers are repeated; lengths, number, flags and IPv4's checksum are those of each segment.
+// Repeats the headers for each segment, with its own lengths, IDs, flags and IPv4 checksum.
 #include "hw/af_packet/segments.hpp"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ std::uint32_t Segments::next(std::span<std::byte> into) {
   if (text < left) {
     flags = static_cast<std::uint8_t>(flags & ~(flag_fin | flag_psh));
   }
-  if (index_ != 0) {  // a reduction is told of once
+  if (index_ != 0) {  // CWR is set only on the first segment
     flags = static_cast<std::uint8_t>(flags & ~flag_cwr);
   }
   wire::store8(tcp + 13, flags);

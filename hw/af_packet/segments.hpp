@@ -1,4 +1,4 @@
-// Takes a frame of several TCP segments apart, each as it would have been on a wire.
+// Splits a frame of several TCP segments into the frames that a wire would have carried.
 #pragma once
 
 #include <cstddef>
@@ -7,22 +7,21 @@
 
 namespace lockstep::hw {
 
-// The kernel hands itself text in frames of up to 64 KiB, which a device would have cut; where
-// there is no device, or one that has put what arrived together, nobody has. Looks at a frame, and
-// never owns it.
+// The kernel passes frames of up to 64 KiB between local sockets and from GRO; no device splits
+// them. This is a view of such a frame and does not own it.
 class Segments {
  public:
   Segments() = default;
 
-  // Whether `frame` (from its Ethernet header, perhaps with one 802.1Q tag) is a whole TCP segment
-  // over IPv4, or over IPv6 without extension headers, with more than headers in it.
-  // `segment_bytes` is what each but the last holds of text; not 0.
+  // Whether `frame`, which begins with its Ethernet header and at most one 802.1Q tag, is a whole
+  // TCP segment with payload over IPv4, or over IPv6 without extension headers. `segment_bytes` is
+  // the payload of each segment except the last; not 0.
   bool begin(std::span<const std::byte> frame, std::uint16_t segment_bytes);
 
-  // The length of the largest that next() writes.
+  // The length of the longest frame that next() writes.
   std::uint32_t longest() const { return text_at_ + segment_bytes_; }
-  // Writes the next one to the front of `into`, which has room for longest(): its octets; 0: there
-  // is none. IPv4's header checksum is right; TCP's is left as it was.
+  // Writes the next frame to the front of `into`, which must have room for longest(), and returns
+  // its length; 0: there are no more. IPv4's header checksum is correct, TCP's is left unchanged.
   std::uint32_t next(std::span<std::byte> into);
 
  private:
@@ -32,7 +31,7 @@ class Segments {
   std::uint32_t tcp_at_ = 0;
   std::uint32_t text_at_ = 0;
   std::uint32_t segment_bytes_ = 0;
-  std::uint32_t done_ = 0;  // of its text
+  std::uint32_t done_ = 0;  // octets of payload already written
   std::uint16_t index_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// A frame of several segments, taken apart: each is read back by the stack's own parsers.
+// A frame of several segments is split, and the stack's own parsers read each part.
 #include "hw/af_packet/segments.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace lockstep::hw {
 namespace {
 
-constexpr std::uint32_t sequence = 0xffff'fe00;  // wraps on the way
+constexpr std::uint32_t sequence = 0xffff'fe00;  // wraps within the frame
 
 struct Kind {
   bool v4 = true;
@@ -27,7 +27,7 @@ struct Kind {
   std::uint32_t text_at() const { return tcp_at() + 20 + tcp_options; }
 };
 
-// Octet i of the text is i modulo 251.
+// Octet i of the payload is i modulo 251.
 std::vector<std::byte> super_frame(const Kind& kind, std::uint32_t text, std::uint8_t flags) {
   std::vector<std::byte> out(kind.text_at() + text);
   if (kind.tagged) {
@@ -71,7 +71,7 @@ struct Cut {
   std::uint16_t identification = 0;
 };
 
-// Takes `frame` apart; each part must be whole, and hold the text that belongs there.
+// Splits `frame`; each part must be a whole segment with the payload that belongs there.
 std::vector<Cut> cut(const Kind& kind, std::span<const std::byte> frame, std::uint16_t size) {
   std::vector<Cut> out;
   Segments segments;
@@ -107,7 +107,7 @@ std::vector<Cut> cut(const Kind& kind, std::span<const std::byte> frame, std::ui
 TEST(Segments, EachIsAsOnAWire) {
   for (Kind const kind : {Kind{}, Kind{.tagged = true}, Kind{.v4 = false},
                           Kind{.v4 = false, .tagged = true, .tcp_options = 0}}) {
-    auto const parts = cut(kind, super_frame(kind, 2500, 0x99), 1000);  // CWR ACK PSH FIN
+    auto const parts = cut(kind, super_frame(kind, 2500, 0x99), 1000);  // flags CWR ACK PSH FIN
     ASSERT_EQ(parts.size(), 3u);
     EXPECT_EQ(parts[0].text, 1000u);
     EXPECT_EQ(parts[2].text, 500u);
@@ -148,11 +148,11 @@ TEST(Segments, WhatIsNoWholeSegmentIsRefused) {
     frame[at] = static_cast<std::byte>(to);
     return segments.begin(frame, 50);
   };
-  EXPECT_FALSE(altered(12, 0x90));       // another type of frame
-  EXPECT_FALSE(altered(14, 0x44));       // a header of 16 octets
+  EXPECT_FALSE(altered(12, 0x90));       // another EtherType
+  EXPECT_FALSE(altered(14, 0x44));       // an IPv4 header of 16 octets
   EXPECT_FALSE(altered(14 + 9, 17));     // UDP
-  EXPECT_FALSE(altered(34 + 12, 0x40));  // TCP's header of 16 octets
-  EXPECT_FALSE(altered(14 + 3, 30));     // the packet ends within TCP's header
+  EXPECT_FALSE(altered(34 + 12, 0x40));  // a TCP header of 16 octets
+  EXPECT_FALSE(altered(14 + 3, 30));     // the packet ends within the TCP header
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// socket(2), its options, bind(2).
+// Opens a packet socket: socket(2), its options, bind(2).
 #include "hw/af_packet/setup.hpp"
 
 #include <arpa/inet.h>
@@ -36,7 +36,7 @@ Trouble configure(const Descriptor& socket, const PacketSocketSettings& settings
   }
   auto const bytes = static_cast<int>(settings.receive_buffer.count);
   if (!set(socket, SOL_SOCKET, SO_RCVBUFFORCE, bytes)) {
-    set(socket, SOL_SOCKET, SO_RCVBUF, bytes);  // as much as anybody may have
+    set(socket, SOL_SOCKET, SO_RCVBUF, bytes);  // the most without CAP_NET_ADMIN
   }
   sockaddr_ll local{};
   local.sll_family = AF_PACKET;
@@ -62,7 +62,7 @@ Trouble open_packet_socket(const PacketSocketSettings& settings, Descriptor& int
   if (!facts.up) {
     return environment(settings.name + " is down: `ip link set dev " + settings.name + " up`");
   }
-  // No protocol: nothing arrives before it is bound.
+  // Protocol 0, so that nothing arrives before bind().
   Descriptor opened(socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!opened.is_open()) {
     bool const right = errno == EPERM || errno == EACCES;
@@ -79,10 +79,10 @@ Trouble open_packet_socket(const PacketSocketSettings& settings, Descriptor& int
 
 namespace {
 
-// From Linux 6.1's if_packet.h on.
+// Defined in if_packet.h from Linux 6.1.
 constexpr std::uint32_t fanout_ignores_outgoing = 0x4000;
 
-// The first makes a group of a number that the kernel chooses, the others join it.
+// The first socket makes a group with a number chosen by the kernel; the others join it.
 Trouble join(const std::vector<Descriptor>& sockets, const PacketSocketSettings& settings) {
   std::uint32_t group = 0;
   for (std::size_t i = 0; i < sockets.size(); ++i) {
@@ -107,7 +107,7 @@ Trouble join(const std::vector<Descriptor>& sockets, const PacketSocketSettings&
   return {};
 }
 
-// What came before they shared it came to each.
+// Discards frames that arrived before the sockets formed a group, because each socket got a copy.
 void forget_what_came(const Descriptor& socket) {
   constexpr std::uint32_t most = 65'536;
   for (std::uint32_t i = 0; i < most; ++i) {

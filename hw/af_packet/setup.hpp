@@ -1,4 +1,4 @@
-// Opens a packet socket on an interface that is there, and changes nothing of it.
+// Opens a packet socket on an existing interface without changing its settings.
 #pragma once
 
 #include <string>
@@ -12,18 +12,18 @@ namespace lockstep::hw {
 
 struct PacketSocketSettings {
   std::string name;
-  // Kernel memory for frames that have arrived, asked for; what the kernel allows may be less.
+  // Kernel memory for received frames; the kernel may grant less.
   Bytes receive_buffer{8 << 20};
 };
 
-// Several of them that share the frames: each flow's come to the one that shard_of names
-// (hw/shards), and all else to the first.
+// Opens several sockets that share the frames: each flow's frames go to the socket that shard_of
+// names (hw/shards), and all other frames to the first.
 [[nodiscard]] Trouble open_packet_sockets(const PacketSocketSettings& settings, Count sockets,
                                           std::vector<Descriptor>& into, InterfaceFacts& facts);
 
-// A non-blocking packet socket, bound, with virtio headers, the tags that the kernel takes off
-// frames in their auxiliary data, all groups' frames and none of those that leave. Says why not and
-// leaves nothing behind. `facts` is what look_at() says of the interface.
+// Opens a bound, non-blocking packet socket with virtio headers. Tags that the kernel strips are in
+// the auxiliary data; frames of all multicast groups are received, outgoing frames are not. On
+// failure returns the reason and leaves nothing behind. `facts` is the result of look_at().
 [[nodiscard]] Trouble open_packet_socket(const PacketSocketSettings& settings, Descriptor& into,
                                          InterfaceFacts& facts);
 

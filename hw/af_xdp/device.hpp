@@ -1,4 +1,4 @@
-// What a port over an AF_XDP socket stands on: descriptors, and memory shared with the kernel.
+// What a port over an AF_XDP socket uses: descriptors, and memory shared with the kernel.
 #pragma once
 
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 
 namespace lockstep::hw {
 
-// A mapping that goes with its owner.
+// An mmap(2) mapping, unmapped by its destructor.
 class Mapping {
  public:
   Mapping() = default;
@@ -35,37 +35,38 @@ class Mapping {
   std::span<std::byte> bytes_;
 };
 
-// The four rings of a socket. Addresses in them count from the begin of the frames' memory.
+// The four rings of a socket. Addresses in them are offsets into the frames' memory.
 struct XdpRings {
-  RingMemory<std::uint64_t> fill;        // room for frames that will arrive: ours to give
-  RingMemory<XdpFrame> receive;          // frames that have arrived
-  RingMemory<XdpFrame> transmit;         // frames that are to leave: ours to give
-  RingMemory<std::uint64_t> completion;  // frames that have left
+  RingMemory<std::uint64_t> fill;        // we put: chunks for frames to be received
+  RingMemory<XdpFrame> receive;          // we take: frames received
+  RingMemory<XdpFrame> transmit;         // we put: frames to send
+  RingMemory<std::uint64_t> completion;  // we take: frames sent
 };
 
-// How the socket works, as the kernel has chosen.
+// The mode of the socket, as chosen by the kernel.
 struct XdpMode {
-  bool native = false;     // the program runs in the interface's driver, not behind it
-  bool zero_copy = false;  // the device itself reads and writes the frames' memory
-  // The other end is memory of this machine (veth), which may leave checksums out.
+  bool native = false;     // the program runs in the interface's driver, not after it
+  bool zero_copy = false;  // the device accesses the frames' memory directly
+  // The peer is memory of this machine (veth), so checksums may be left out.
   bool no_wire = false;
 };
 
-// Members go in the reverse of their order: the program first, so that the kernel gets its frames
-// back at once, the memory last. All of it is gone too when the process is, however it ended.
+// Members are destroyed in reverse order: the program first, so that the kernel gets its frames
+// back at once, the memory last. The kernel releases all of it when the process ends, however that
+// happens.
 struct XdpDevice {
   Mapping umem;
   std::array<Mapping, 4> ring_maps;
-  std::span<std::byte> frames;       // whole chunks
-  std::uint32_t chunk_bytes = 0;     // a power of two: of a frame's place
-  std::uint32_t headroom_bytes = 0;  // in front of each frame that arrives
+  std::span<std::byte> frames;       // a whole number of chunks
+  std::uint32_t chunk_bytes = 0;     // a power of two: the size of a frame's place
+  std::uint32_t headroom_bytes = 0;  // in front of each received frame
   XdpRings rings;
   XdpMode mode;
   std::uint32_t queue = 0;
   Descriptor socket;
-  Descriptor groups;  // makes the interface hear all groups while it is open
-  Descriptor map;     // which socket takes which queue
-  Descriptor link;    // the program on the interface
+  Descriptor groups;  // while open, the interface receives all multicast groups
+  Descriptor map;     // the socket of each queue
+  Descriptor link;    // attaches the program to the interface
 };
 
 }  // namespace lockstep::hw

@@ -1,4 +1,4 @@
-// Finds the field, and sums the pseudo-header.
+// Finds the checksum field, and compares it with the sum of the pseudo-header.
 #include "hw/af_xdp/left_out.hpp"
 
 #include <cstdint>
@@ -21,7 +21,7 @@ constexpr std::uint8_t protocol_udp = 17;
 
 struct Transport {
   wire::PseudoHeader pseudo;
-  std::uint32_t at = 0;  // 0: none was found
+  std::uint32_t at = 0;  // 0: not found
 };
 
 Transport find_v4(std::span<const std::byte> frame, std::uint32_t ip_at) {

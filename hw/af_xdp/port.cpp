@@ -1,4 +1,4 @@
-// Frames in and out over the four rings; a system call only where the kernel wants one.
+// Receives and sends frames over the four rings; makes system calls only when the kernel needs one.
 #include "hw/af_xdp/port.hpp"
 
 #include <linux/if_xdp.h>
@@ -66,7 +66,7 @@ std::span<const Ingress> XdpPort::receive() {
     kick();
     look_at_ = now_ + between_looks;
   } else if (came) {
-    look_at_ = now_ + between_looks;  // frames that arrive say that it is there
+    look_at_ = now_ + between_looks;  // received frames show that the interface exists
   }
   counters_.frames_in += taken_;
   return std::span(burst_).first(taken_);
@@ -105,9 +105,9 @@ void XdpPort::take(const XdpFrame& frame) {
   }
 }
 
-// The kernel shows that a frame has arrived before it shows that it has taken the frame's place off
-// the fill ring: that ring can be full for a moment although it has an entry for each chunk. What
-// finds no room is kept for the next turn.
+// The kernel shows a received frame before it shows that its chunk has left the fill ring, so the
+// fill ring can be full for a moment although it has an entry for each chunk. Chunks without room
+// are kept for the next turn.
 void XdpPort::reclaim() {
   std::uint32_t room = lent_ == 0 ? 0 : fill_.room();
   for (; lent_ != 0 && room != 0; --room) {
@@ -126,7 +126,7 @@ void XdpPort::wake_for_room() {
 }
 
 std::span<std::byte> XdpPort::claim() {
-  // A frame can be known to have left before its entry is known to be free.
+  // A frame can be completed before its entry in the transmit ring becomes free.
   if (free_count_ == 0 || transmit_.room() == 0) {
     flush();
   }
@@ -162,8 +162,8 @@ void XdpPort::finish_checksum(const Egress& egress, std::span<std::byte> frame) 
 void XdpPort::flush() {
   transmit_.publish();
   take_back_sent();
-  // Where the device itself reads the ring it says when it sleeps. Else each call takes a few, and
-  // one that takes none may have lost one, of which the next call tells.
+  // In zero-copy mode the device sets a flag when it needs a wake-up. In copy mode each call sends
+  // a few frames; a call that sends none may have lost one, so another call follows.
   std::uint32_t idle = 0;
   while (transmit_.waiting() != 0 && !gone_ && idle < 2) {
     if (device_.mode.zero_copy && !transmit_.needs_wakeup()) {
@@ -194,7 +194,7 @@ bool XdpPort::kick() {
     case EINTR:
       down_ = false;
       return true;
-    case EBUSY:  // one was taken, and lost on its way
+    case EBUSY:  // the kernel took a frame and lost it
       ++counters_.refused;
       ++lost_;
       return true;
@@ -204,7 +204,7 @@ bool XdpPort::kick() {
     case ENXIO:
       gone_ = true;
       return false;
-    default:  // no memory, most likely: nothing is lost
+    default:  // probably out of memory; no frame is lost
       return false;
   }
 }
@@ -231,7 +231,8 @@ const PortCounters& XdpPort::counters() {
   xdp_statistics since{};
   socklen_t length = sizeof since;
   if (getsockopt(device_.socket.number(), SOL_XDP, XDP_STATISTICS, &since, &length) == 0) {
-    counters_.missed = since.rx_dropped + since.rx_ring_full;  // the kernel counts from the begin
+    // the kernel counts from the opening of the socket
+    counters_.missed = since.rx_dropped + since.rx_ring_full;
   }
   return counters_;
 }

@@ -1,5 +1,5 @@
-// The driver of one queue of an interface by AF_XDP: frames in memory shared with the kernel, and
-// no system call a frame; nothing allocated after construction.
+// The driver of one queue of an interface by AF_XDP: frames in memory shared with the kernel, no
+// system call for each frame, and no allocation after construction.
 #pragma once
 
 #include <array>
@@ -14,42 +14,41 @@
 
 namespace lockstep::hw {
 
-// A Driver. What is committed leaves at the next receive(). Half of the frames' memory is for those
-// that arrive, half for those that leave. What the kernel writes into the rings is believed only as
-// far as it can be true: anything else is `malformed` and ignored.
+// A Driver. Half of the frames' memory is for received frames, half for frames to send. Ring
+// entries of the kernel are checked; an impossible one is counted as `malformed` and ignored.
 class XdpPort : public BurstPort {
  public:
-  // `device` is one of those that open_xdp_queues() makes. The last moment at which memory is
-  // obtained: four octets and a bit a frame. CHECKs 1 <= burst_frames <= burst_max, and that a
-  // chunk has room for a frame.
+  // `device` is one of those that open_xdp_queues() makes. Allocates all memory, four octets and a
+  // bit for each frame. CHECKs 1 <= burst_frames <= burst_max, and that a chunk has room for a
+  // frame.
   XdpPort(XdpDevice device, const PortShape& shape);
   ~XdpPort();
 
   std::span<const Ingress> receive();
-  // Room for one frame; empty while the kernel has not yet sent any of those before it.
+  // Room for one frame; empty while all chunks or ring entries wait for the kernel.
   std::span<std::byte> claim();
   void commit(const Egress& egress);
   void reclaim();
-  // Gives the kernel what was committed, until it takes no more.
+  // Passes the committed frames to the kernel, until it accepts no more.
   void flush();
 
   int descriptor() const { return device_.socket.number(); }
-  // Frames wait for the kernel; while the interface is down it will not take them.
+  // Whether frames wait for the kernel; false while the interface is down, when none can leave.
   bool holds() const { return !down_ && transmit_.waiting() != 0; }
-  bool more() const { return false; }  // the descriptor says
-  // Nobody says when the interface goes: it is looked at once a second.
+  bool more() const { return false; }  // the descriptor shows it
+  // Deletion of the interface is not reported, so the loop must check once a second.
   bool down() const { return true; }
-  // Asks the kernel how many frames it had no room for.
+  // Also queries how many frames the kernel had no room for.
   const PortCounters& counters();
 
  private:
-  // One call; whether another may help.
+  // Makes one call; returns whether another may help.
   bool kick();
   void take_back_sent();
   void take(const XdpFrame& frame);
-  // Whether the kernel has chunk `number`; it has it no more.
+  // Whether the kernel has chunk `number`; marks it as ours.
   bool take_from_kernel(std::uint64_t number);
-  // Tells the sleeping device that it has room again.
+  // Wakes the device if it sleeps for lack of chunks to receive into.
   void wake_for_room();
   void finish_checksum(const Egress& egress, std::span<std::byte> frame) const;
   std::uint64_t address_of(std::uint32_t number) const {
@@ -59,22 +58,22 @@ class XdpPort : public BurstPort {
     return device_.frames.subspan(address_of(number), device_.chunk_bytes);
   }
 
-  Instant look_at_;  // when the interface is looked at next
+  Instant look_at_;  // the next check of the interface
   XdpDevice device_;
   ProducerRing<std::uint64_t> fill_;
   ConsumerRing<XdpFrame> receive_;
   ProducerRing<XdpFrame> transmit_;
   ConsumerRing<std::uint64_t> completion_;
-  std::uint32_t arriving_ = 0;       // the first chunks: of frames that arrive. The rest leave.
-  std::uint32_t lent_ = 0;           // chunks that reclaim() gives back, as far as there is room
-  std::uint32_t lost_ = 0;           // of those that the kernel gives back, so many have not left
-  bool waiting_ = false;             // the kernel has refused what was committed for want of room
-  bool down_ = false;                // the interface was, when it was looked at last
-  std::vector<std::uint32_t> free_;  // chunks of frames that leave, by number
+  std::uint32_t arriving_ = 0;       // the first chunks, for receiving; the rest are for sending
+  std::uint32_t lent_ = 0;           // received chunks that wait for reclaim()
+  std::uint32_t lost_ = 0;           // of the completed frames, those that were lost
+  bool waiting_ = false;             // the kernel refused committed frames for lack of room
+  bool down_ = false;                // the interface was down at the last check
+  std::vector<std::uint32_t> free_;  // free chunks for sending, by number
   std::uint32_t free_count_ = 0;
-  // Of each chunk, whether the kernel has it. It gives back no other one, whatever it writes.
+  // Whether the kernel has each chunk. A completion of any other chunk is ignored.
   std::vector<bool> with_kernel_;
-  std::array<std::uint32_t, burst_max> chunks_{};  // lent, by number
+  std::array<std::uint32_t, burst_max> chunks_{};  // received chunks, until they are returned
 };
 
 static_assert(Driver<XdpPort>);

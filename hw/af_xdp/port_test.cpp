@@ -1,4 +1,4 @@
-// The port over rings in plain memory, with a test in the kernel's place.
+// The port over rings in plain memory, with the test in the role of the kernel.
 #include "hw/af_xdp/port.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ struct RingStore {
   RingMemory<Entry> view() { return {&producer, &consumer, &flags, entries.data(), ring_size}; }
 };
 
-/// The kernel's end of the four rings. Its socket takes calls and does nothing.
+/// The kernel's end of the four rings. Its socket accepts calls and does nothing.
 class Xdp : public testing::Test {
  protected:
   Xdp() { open({}); }
@@ -58,7 +58,7 @@ class Xdp : public testing::Test {
     port = std::make_unique<XdpPort>(std::move(device), PortShape{Bytes{1500}, Count{4}});
   }
 
-  /// A frame arrives in the next chunk that the port has given.
+  /// Delivers a frame in the next chunk that the port has given.
   void arrive(std::span<const std::byte> frame) {
     ASSERT_NE(fill.producer, fill.consumer) << "the port has given no room";
     std::uint64_t const at = fill.entries[fill.consumer % ring_size] + headroom;
@@ -77,7 +77,8 @@ class Xdp : public testing::Test {
     std::fill_n(room.begin(), length, std::byte{'x'});
     port->commit({.length = length, .checksum_start = 0, .checksum_offset = 0, .to = {}});
   }
-  /// The kernel takes the next frame that leaves, and gives its chunk back: its length, 0 if none.
+  /// Takes the next frame to send and returns its chunk; returns the frame's length, 0 if there is
+  /// none.
   std::uint32_t leave() {
     if (transmit.consumer == transmit.producer) {
       return 0;
@@ -88,7 +89,7 @@ class Xdp : public testing::Test {
     ++completion.producer;
     return frame.length;
   }
-  /// How many calls the port has made to the kernel since the last look.
+  /// The number of system calls by the port since the last count.
   int calls() {
     int count = 0;
     char nothing = 0;
@@ -105,7 +106,7 @@ class Xdp : public testing::Test {
   std::unique_ptr<XdpPort> port;
 };
 
-/// Ethernet, IPv4 or IPv6, TCP, and `text` octets; TCP's checksum as a device would leave it out.
+/// A TCP segment over IPv4 or IPv6 with `text` octets of payload, its checksum left out.
 std::vector<std::byte> left_out_segment(bool v4, std::uint32_t text) {
   std::uint32_t const ip = v4 ? 20 : 40;
   std::vector<std::byte> frame(14 + ip + 20 + text, std::byte{'t'});
@@ -184,7 +185,7 @@ TEST_F(Xdp, FramesLeaveTogether) {
   EXPECT_EQ(port->claim().data(), port->claim().data());
   EXPECT_EQ(port->claim().size(), 1518u);
   port->receive();
-  calls();  // the first look at the interface
+  calls();  // the first check of the interface
   send(100);
   send(101);
   EXPECT_TRUE(port->holds());
@@ -254,7 +255,7 @@ TEST(LeftOut, OnlyWhatHoldsThePseudoHeadersSum) {
     auto frame = left_out_segment(v4, 7);
     EXPECT_TRUE(checksum_is_left_out(frame));
     std::size_t const whole = frame.size();
-    frame.resize(whole + 6);  // the link's padding
+    frame.resize(whole + 6);  // padding of the link
     EXPECT_TRUE(checksum_is_left_out(frame));
     for (std::size_t cut = 0; cut < whole; ++cut) {
       EXPECT_FALSE(checksum_is_left_out(std::span(frame).first(cut))) << cut;
@@ -288,8 +289,8 @@ TEST_F(Xdp, ADeviceThatReadsTheRingsItselfIsCalledOnlyWhenItSleeps) {
 }
 
 TEST_F(Xdp, AFullRingKeepsThePlaceForTheNextTurn) {
-  // As many places as the fill ring has entries; the kernel says that a frame has arrived before it
-  // says that the frame's place is off the fill ring.
+  // As many chunks as the fill ring has entries; a frame is shown as received before its chunk is
+  // shown as gone from the fill ring.
   open({}, 2 * ring_size);
   for (std::uint32_t round = 0; round < 100; ++round) {
     for (std::uint32_t i = 0; i < 4; ++i) {
@@ -299,7 +300,7 @@ TEST_F(Xdp, AFullRingKeepsThePlaceForTheNextTurn) {
     ASSERT_EQ(port->receive().size(), 4u);
     port->reclaim();
     ASSERT_EQ(fill.producer - fill.consumer, ring_size);
-    // There is less room in a burst while places wait.
+    // The burst is shorter while chunks wait.
     fill.consumer += 1;
     ASSERT_EQ(port->receive().size(), 0u);
     fill.consumer += 2;
@@ -366,13 +367,13 @@ TEST_F(Xdp, ADescriptorThatCannotBeIsCountedAndIgnored) {
     EXPECT_EQ(come(address, 60), 0u) << address;
     EXPECT_EQ(port->counters().malformed, ++count) << address;
   }
-  // Its place is known and comes back, whatever its length.
+  // The chunk is known and comes back, whatever the length is.
   for (std::uint32_t const length : {chunk_bytes - headroom + 1, 0x8000'0000u, 0u - 1}) {
     EXPECT_EQ(come(headroom, length), 0u) << length;
     EXPECT_EQ(port->counters().malformed, ++count) << length;
   }
   EXPECT_EQ(come(headroom, 60), 1u);
-  // A place that is lent already, and such as were never given to be sent.
+  // A chunk that is already lent, and chunks that were never given to be sent.
   receive.entries[receive.producer % ring_size] = {0, 60, 0};
   ++receive.producer;
   EXPECT_EQ(come(1, 60), 1u);

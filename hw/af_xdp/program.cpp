@@ -1,4 +1,4 @@
-// bpf(2): a map, a program, a link.
+// Uses bpf(2) to make a map, a program and a link.
 #include "hw/af_xdp/program.hpp"
 
 #include <linux/bpf.h>
@@ -66,7 +66,7 @@ Trouble make_map(unsigned queues, Descriptor& into) {
   return into.is_open() ? Trouble{} : bpf_trouble("make a map of sockets", errno);
 }
 
-// return bpf_redirect_map(map, context->rx_queue_index, XDP_PASS);
+// The program is: return bpf_redirect_map(map, context->rx_queue_index, XDP_PASS);
 Trouble load(const Descriptor& map, Descriptor& into) {
   constexpr unsigned load_word = BPF_LDX | BPF_MEM | BPF_W;
   constexpr unsigned load_address = BPF_LD | BPF_IMM | BPF_DW;
@@ -74,7 +74,7 @@ Trouble load(const Descriptor& map, Descriptor& into) {
   std::array const code{
       instruction(load_word, BPF_REG_2, BPF_REG_1, offsetof(xdp_md, rx_queue_index), 0),
       instruction(load_address, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, map.number()),
-      instruction(0, 0, 0, 0, 0),  // the second half of that address
+      instruction(0, 0, 0, 0, 0),  // the second half of the address load
       instruction(set, BPF_REG_3, 0, 0, XDP_PASS),
       instruction(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_redirect_map),
       instruction(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
@@ -133,7 +133,8 @@ Trouble attach_xdp_program(const std::string& name, int index, unsigned queues, 
     made.native = made.link.is_open();
     error = errno;
   }
-  // A driver that cannot is no trouble; one that has a program already is, in either place.
+  // Fall back if the driver does not support XDP; but a program already attached is an error in
+  // either mode.
   bool const cannot = error != EBUSY && error != EEXIST && error != EPERM;
   if (place == XdpPlace::generic || (place == XdpPlace::fitting && !made.native && cannot)) {
     made.link = link_to(index, program, XDP_FLAGS_SKB_MODE);

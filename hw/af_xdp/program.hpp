@@ -1,4 +1,4 @@
-// The program that runs before the kernel's own stack and hands a queue's frames to a socket.
+// The XDP program that passes a queue's frames to a socket before the kernel's stack sees them.
 #pragma once
 
 #include <string>
@@ -8,24 +8,24 @@
 
 namespace lockstep::hw {
 
-// What runs in the kernel while `link` is open. A frame of a queue for which `map` has no socket
-// goes on to the kernel.
+// Runs in the kernel while `link` is open. Frames of a queue without a socket in `map` go to the
+// kernel.
 struct XdpProgram {
   Descriptor map;
   Descriptor link;
   bool native = false;
 };
 
-// Where the program is to run. fitting: in the driver if that can, behind it otherwise.
+// Where the program runs. native: in the driver. generic: after it. fitting: native if possible.
 enum class XdpPlace : unsigned char { fitting, native, generic };
 
-// Loads and attaches it: six instructions, put together here, by bpf(2) alone. `index` is that of
-// the interface `name`, with queues numbered below `queues`. Says why not and leaves nothing
+// Builds the program's six instructions, loads it by bpf(2) and attaches it to interface `name`
+// with number `index` and queues below `queues`. On failure returns the reason and leaves nothing
 // behind.
 [[nodiscard]] Trouble attach_xdp_program(const std::string& name, int index, unsigned queues,
                                          XdpPlace place, XdpProgram& into);
 
-// From now on the queue's frames go to the socket, which is bound to it.
+// From now on the queue's frames go to `socket`, which must be bound to the queue.
 [[nodiscard]] Trouble give_queue(const XdpProgram& program, unsigned queue,
                                  const Descriptor& socket);
 

@@ -9,8 +9,8 @@
 
 namespace lockstep::hw {
 
-// Where a ring lies. The two positions count for ever and wrap at 2^32; entry `position % size` is
-// the one meant. Nothing here belongs to the view.
+// A view of a ring's memory. The two positions count without limit and wrap at 2^32; the entry of a
+// position is at `position % size`.
 template <class Entry>
 struct RingMemory {
   std::uint32_t* producer = nullptr;
@@ -20,7 +20,7 @@ struct RingMemory {
   std::uint32_t size = 0;  // a power of two
 };
 
-// struct xdp_desc of the kernel: where in the frames' memory, and how long.
+// struct xdp_desc of the kernel: offset in the frames' memory, and length.
 struct XdpFrame {
   std::uint64_t address = 0;
   std::uint32_t length = 0;
@@ -43,14 +43,14 @@ inline bool needs_wakeup(std::uint32_t* flags) {
 
 }  // namespace ring
 
-// The other end's position is a word that the other end writes. One that cannot be (a step back, or
-// past what it has been given) is as if it had not been written: the last that could be holds.
+// The other end writes its position. A position that is impossible (a step back, or beyond what it
+// was given) is ignored, and the last valid one is kept.
 
-// Our end of a ring that we fill: what is put is seen by the other end after publish().
+// Our end of a ring that we fill: the other end sees what was put after publish().
 template <class Entry>
 class ProducerRing {
  public:
-  // Begins where the ring stands. CHECKs that its size is a power of two.
+  // Starts at the ring's current position. CHECKs that its size is a power of two.
   explicit ProducerRing(const RingMemory<Entry>& memory)
       : memory_(memory), next_(ring::seen(memory.producer)), published_(next_), consumed_(next_) {
     CHECK(std::has_single_bit(memory.size));
@@ -58,9 +58,9 @@ class ProducerRing {
     consumed_ -= waiting <= memory.size ? waiting : 0;
   }
 
-  // How many more can be put now. An entry is ours again only after the other end has said so.
+  // How many entries can be put now. An entry is free only after the other end has consumed it.
   std::uint32_t room() const { return memory_.size - waiting(); }
-  // CHECKs that there is room: ask room() first, for the other end may be late.
+  // CHECKs that there is room; ask room() first, because the other end may be slow.
   void put(const Entry& entry) {
     CHECK(next_ - consumed_ < memory_.size || room() != 0);
     memory_.entries[next_ & (memory_.size - 1)] = entry;
@@ -72,7 +72,7 @@ class ProducerRing {
       ring::show(memory_.producer, next_);
     }
   }
-  // How many have been put that the other end has not taken; never more than the ring's size.
+  // Entries put that the other end has not taken; never more than the ring's size.
   std::uint32_t waiting() const {
     std::uint32_t const position = ring::seen(memory_.consumer);
     if (position - consumed_ <= published_ - consumed_) {
@@ -86,10 +86,10 @@ class ProducerRing {
   RingMemory<Entry> memory_;
   std::uint32_t next_;
   std::uint32_t published_;
-  mutable std::uint32_t consumed_;  // by the other end, as seen last; at most size behind next_
+  mutable std::uint32_t consumed_;  // the other end's last position; at most size behind next_
 };
 
-// Our end of a ring that the other end fills: what is taken may be overwritten after release().
+// Our end of a ring that the other end fills: entries taken may be overwritten after release().
 template <class Entry>
 class ConsumerRing {
  public:
@@ -98,7 +98,7 @@ class ConsumerRing {
     CHECK(std::has_single_bit(memory.size));
   }
 
-  // How many can be taken now; never more than the ring's size.
+  // How many entries can be taken now; never more than the ring's size.
   std::uint32_t ready() {
     std::uint32_t const position = ring::seen(memory_.producer);
     std::uint32_t const filled = position - released_;
@@ -107,7 +107,7 @@ class ConsumerRing {
     }
     return produced_ - next_;
   }
-  // CHECKs that one is ready.
+  // Takes one entry. CHECKs that one is ready.
   Entry take() {
     CHECK(next_ != produced_ || ready() != 0);
     Entry const entry = memory_.entries[next_ & (memory_.size - 1)];
@@ -125,7 +125,7 @@ class ConsumerRing {
   RingMemory<Entry> memory_;
   std::uint32_t next_;
   std::uint32_t released_;
-  std::uint32_t produced_;  // by the other end; at most size ahead of released_
+  std::uint32_t produced_;  // the other end's position; at most size ahead of released_
 };
 
 }  // namespace lockstep::hw

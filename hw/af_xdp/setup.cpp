@@ -1,4 +1,4 @@
-// socket(2) of AF_XDP, its memory and its four rings; bind(2).
+// Opens AF_XDP sockets with their memory and four rings, and binds them.
 #include "hw/af_xdp/setup.hpp"
 
 #include <arpa/inet.h>
@@ -25,7 +25,7 @@ constexpr std::uint32_t link_bytes = 18;
 constexpr std::uint32_t headroom_bytes = 256;  // XDP_PACKET_HEADROOM
 constexpr std::uint32_t chunk_least = 2048;
 constexpr std::uint32_t chunk_most = 4096;  // a page
-// What a socket before us had bound is let go of a moment after it was closed.
+// The kernel releases a queue a moment after the previous socket was closed, so bind() is retried.
 constexpr int binds_max = 100;
 constexpr long between_binds_ns = 20'000'000;
 
@@ -41,7 +41,7 @@ bool set(const Descriptor& socket, int option, const Value& value) {
 }
 
 Trouble refuse_other_queues(const std::string& name, Count heard) {
-  auto const channels = channels_of(name);  // nothing: a device without queues to set has one
+  auto const channels = channels_of(name);  // a device whose queues cannot be set has one
   std::uint32_t const arriving = channels ? std::max(1u, channels->arriving()) : 1;
   if (arriving == heard.value) {
     return {};
@@ -151,7 +151,7 @@ Trouble make_rings(XdpDevice& device) {
   return fine ? Trouble{} : environment(std::string("AF_XDP rings: ") + std::strerror(errno));
 }
 
-// Zero-copy where the driver has it; behind the driver there is no such thing.
+// Uses zero-copy if the driver has it; in generic mode there is none.
 Trouble bind_to(const XdpSettings& settings, int index, XdpDevice& device) {
   sockaddr_xdp local{};
   local.sxdp_family = AF_XDP;
@@ -193,7 +193,7 @@ Trouble bind_to(const XdpSettings& settings, int index, XdpDevice& device) {
   return {};
 }
 
-// Groups of IPv6 reach us although the kernel has not joined ours.
+// Receives IPv6 multicast groups that the kernel itself has not joined.
 Trouble hear_groups(const std::string& name, int index, Descriptor& into) {
   into = Descriptor(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
   packet_mreq groups{};
@@ -222,12 +222,12 @@ Trouble refuse_interface(const XdpSettings& settings, Count queues, const Interf
   return refuse_other_queues(settings.name, queues);
 }
 
-// Another number for the same open file.
+// Duplicates a descriptor.
 Descriptor again(const Descriptor& descriptor) {
   return Descriptor(fcntl(descriptor.number(), F_DUPFD_CLOEXEC, 0));
 }
 
-// One queue's socket with its memory and rings; the program is there already.
+// Opens one queue's socket with its memory and rings; the program is already attached.
 Trouble open_queue(const XdpSettings& settings, int index, const XdpProgram& program,
                    XdpDevice& into) {
   into.socket = Descriptor(socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0));
@@ -249,7 +249,8 @@ Trouble open_queue(const XdpSettings& settings, int index, const XdpProgram& pro
   return trouble;
 }
 
-// The calling thread runs on a processor for a while, so that what it touches lies there.
+// Moves the calling thread to a processor for its lifetime, so that memory it touches is local to
+// it.
 class There {
  public:
   explicit There(Cpu cpu) {
@@ -283,7 +284,7 @@ Trouble open_xdp_queues(const XdpSettings& settings, Count queues, const std::ve
   CHECK(cpus.empty() || cpus.size() == queues.value);
   Trouble trouble = look_at(settings.name, facts);
   trouble = trouble ? trouble : refuse_interface(settings, queues, facts);
-  // Before the program is there: no right to a socket is said first.
+  // Check the permission to open a socket before the program is attached.
   if (!trouble && !Descriptor(socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0)).is_open()) {
     trouble = socket_trouble(errno);
   }

@@ -1,4 +1,4 @@
-// Opens AF_XDP on the queues of an interface that is there, and changes no setting of it.
+// Opens AF_XDP on the queues of an existing interface without changing its settings.
 #pragma once
 
 #include <string>
@@ -15,27 +15,27 @@ namespace lockstep::hw {
 
 struct XdpSettings {
   std::string name;
-  Bytes mtu{1500};  // of what we send, and the most that we take
+  Bytes mtu{1500};  // for sending and receiving
   XdpPlace place = XdpPlace::fitting;
   bool must_be_zero_copy = false;  // refuse a driver that has to copy
 };
 
-// The most that a page of the kernel's has room for.
+// The largest MTU for which a frame fits into a page of the kernel.
 inline constexpr Bytes xdp_mtu_max{4096 - 256 - 18};
 
-// What frames of this MTU take, both ways; it is locked in memory.
+// The locked memory for frames of this MTU, in both directions.
 std::uint64_t xdp_memory_bytes(Bytes mtu);
 
-// A socket on each queue of an interface that has `queues` of them, in their order (any other
-// number is refused), with memory for 2,048 frames each way and the program attached: frames arrive
-// there and no longer in the kernel, until the last of `into` goes. Says why not and leaves nothing
-// behind. With `cpus`, one for each, the memory of each lies on its processor's node. `facts` is
-// what look_at() says of the interface.
+// Opens a socket on each queue, in order, of an interface that must have exactly `queues` of them,
+// with memory for 2,048 frames in each direction, and attaches the program. From then on frames
+// arrive there instead of in the kernel, until the last of `into` is destroyed. On failure returns
+// the reason and leaves nothing behind. With `cpus`, one for each queue, the queue's memory is
+// local to its processor. `facts` is the result of look_at().
 [[nodiscard]] Trouble open_xdp_queues(const XdpSettings& settings, Count queues,
                                       const std::vector<Cpu>& cpus, std::vector<XdpDevice>& into,
                                       InterfaceFacts& facts);
 
-// "native XDP, zero-copy"
+// For example "native XDP, zero-copy".
 std::string text_of(const XdpMode& mode);
 
 }  // namespace lockstep::hw

@@ -1,18 +1,17 @@
-// The machine's monotonic clock as an Instant from the run's own origin.
+// The machine's monotonic clock as an Instant, with an origin of its own for each run.
 #pragma once
 
 #include "core/units/time.hpp"
 
 namespace lockstep::hw {
 
-// The origin is `start` before the moment at which the clock was made, so that the first Instant of
-// a run is `start` and nothing in it depends on how long the machine has been up.
+// The first Instant of a run is `start`, so nothing depends on how long the machine has been up.
 class MonotonicClock {
  public:
   static constexpr Duration start = Duration::seconds(1);
 
   MonotonicClock();
-  // Never runs backwards. About 20 ns.
+  // Never goes backwards. Costs about 20 ns.
   Instant now() const;
 
  private:

@@ -1,4 +1,4 @@
-// The loop of one shard: turn(), and what to do when there is nothing to do.
+// The loop of one shard: runs turn(), and sleeps when there is nothing to do.
 #pragma once
 
 #include <concepts>
@@ -10,11 +10,11 @@
 
 namespace lockstep::hw {
 
-// descriptor(): becomes readable when a frame has arrived, writable when there is room for one; -1:
-// the device has none and is looked at all the time, as a NIC on a core of its own is.
-// holds(): a frame that was committed has not left yet. more(): frames that have arrived wait in
-// the driver itself. down(): the device may vanish without a word: it is looked at once a second.
-// gone(): the device is no more.
+// descriptor(): readable when a frame has arrived, writable when there is room for one; -1: the
+// device has none and is polled without sleeping, as a NIC on a dedicated core is. holds(): a
+// committed frame has not left yet. more(): received frames wait in the driver itself. down(): the
+// device may be deleted without notice, so it is checked once a second. gone(): the device has been
+// deleted.
 template <class D>
 concept PolledDriver = Driver<D> && requires(const D driver) {
   { driver.descriptor() } -> std::same_as<int>;
@@ -24,10 +24,10 @@ concept PolledDriver = Driver<D> && requires(const D driver) {
   { driver.gone() } -> std::same_as<bool>;
 };
 
-// Of a driver that is given frames by other threads: prepare_sleep(): from here on they ring, and
-// whether nothing is there yet, so that the loop may sleep; doorbell(): readable when they do.
-// quiesce(): from here on this loop has nothing to say of its own, and whether none has: until then
-// each goes on, as what comes to one for another has to be handed on.
+// For a driver that receives frames from other threads. prepare_sleep(): asks them to ring from now
+// on, and returns whether no frame waits yet, so that the loop may sleep. doorbell(): readable when
+// they ring. quiesce(): this loop has nothing more to send of its own; returns whether that is true
+// of all loops. Until then each loop continues, because it must forward frames for the others.
 template <class D>
 concept RestingDriver = requires(D driver, const D seen) {
   { driver.prepare_sleep() } -> std::same_as<bool>;
@@ -35,10 +35,11 @@ concept RestingDriver = requires(D driver, const D seen) {
   { seen.doorbell() } -> std::same_as<int>;
 };
 
-// deadline(): when run() has something to do by the clock; before, and without an event, run()
+// deadline(): when run() has something due by the clock; before that, and without an event, run()
 //             changes nothing.
-// stop():     begin to close what is open, take nothing new. done(): all of it is closed.
-// abandon():  abort what is left.
+// stop():     begins to close what is open and accepts nothing new.
+// done():     all of it is closed.
+// abandon():  aborts what is left.
 template <class A>
 concept StoppableApplication =
     Application<A> && requires(A app, const A seen, Stack& stack, Instant now) {
@@ -48,8 +49,8 @@ concept StoppableApplication =
       { app.abandon(stack, now) } -> std::same_as<void>;
     };
 
-// due(): when look() is wanted next. It may look at everything and changes nothing of the stack.
-// sleeping(): the loop is about to sleep.
+// due(): when look() must be called next. look() may inspect everything but must not change the
+// stack. sleeping(): the loop is about to sleep.
 template <class W>
 concept Watcher = requires(W watch, Instant now) {
   { watch.due() } -> std::same_as<Instant>;
@@ -58,15 +59,15 @@ concept Watcher = requires(W watch, Instant now) {
 };
 
 struct LoopSettings {
-  Duration spin = Duration::microseconds(50);  // turns without sleep after the last that worked
-  Duration grace = Duration::seconds(5);       // from the first stop until what is open is aborted
+  Duration spin = Duration::microseconds(50);  // turns without sleep after the last work
+  Duration grace = Duration::seconds(5);       // from the first stop request to the abort
 };
 
-// stopped: everything was closed in time. abandoned: the grace was over, or a second stop came.
-// gone: the device is no more.
+// stopped: everything was closed in time. abandoned: the grace period ended, or a second stop was
+// requested. gone: the device was deleted.
 enum class Ending : std::uint8_t { stopped, abandoned, gone };
 
-// How often the loop turned, worked and slept.
+// Turns, turns that did work, and sleeps.
 struct LoopCounters {
   std::uint64_t turns = 0;
   std::uint64_t worked = 0;
@@ -85,7 +86,7 @@ class Loop {
         signals_(signals),
         settings_(settings) {}
 
-  // Turns until a stop has been asked for and what was open is closed.
+  // Runs turns until a stop was requested and everything open is closed.
   Ending run() {
     Instant worked_at;
     bool over = ended();
@@ -105,8 +106,8 @@ class Loop {
       } else if (bool const blocked = outcome == Outcome::transmit_blocked || driver_.holds();
                  !told && !over && driver_.descriptor() >= 0 &&
                  (blocked || now.since(worked_at) >= settings_.spin)) {
-        // Not after a stop: what that leaves to say is said by the next turn. Nor where nothing
-        // would wake it.
+        // Do not sleep after a stop, because the next turn sends what the stop has queued; nor if
+        // no descriptor would wake the loop.
         sleep(now, blocked);
       }
     }
@@ -116,13 +117,14 @@ class Loop {
   const LoopCounters& counters() const { return counters_; }
 
  private:
-  // For the resets of what was aborted, should the device not take them.
+  // The time for the resets of aborted connections to leave, if the device is slow to accept them.
   static constexpr Duration last_words = Duration::seconds(1);
-  // Who says within `at_once` that there is room, and still has none, is asked again after `pause`.
+  // If the descriptor reports room within `at_once` but there is none, it is polled after `pause`
+  // instead.
   static constexpr Duration at_once = Duration::microseconds(20);
   static constexpr Duration pause = Duration::microseconds(100);
 
-  // Of a stop: what was asked for last has been said to the wire, or no longer can be.
+  // After a stop: whether everything to send has left, or the time for that is over.
   bool ended() {
     if (driver_.gone()) {
       ending_ = Ending::gone;
@@ -142,7 +144,7 @@ class Loop {
     return true;
   }
 
-  // Whether the application was told to stop, or to abandon what is open.
+  // Returns whether the application was asked to stop, or to abandon what is open.
   bool heed_signals(Instant now) {
     std::uint32_t const asked = signals_.asked();
     bool const stops = asked != 0 && !stopping_;
@@ -164,9 +166,9 @@ class Loop {
   }
 
   void sleep(Instant now, bool blocked) {
-    // What is blocked goes on only with room, or a frame. Timers are heeded once a millisecond. A
-    // descriptor that speaks of room and means another thing (AF_XDP's: of the ring, not of the
-    // kernel's memory) is not believed: a loop that was would turn without end.
+    // A blocked turn continues only with room or a frame; timers are checked once a millisecond.
+    // The descriptor may report room that is not there: AF_XDP's reports room in the ring, not in
+    // the kernel's memory. Trusting it would make the loop spin.
     in_vain_ = in_vain_ && blocked;
     Duration const blocked_for = in_vain_ ? pause : Duration::milliseconds(1);
     Instant until = blocked ? now + blocked_for : stack_.deadline();
@@ -204,7 +206,7 @@ class Loop {
   Instant patience_ = Instant::never();
   Instant end_ = Instant::never();
   bool stopping_ = false;
-  bool in_vain_ = false;  // the driver has said that there is room, and had none
+  bool in_vain_ = false;  // the descriptor reported room, and there was none
   Ending ending_ = Ending::stopped;
 };
 

@@ -1,4 +1,4 @@
-// The loop: it sleeps until what is due, heeds signals, and ends.
+// The loop sleeps until the next deadline, handles signals, and ends.
 #include "hw/poll/loop.hpp"
 #include "core/stack/testing/test_keys.hpp"
 
@@ -17,12 +17,12 @@
 namespace lockstep::hw {
 namespace {
 
-/// A driver without frames whose time is its own: each look is a microsecond.
+/// A driver without frames and with its own time: each call of now() takes a microsecond.
 struct Silent {
   mutable Instant time = Instant{} + Duration::seconds(1);
   int frames = -1;
   bool lost = false;
-  std::uint32_t held = 0;  // of so many turns more
+  std::uint32_t held = 0;  // holds() is true for this many more turns
   bool waiting = false;
 
   Instant now() const {
@@ -44,7 +44,7 @@ struct Silent {
   bool gone() const { return lost; }
 };
 
-/// One of several: the others have something to say until it was asked so often.
+/// One of several shards; the others have frames to send until quiesce() was called often enough.
 struct OneOfSeveral : Silent {
   std::uint32_t asked = 0;
   bool prepare_sleep() { return true; }
@@ -52,7 +52,7 @@ struct OneOfSeveral : Silent {
   bool quiesce() { return ++asked == 4; }
 };
 
-/// Has something to close for so many turns after stop(), or until it is abandoned.
+/// Needs this many turns after stop() to close everything, unless it is abandoned.
 struct App {
   std::uint32_t runs = 0;
   std::uint32_t left = 3;
@@ -71,7 +71,7 @@ struct App {
     }
     left -= stopped && left != 0 ? 1 : 0;
   }
-  // Always: the loop never sleeps.
+  // Always due, so that the loop never sleeps.
   Instant deadline() const { return idle && (!stopped || done()) ? Instant::never() : Instant{}; }
   void stop(Stack&, Instant) { stopped = true; }
   bool done() const { return abandoned || (!never_done && left == 0); }
@@ -99,7 +99,7 @@ class Looped : public testing::Test {
     memory.resize(Stack::arena_bytes(config) / sizeof(Line) + 1);
     stack = std::make_unique<Stack>(test_keys(config), std::as_writable_bytes(std::span(memory)));
     EXPECT_FALSE(signals.open());
-    // The end of a pipe to which nobody writes: never readable, never writable.
+    // The read end of a pipe into which nothing is written: never readable, never writable.
     std::array<int, 2> ends{};
     EXPECT_EQ(pipe(ends.data()), 0);
     silence = Descriptor(ends[0]);
@@ -143,7 +143,7 @@ TEST_F(Looped, AStopThatLeavesNothingToCloseEndsItAtOnce) {
 }
 
 TEST_F(Looped, NorIsThereASleepOnceTheLastIsClosed) {
-  // Nothing arrives and nothing leaves in the turn after which all is closed.
+  // No frame arrives or leaves in the turn after which everything is closed.
   app.idle = true;
   app.left = 1;
   app.raise_at = 1;
@@ -157,7 +157,7 @@ TEST_F(Looped, ItGoesOnWhileAnotherShardHasSomethingToSay) {
   Loop loop(*stack, several, app, watch, signals, {});
   EXPECT_EQ(loop.run(), Ending::stopped);
   EXPECT_EQ(several.asked, 4u);
-  EXPECT_EQ(app.runs, 11u);  // three turns more than a lone one
+  EXPECT_EQ(app.runs, 11u);  // three more turns than a single shard
 }
 
 TEST_F(Looped, ButNotLongerThanItsGraceAndLastWords) {
@@ -203,7 +203,7 @@ TEST_F(Looped, WhatTheDriverHoldsIsSaidBeforeTheEnd) {
 }
 
 TEST_F(Looped, WhatTheDriverHoldsWakesTheLoop) {
-  // Nothing is due; a loop that did not heed it would sleep for ever.
+  // Nothing is due, so a loop that ignored the signal would sleep for ever.
   app.idle = true;
   driver.held = 3;
   app.raise_at = 3;
@@ -221,7 +221,7 @@ TEST_F(Looped, ADescriptorThatSpeaksOfRoomInVainIsNotBelieved) {
   Instant const begun = clock.now();
   EXPECT_EQ(run({.spin = Duration{}}), Ending::stopped);
   EXPECT_EQ(counters.slept, 11u);
-  // All but the first sleep have taken their time.
+  // All sleeps but the first took their time.
   EXPECT_GE(clock.now().since(begun), Duration::microseconds(10 * 100));
 }
 
@@ -249,7 +249,7 @@ TEST(Wait, EndsWithWhatItWaitsFor) {
   Descriptor const out(ends[0]);
   Descriptor const in(ends[1]);
   MonotonicClock const clock;
-  // Nothing there: until the instant, which is short; then a frame, for ever.
+  // Nothing there: sleeps until the instant, soon; then without a limit, until a frame arrives.
   Instant const begun = clock.now();
   wait_for({.frames = out.number(), .now = begun, .until = begun + Duration::milliseconds(2)});
   EXPECT_GE(clock.now().since(begun), Duration::milliseconds(2));

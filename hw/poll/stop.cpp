@@ -1,4 +1,4 @@
-// The signal handler writes into an eventfd, which is all that a handler may do.
+// The signal handler writes to an eventfd, which is async-signal-safe.
 #include "hw/poll/stop.hpp"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 namespace lockstep::hw {
 namespace {
 
-// Of the one StopSignals that is open. Written before the handlers are in place only.
+// Of the single StopSignals that is open. Written only before the handlers are installed.
 std::array<int, StopSignals::seats_max> event_descriptors{};
 std::uint32_t open_seats = 0;
 std::atomic<std::uint32_t> times_asked = 0;
@@ -28,7 +28,7 @@ void add_one() {
   std::uint64_t const one = 1;
   times_asked.fetch_add(1);
   for (std::uint32_t i = 0; i < open_seats; ++i) {
-    // Nothing can be done about a failure: the counter is full only after 2^64 signals.
+    // A failure can be ignored: the counter is full only after 2^64 signals.
     static_cast<void>(!write(event_descriptors[i], &one, sizeof one));
   }
 }
@@ -88,7 +88,7 @@ std::uint32_t StopSeat::asked() {
   if (asked != seen_) {
     seen_ = asked;
     std::uint64_t waiting = 0;
-    // Empty already if the handler is between its two steps: then the next sleep is a short one.
+    // The read finds nothing if the handler is between its two steps; then the next sleep is short.
     static_cast<void>(!read(descriptor_, &waiting, sizeof waiting));
   }
   return asked;

@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM as something that a loop can wait for and count.
+// SIGINT and SIGTERM as stop requests that a loop can wait for and count.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace lockstep::hw {
 
-// What one loop sees of the signals. Of one thread alone, but for ask().
+// The stop requests as seen by one loop. Used by one thread, except ask().
 class alignas(64) StopSeat {
  public:
-  // Readable while a stop that asked() has not seen yet waits; for ppoll.
+  // Readable while there is a stop request that asked() has not returned yet; for ppoll.
   int descriptor() const { return descriptor_; }
-  // How often a stop has been asked for so far. Costs a load.
+  // The number of stop requests so far. Costs one load.
   std::uint32_t asked();
-  // As a signal would, for all loops. Safe in a signal handler and from any thread.
+  // Requests a stop of all loops, as a signal would. Safe in a signal handler and from any thread.
   void ask() const;
 
  private:
@@ -25,8 +25,9 @@ class alignas(64) StopSeat {
   std::uint32_t seen_ = 0;
 };
 
-// Between open() and its end, SIGINT and SIGTERM of this process ask to stop instead of ending it.
-// One at a time in a process (CHECK): signals have one handler. It is itself the first loop's seat.
+// While open, SIGINT and SIGTERM of this process request a stop instead of ending it. Only one may
+// be open in a process (CHECK), because a signal has one handler. It is also the seat of the first
+// loop.
 class StopSignals : public StopSeat {
  public:
   static constexpr std::uint32_t seats_max = 256;
@@ -36,9 +37,9 @@ class StopSignals : public StopSeat {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // Takes the signals over, for so many loops, at most seats_max.
+  // Takes over the signals for `loops` loops, at most seats_max.
   [[nodiscard]] Trouble open(Count loops = Count{1});
-  // Of the loop of this number; this object itself is 0.
+  // The seat of a loop; loop 0 uses this object.
   StopSeat& seat(std::uint32_t loop) { return loop == 0 ? *this : seats_[loop - 1]; }
 
  private:

@@ -20,7 +20,7 @@ void wait_for(const WaitFor& what) {
   timespec timeout{};
   timeout.tv_sec = static_cast<time_t>(left / 1'000'000'000);
   timeout.tv_nsec = static_cast<decltype(timeout.tv_nsec)>(left % 1'000'000'000);
-  // Whatever it returns, the next turn looks for itself.
+  // The result does not matter, because the next turn checks everything.
   static_cast<void>(ppoll(descriptors.data(), descriptors.size(),
                           what.until.is_never() ? nullptr : &timeout, nullptr));
 }

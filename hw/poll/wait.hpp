@@ -1,4 +1,5 @@
-// Sleeps until a frame, room for one, a request to stop, or an instant.
+// Sleeps until a frame arrives, room for one appears, a stop is requested, or an instant is
+// reached.
 #pragma once
 
 #include "core/units/time.hpp"
@@ -7,14 +8,14 @@ namespace lockstep::hw {
 
 struct WaitFor {
   int frames = -1;    // readable: a frame has arrived
-  bool room = false;  // ... or writable: a frame can leave
-  int stop = -1;      // readable: a stop was asked for
-  int doorbell = -1;  // readable: another shard has frames for us
+  bool room = false;  // also wait for `frames` to be writable: a frame can leave
+  int stop = -1;      // readable: a stop was requested
+  int doorbell = -1;  // readable: another shard has sent frames
   Instant now;
   Instant until = Instant::never();
 };
 
-// By ppoll(2). Returns early if a signal comes; at once where `until` is not in the future.
+// Uses ppoll(2). Returns early on a signal, and at once if `until` is not in the future.
 void wait_for(const WaitFor& what);
 
 }  // namespace lockstep::hw

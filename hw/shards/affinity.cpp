@@ -1,4 +1,4 @@
-// sched_setaffinity(2), of one thread.
+// Uses sched_setaffinity(2) on the calling thread.
 #include "hw/shards/affinity.hpp"
 
 #include <sched.h>

@@ -1,4 +1,4 @@
-// On which processors threads run.
+// Binds threads to processors.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,23 @@
 
 namespace lockstep::hw {
 
-// A processor, as the kernel counts them.
+// A processor, by the kernel's number.
 struct Cpu {
   std::uint32_t number = 0;
   constexpr bool operator==(const Cpu&) const = default;
 };
 
-// "0,2-3" in the order given; each once. Bad input says what is wrong with it.
+// Parses "0,2-3" in the given order, each once. On bad input returns what is wrong.
 [[nodiscard]] Trouble parse_cpus(const std::string& text, std::vector<Cpu>& into);
 
-// Those on which this process may run.
+// The processors on which this process may run.
 std::vector<Cpu> allowed_cpus();
 
-// How many nodes of memory the machine has, as the kernel says; 1 if it does not.
+// The number of NUMA nodes, as the kernel reports it; 1 if it does not.
 std::uint32_t memory_nodes();
 
-// The calling thread runs there alone from now on. The memory that it touches first lies on that
-// processor's node, where the machine has several.
+// Binds the calling thread to the processor. Memory that it touches first is then allocated on the
+// processor's NUMA node.
 [[nodiscard]] Trouble pin_to(Cpu cpu);
 
 }  // namespace lockstep::hw

@@ -1,4 +1,4 @@
-// Copies in at one end, lends at the other.
+// Copies frames in at one end, lends them at the other.
 #include "hw/shards/frame_ring.hpp"
 
 #include <bit>

@@ -1,4 +1,4 @@
-// A ring of frames from one thread to one other.
+// A ring of frames from one thread to another.
 #pragma once
 
 #include <atomic>
@@ -13,28 +13,28 @@
 
 namespace lockstep::hw {
 
-// What two threads must not write to side by side.
+// The size of a cache line; two threads must not write to the same one.
 inline constexpr std::size_t line_bytes = 64;
 
-// One thread puts, one takes; neither waits for the other. What each writes lies on lines of its
-// own: the taker's position, the putter's, and the frames, which the putter alone writes.
+// A lock-free ring with one producer and one consumer. Each writes only its own cache lines: the
+// consumer its position, the producer its position and the frames.
 class FrameRing {
  public:
-  // Room for `frames`, a power of two (CHECK), each of at most `frame_max` octets. Memory is
-  // touched by the putter first, so that it lies where that one runs.
+  // Room for `frames`, a power of two (CHECK), each of at most `frame_max` octets. The producer
+  // touches the memory first, so it is allocated on the producer's NUMA node.
   FrameRing(Count frames, Bytes frame_max);
   ~FrameRing();
   FrameRing(const FrameRing&) = delete;
   FrameRing& operator=(const FrameRing&) = delete;
 
-  // The putter: copies a frame in. False: full, or the frame is longer than any may be.
+  // Called by the producer: copies a frame in. False: the ring is full, or the frame is too long.
   bool put(std::span<const std::byte> frame, Checksum checksum);
 
-  // The taker: how many frames there are, at least.
+  // Called by the consumer: a lower bound of the number of frames.
   std::uint32_t waiting() const {
     return put_.load(std::memory_order_acquire) - taken_.load(std::memory_order_relaxed);
   }
-  // Frame `index` below waiting(), the oldest first; stays until it is popped.
+  // Frame `index` below waiting(), the oldest first; valid until it is popped.
   struct Entry {
     std::span<const std::byte> bytes;
     Checksum checksum = Checksum::unknown;
@@ -42,31 +42,31 @@ class FrameRing {
   Entry at(std::uint32_t index) const;
   void pop(std::uint32_t frames);
 
-  // For the test that looks where everything lies.
+  // For the test that checks cache lines.
   const void* putter_line() const { return &put_; }
   const void* taker_line() const { return &taken_; }
   std::span<const std::byte> memory() const { return {slots_, std::size_t{size_} * stride_}; }
 
  private:
-  // Before a frame in its slot.
+  // Precedes a frame in its slot.
   struct Head {
     std::uint32_t length = 0;
     Checksum checksum = Checksum::unknown;
   };
-  static constexpr std::size_t head_bytes = 16;  // so that IP's header is aligned as elsewhere
+  static constexpr std::size_t head_bytes = 16;  // aligns the IP header as elsewhere
 
   std::byte* slot(std::uint32_t position) const {
     return slots_ + std::size_t{position & (size_ - 1)} * stride_;
   }
 
-  // Written once, read by both.
+  // Constant after construction; read by both threads.
   alignas(line_bytes) std::uint32_t size_;
   std::uint32_t frame_max_;
   std::uint32_t stride_;
   std::byte* slots_;
-  // Both count frames since the begin and run over together.
+  // Both positions count frames since the start and wrap together.
   alignas(line_bytes) std::atomic<std::uint32_t> put_{0};
-  std::uint32_t taken_seen_ = 0;  // the putter's memory of `taken_`
+  std::uint32_t taken_seen_ = 0;  // the producer's copy of `taken_`
   alignas(line_bytes) std::atomic<std::uint32_t> taken_{0};
 };
 

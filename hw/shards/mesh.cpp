@@ -1,4 +1,4 @@
-// Rings in pairs, bells of eventfd(2).
+// Rings for each pair of shards, and doorbells made with eventfd(2).
 #include "hw/shards/mesh.hpp"
 
 #include <sys/eventfd.h>
@@ -14,7 +14,8 @@ void Seat::rise() {
   if (resting_.load(std::memory_order_relaxed)) {
     resting_.store(false, std::memory_order_relaxed);
     std::uint64_t rings = 0;
-    static_cast<void>(!read(bell_.number(), &rings, sizeof rings));  // none, mostly
+    // usually there is nothing to read
+    static_cast<void>(!read(bell_.number(), &rings, sizeof rings));
   }
 }
 
@@ -39,7 +40,8 @@ Trouble Mesh::open() {
 }
 
 void Mesh::quiesce(ShardId self) {
-  // Of several that end at once the last in the order of these stores sees all of them.
+  // If several shards end at once, the one whose store is last in this order sees the stores of
+  // all.
   seats_[self.value]->departed_.store(true, std::memory_order_seq_cst);
   if (!all_departed()) {
     return;
@@ -56,15 +58,17 @@ bool Mesh::all_departed() const {
 }
 
 void Mesh::ring_bell(ShardId from, ShardId to) {
-  // Either the shard sees the frame when it looks once more, or it is seen here to rest: each
-  // writes before it reads, in one order of all (the put is counted before this fence).
+  // Either the other shard sees the frame when it checks once more before sleeping, or this shard
+  // sees that it rests: each writes before it reads, and all these accesses are sequentially
+  // consistent.
   Seat& seat = *seats_[to.value];
   std::atomic<std::uint32_t>& puts = seat.puts_[from.value].count;
   puts.store(puts.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (seat.resting_.load(std::memory_order_seq_cst)) {
     std::uint64_t const one = 1;
-    static_cast<void>(!write(seat.bell_.number(), &one, sizeof one));  // full: it rings already
+    // if the counter is full, the doorbell rings already
+    static_cast<void>(!write(seat.bell_.number(), &one, sizeof one));
   }
 }
 

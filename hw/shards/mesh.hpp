@@ -1,4 +1,4 @@
-// The rings between all shards of a program, and how one wakes another.
+// The rings between all shards of a program, and the doorbells that wake them.
 #pragma once
 
 #include <atomic>
@@ -14,19 +14,21 @@
 
 namespace lockstep::hw {
 
-// What one shard has of the mesh. Its own line it alone writes, and each sibling one.
+// The part of the mesh of one shard. Its own cache line is written by it alone, and each sibling
+// has a line to write.
 class alignas(line_bytes) Seat {
  public:
   explicit Seat(ShardCount shards) : puts_(shards.value) {}
 
-  // Readable once somebody has put a frame for a shard that rests.
+  // The doorbell: readable once a frame was put for this shard while it rested.
   int descriptor() const { return bell_.number(); }
-  // The shard is about to sleep: from here on a put rings. Look at the rings once more after it.
+  // Called before sleeping: from now on a put rings. The shard must check the rings once more after
+  // it.
   void prepare_sleep() { resting_.store(true, std::memory_order_seq_cst); }
-  // It is awake, and the doorbell is silent again.
+  // Called when awake: clears the doorbell.
   void rise();
-  // How many frames were put for this shard so far, all rings together, modulo 2^32: while it is
-  // what it was, no ring has to be looked at. Costs a load a shard.
+  // The number of frames put for this shard so far, over all rings, modulo 2^32. While it is
+  // unchanged, no ring needs to be checked. Costs one load for each shard.
   std::uint32_t puts() const {
     std::uint32_t sum = 0;
     for (const Puts& each : puts_) {
@@ -35,7 +37,7 @@ class alignas(line_bytes) Seat {
     return sum;
   }
 
-  // For the test that looks who writes what.
+  // For the test that checks who writes which line.
   std::span<const std::byte> siblings_lines() const { return std::as_bytes(std::span(puts_)); }
 
  private:
@@ -47,37 +49,37 @@ class alignas(line_bytes) Seat {
   std::atomic<bool> resting_{false};
   std::atomic<bool> departed_{false};
   Descriptor bell_;
-  std::vector<Puts> puts_;  // by each shard
+  std::vector<Puts> puts_;  // indexed by the shard that puts
 };
 
 static_assert(sizeof(Seat) == line_bytes);
 
-// One ring from each shard to each other. Made before the threads are, and outlives them.
+// One ring from each shard to each other. Must be made before the threads and outlive them.
 class Mesh {
  public:
   static constexpr Count ring_frames{64};
 
-  // Frames of at most `frame_max` octets with their link headers.
+  // Frames have at most `frame_max` octets, link header included.
   Mesh(ShardCount shards, Bytes frame_max);
-  // The bells. Says why not.
+  // Makes the doorbells; returns the reason on failure.
   [[nodiscard]] Trouble open();
 
   ShardCount shards() const { return shards_; }
   Seat& seat(ShardId shard) { return *seats_[shard.value]; }
-  // Of the threads of the two alone.
+  // Used by the threads of these two shards only.
   FrameRing& ring(ShardId from, ShardId to) {
     return *rings_[std::size_t{from.value} * shards_.value + to.value];
   }
-  // After each put into a ring: counts it, and wakes the shard it is for if that rests.
+  // Called after each put into a ring: counts it, and wakes the receiving shard if it rests.
   void ring_bell(ShardId from, ShardId to);
-  // This shard has nothing more to say; the last one wakes all others.
+  // Called when this shard has nothing more to send; the last shard wakes all others.
   void quiesce(ShardId self);
   bool all_departed() const;
 
  private:
   ShardCount shards_;
   std::vector<std::unique_ptr<Seat>> seats_;
-  std::vector<std::unique_ptr<FrameRing>> rings_;  // of nobody to itself: none
+  std::vector<std::unique_ptr<FrameRing>> rings_;  // nullptr where both shards are the same
 };
 
 }  // namespace lockstep::hw

@@ -1,4 +1,4 @@
-// Rings between threads, sorted frames, bells; ThreadSanitizer is the judge of most of it.
+// Rings between threads, sorted frames, doorbells; most of it is checked by ThreadSanitizer.
 #include "hw/shards/mesh.hpp"
 
 #include <gtest/gtest.h>
@@ -77,12 +77,13 @@ TEST(FrameRing, BetweenTwoThreads) {
   putter.join();
 }
 
-/// Who has written which lines of a mesh, found by looking what a shard's doing has changed.
+/// Finds which shard writes which cache lines of a mesh, by comparing them after each shard's
+/// actions.
 class Writers {
  public:
   explicit Writers(Mesh& mesh) : mesh_(mesh), before_(lines()) {}
 
-  /// What has changed since the last time was written by this shard.
+  /// Attributes everything that changed since the last call to this shard.
   void note(std::uint32_t shard) {
     auto now = lines();
     for (auto const& [line, content] : now) {
@@ -101,7 +102,7 @@ class Writers {
 
   static void add(std::map<std::uintptr_t, Content>& to, std::span<const std::byte> memory) {
     auto const begin = reinterpret_cast<std::uintptr_t>(memory.data());
-    // Whole lines: nothing else lies on the first or the last of them.
+    // Whole cache lines: no other data is on the first or the last.
     EXPECT_EQ(begin % line_bytes, 0u);
     EXPECT_EQ(memory.size() % line_bytes, 0u);
     for (std::size_t at = 0; at < memory.size(); at += line_bytes) {
@@ -133,7 +134,7 @@ class Writers {
   std::map<std::uintptr_t, std::uint32_t> writers_;
 };
 
-// Everything that a shard does to a mesh, by each in turn.
+// Each shard in turn does everything that a shard does to a mesh.
 TEST(Mesh, NoLineIsWrittenByTwo) {
   constexpr std::uint32_t shards = 3;
   Mesh mesh({shards}, Bytes{100});
@@ -164,8 +165,9 @@ TEST(Mesh, NoLineIsWrittenByTwo) {
     mesh.quiesce({self});
     writers.note(self);
   }
-  // Of each shard: its seat; the count for each other, and of the ring to it the putter's line and
-  // two a frame; the taker's line of each ring to itself. And the last one's count for itself.
+  // For each shard: its seat, and for each of the two others the count of puts for it; of the ring
+  // to it the producer's line and two lines for each frame; of the ring from it the consumer's
+  // line. The last shard to quiesce also counts for itself.
   EXPECT_EQ(writers.written(), shards * (1 + 2 * (1 + 1 + 2 * Mesh::ring_frames.value + 1)) + 1);
 }
 
@@ -188,7 +190,7 @@ Octets arp_reply() {
   return frame;
 }
 
-/// A driver of frames that are given to it.
+/// A driver of frames that the test gives it.
 struct Fed {
   std::vector<Octets> frames;
   std::vector<Ingress> burst;
@@ -220,7 +222,7 @@ TEST(ShardPort, GivesEachItsOwn) {
   feds[0].frames = {segment_of(0), segment_of(1), segment_of(2), segment_of(3), arp_reply()};
   std::vector<std::unique_ptr<ShardPort<Fed>>> ports;
   std::array<std::uint32_t, 3> got{};
-  std::array<std::uint32_t, 3> due{1, 1, 1};  // the ARP reply is everyone's
+  std::array<std::uint32_t, 3> due{1, 1, 1};  // an ARP reply goes to every shard
   for (std::uint32_t i = 0; i < 4; ++i) {
     ++due[home_of(LinkType::ethernet, segment_of(i), {3}).value];
   }
@@ -233,7 +235,7 @@ TEST(ShardPort, GivesEachItsOwn) {
     got[i] = static_cast<std::uint32_t>(ports[i]->receive().size());
   }
   EXPECT_EQ(got, due);
-  // It rang for the one that rested, and has fallen silent since that one looked.
+  // It rang for the shard that rested, and was cleared when that shard checked.
   pollfd doorbell{ports[1]->doorbell(), POLLIN, 0};
   EXPECT_EQ(poll(&doorbell, 1, 0), 0);
   EXPECT_EQ(ports[0]->counters().announced, 2u);
@@ -270,7 +272,7 @@ TEST(ShardPort, TheLastToDepartWakesTheOthers) {
   ShardPort<Fed> first(none, mesh, {0}, Count{64});
   ShardPort<Fed> second(none, mesh, {1}, Count{64});
   EXPECT_FALSE(first.quiesce());
-  EXPECT_FALSE(first.quiesce());  // it counts once
+  EXPECT_FALSE(first.quiesce());  // counts only once
   EXPECT_TRUE(first.prepare_sleep());
   EXPECT_TRUE(second.quiesce());
   pollfd doorbell{first.doorbell(), POLLIN, 0};
@@ -278,7 +280,7 @@ TEST(ShardPort, TheLastToDepartWakesTheOthers) {
   EXPECT_TRUE(first.quiesce());
 }
 
-// Two shards that rest and wake each other: a lost wake-up would be a silence for ever.
+// Two shards that rest and wake each other: a lost wake-up would hang the test.
 TEST(ShardPort, ARestingShardIsWoken) {
   constexpr std::uint32_t frames = 3'000;
   Mesh mesh({2}, Bytes{1514});

@@ -1,4 +1,4 @@
-// A driver of one shard around a driver of one queue: what is another shard's goes there.
+// The driver of one shard around the driver of one queue: forwards frames of other shards.
 #pragma once
 
 #include <array>
@@ -15,9 +15,9 @@
 namespace lockstep::hw {
 
 struct ShardCounters {
-  std::uint64_t forwarded = 0;  // frames from the port that were another shard's
-  std::uint64_t announced = 0;  // copies of what is everyone's, to others
-  std::uint64_t given = 0;      // frames that came from other shards
+  std::uint64_t forwarded = 0;  // received frames that were sent to another shard
+  std::uint64_t announced = 0;  // copies sent to other shards of frames for all shards
+  std::uint64_t given = 0;      // frames received from other shards
   std::uint64_t lost = 0;       // frames for another shard whose ring was full
 };
 
@@ -27,7 +27,7 @@ class ShardPort {
  public:
   static constexpr std::uint32_t burst_max = 256;
 
-  // `port` hands out at most half of `burst_frames`, at least 2 (CHECK), at a time.
+  // `port` must return at most half of `burst_frames`, which is at least 2 (CHECK), at a time.
   ShardPort(Port& port, Mesh& mesh, ShardId self, Count burst_frames)
       : port_(port), mesh_(mesh), self_(self), burst_frames_(burst_frames.value) {
     CHECK(burst_frames_ >= 2);
@@ -72,7 +72,7 @@ class ShardPort {
   bool down() const { return port_.down(); }
   bool gone() const { return port_.gone(); }
 
-  // For a loop that is about to sleep: whether it may, until this descriptor is readable, too.
+  // For a loop that is about to sleep: whether it may sleep until doorbell() is readable.
   int doorbell() const { return mesh_.seat(self_).descriptor(); }
   bool prepare_sleep() {
     mesh_.seat(self_).prepare_sleep();
@@ -84,7 +84,7 @@ class ShardPort {
     return true;
   }
 
-  // What comes to this queue goes on to its home for as long as any shard has something to say.
+  // Frames that arrive here are still forwarded as long as any shard has something to send.
   bool quiesce() {
     if (!departed_) {
       departed_ = true;
@@ -121,7 +121,7 @@ class ShardPort {
     return put;
   }
 
-  // In turns, beginning where the last one ended, so that no shard's frames wait for ever.
+  // Serves the rings in turn, starting where the last call ended, so that no shard starves.
   void take_given() {
     std::uint32_t const puts = mesh_.seat(self_).puts();
     if (puts == seen_) {
@@ -144,7 +144,7 @@ class ShardPort {
     }
     first_ = (first_ + 1) % shards;
     if (count_ < burst_frames_) {
-      seen_ = puts;  // and not what was put while the rings were looked at
+      seen_ = puts;  // excludes frames put while the rings were read
     }
   }
 
@@ -156,12 +156,13 @@ class ShardPort {
   std::uint32_t burst_frames_;
   std::uint32_t count_ = 0;
   std::uint32_t first_ = 0;
-  std::uint32_t seen_ = 0;  // of the puts for this shard: all of these are taken
+  std::uint32_t seen_ = 0;  // the value of puts() up to which all frames were taken
   bool lends_ = false;
   bool departed_ = false;
   Instant now_;
   ShardCounters counters_;
-  std::array<std::uint32_t, ShardCount::most> lent_{};  // of each ring, until reclaim()
+  // frames lent from each ring, until reclaim()
+  std::array<std::uint32_t, ShardCount::most> lent_{};
   std::array<Ingress, burst_max> burst_{};
 };
 

@@ -1,4 +1,4 @@
-// A few dozen instructions, written once and translated once.
+// Builds the program in classic BPF, and translates it to eBPF.
 #include "hw/shards/steering.hpp"
 
 #include <linux/bpf.h>
@@ -18,7 +18,7 @@
 namespace lockstep::hw {
 namespace {
 
-// Offsets count from the network header, wherever the frame begins for the one who runs this.
+// Offsets are relative to the network header, so they do not depend on where the frame begins.
 constexpr std::uint32_t network = static_cast<std::uint32_t>(SKF_NET_OFF);
 constexpr std::uint32_t protocol_at = static_cast<std::uint32_t>(SKF_AD_OFF + SKF_AD_PROTOCOL);
 constexpr std::uint32_t tcp = 6;
@@ -28,7 +28,7 @@ class Filter {
   void add(std::uint32_t code, std::uint32_t k) {
     out.push_back({static_cast<std::uint16_t>(code), 0, 0, k});
   }
-  // Jumps to the end, where 0 is returned, if the comparison with k says so.
+  // Jumps to the end, which returns 0, unless A equals k.
   void leave_unless_equal(std::uint32_t k) {
     leaves_.push_back({out.size(), false});
     add(BPF_JMP | BPF_JEQ | BPF_K, k);
@@ -37,7 +37,7 @@ class Filter {
     leaves_.push_back({out.size(), true});
     add(BPF_JMP | BPF_JSET | BPF_K, bits);
   }
-  // M[0] += A, by way of X.
+  // M[0] += A; uses X.
   void add_to_sum() {
     add(BPF_LDX | BPF_MEM, 0);
     add(BPF_ALU | BPF_ADD | BPF_X, 0);
@@ -61,7 +61,7 @@ class Filter {
   std::vector<Leave> leaves_;
 };
 
-// The ports are loaded at A = first, and then at second; X is free.
+// Adds the two ports, loaded one after the other into A; X is free.
 void sum_ports(Filter& f, std::uint32_t mode, std::uint32_t at, SteeringKey key) {
   f.add(BPF_LD | BPF_H | mode, network + at);
   f.add(BPF_ST, 1);
@@ -87,11 +87,11 @@ void decide(Filter& f, ShardCount shards, SteeringKey key) {
   f.add(BPF_RET | BPF_A, 0);
 }
 
-// eBPF's registers: A is the one into which frames are loaded.
+// Registers of eBPF: A, into which packet data is loaded, and the others.
 constexpr std::uint8_t reg_a = BPF_REG_0;
 constexpr std::uint8_t reg_context = BPF_REG_6;
 constexpr std::uint8_t reg_x = BPF_REG_9;
-constexpr std::uint8_t reg_memory = BPF_REG_7;  // M[0], M[1] is the next
+constexpr std::uint8_t reg_memory = BPF_REG_7;  // holds M[0]; M[1] is in the next
 
 bpf_insn instruction(std::uint32_t code, std::uint8_t to, std::uint8_t from, std::int32_t value) {
   bpf_insn out{};
@@ -154,7 +154,7 @@ class Translation {
         }
         out.push_back(instruction(BPF_JMP | BPF_EXIT, 0, 0, 0));
         break;
-      default:  // BPF_MISC: A to X
+      default:  // BPF_MISC: copies A to X
         out.push_back(instruction(BPF_ALU | BPF_MOV | BPF_X, reg_x, reg_a, 0));
         break;
     }
@@ -164,7 +164,7 @@ class Translation {
     if (BPF_MODE(each.code) == BPF_MEM) {
       out.push_back(instruction(BPF_ALU | BPF_MOV | BPF_X, reg_a, memory(each.k), 0));
     } else if (each.k == protocol_at) {
-      // A field of the context, in the order of the wire.
+      // A field of the context, in network byte order.
       bpf_insn read = instruction(BPF_LDX | BPF_MEM | BPF_W, reg_a, reg_context, 0);
       read.off = static_cast<std::int16_t>(offsetof(__sk_buff, protocol));
       out.push_back(read);
@@ -181,8 +181,8 @@ class Translation {
   }
 
   struct Jump {
-    std::size_t at;      // in `out`
-    std::size_t target;  // in what is translated
+    std::size_t at;      // index in `out`
+    std::size_t target;  // index in the program that is translated
   };
   std::vector<std::size_t> places_;
   std::vector<Jump> jumps_;
@@ -199,12 +199,12 @@ std::vector<sock_filter> steering_filter(ShardCount shards) {
   f.add(BPF_LD | BPF_B | BPF_ABS, network + 9);
   f.leave_unless_equal(tcp);
   f.add(BPF_LD | BPF_H | BPF_ABS, network + 6);
-  f.leave_if_any(0x3fff);  // fragments
+  f.leave_if_any(0x3fff);  // any fragment
   f.add(BPF_LD | BPF_B | BPF_ABS, network);
   f.add(BPF_ALU | BPF_AND | BPF_K, 0xf);
   f.add(BPF_ALU | BPF_LSH | BPF_K, 2);
   f.add(BPF_MISC | BPF_TAX, 0);
-  // The header's length is wanted twice, and summing takes X: it waits in M[0].
+  // The header's length is needed twice, and adding uses X, so it is kept in M[0].
   f.add(BPF_ST, 0);
   f.add(BPF_LD | BPF_H | BPF_IND, network);
   f.add(BPF_ST, 1);

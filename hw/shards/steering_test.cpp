@@ -1,4 +1,4 @@
-// The program that steers in the kernel says what shard_of says, whatever it is shown.
+// The steering program returns what shard_of returns, for any frame.
 #include "hw/shards/steering.hpp"
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@ namespace {
 
 using Octets = std::vector<std::byte>;
 
-/// Classic BPF as the kernel runs it over a packet that begins with its network header. What reads
-/// beyond the end gives 0.
+/// Interprets classic BPF as the kernel does, over a packet that begins with its network header.
+/// Reads beyond the end give 0.
 class Machine {
  public:
   Machine(const std::vector<sock_filter>& program, std::uint16_t protocol,

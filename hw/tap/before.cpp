@@ -1,4 +1,4 @@
-// Netlink for addresses, ethtool for what is wanted of offloads, the TUN device for the rest.
+// Uses netlink for addresses, ethtool for offloads, and the TUN device for the rest.
 #include "hw/tap/before.hpp"
 
 #include <fcntl.h>
@@ -19,14 +19,14 @@
 namespace lockstep::hw {
 namespace {
 
-// Its name, and room for the rest.
+// A request that names the interface.
 ifreq request_for(const std::string& name) {
   ifreq request{};
   std::memcpy(request.ifr_name, name.data(), std::min(name.size(), std::size_t{IFNAMSIZ - 1}));
   return request;
 }
 
-// For ioctl.
+// A socket for ioctl.
 Descriptor control_socket() { return Descriptor(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)); }
 
 NetlinkQuestion address_question(std::uint16_t type, int index, const HostAddress& address) {
@@ -62,7 +62,7 @@ std::vector<std::vector<std::byte>> addresses_of(int index) {
   return out;
 }
 
-// What the TUN device has to be told again, by what was active.
+// The offloads to set again on the TUN device: those that were active.
 unsigned offload_flags(const std::vector<Feature>& features) {
   constexpr std::pair<const char*, unsigned> known[] = {
       {"tx-checksum-ip-generic", TUN_F_CSUM}, {"tx-tcp-segmentation", TUN_F_TSO4},
@@ -108,7 +108,7 @@ bool TapBefore::had(const HostAddress& address) const {
     auto const attributes = std::span<const std::byte>(body).subspan(sizeof(ifaddrmsg));
     NetlinkAttributes const told(attributes);
     auto local = told.find(IFA_LOCAL);
-    local = local ? local : told.find(IFA_ADDRESS);  // of IPv6 there is the other alone
+    local = local ? local : told.find(IFA_ADDRESS);  // for IPv6 only IFA_ADDRESS is present
     return local && std::ranges::equal(*local, octets) &&
            head_of(body).ifa_prefixlen == address.prefix_bits;
   });
@@ -138,7 +138,8 @@ void TapBefore::put_addresses_back() const {
   for (const HostAddress& each : given_) {
     netlink.ask(address_question(RTM_DELADDR, index_, each), [](auto, const auto&) {});
   }
-  // Those of IPv6 went with an MTU below theirs, or with the interface. The others are there.
+  // Addresses of IPv6 were removed with an MTU below 1,280 or when the interface went down. The
+  // others still exist.
   for (auto const& body : addresses_) {
     NetlinkQuestion again{RTM_NEWADDR, false, body, sizeof(ifaddrmsg), NLM_F_CREATE | NLM_F_EXCL};
     netlink.ask(again, [](auto, const auto&) {});
@@ -154,7 +155,7 @@ void TapBefore::put_device_back() const {
   static_cast<void>(ioctl(device_.number(), TUNSETOFFLOAD, offload_flags(features_)));
   int const none = -1;
   static_cast<void>(ioctl(device_.number(), TUNSETSTEERINGEBPF, &none));
-  // What the device cannot, and the owner wanted all the same.
+  // Restores requested features, including those that the device cannot activate.
   want_features(name_, features_);
 }
 

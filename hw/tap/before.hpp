@@ -1,4 +1,4 @@
-// What a TAP that was there before us was like, and putting it back.
+// Records the settings of a TAP that existed before, and restores them.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 
 namespace lockstep::hw {
 
-// Settings, addresses, offloads, and how its frames' headers are.
+// Settings, addresses, offloads and the frame header format.
 class TapBefore {
  public:
-  // Nothing: there is no interface of this name.
+  // Nothing: no interface has this name.
   static std::optional<TapBefore> of(const std::string& name);
 
-  // Once it is attached, and before it is set. It stays attached until it is put back.
+  // Call once the device is attached and before it is changed. It stays attached until put_back().
   void note_device(const Descriptor& device);
   bool has_device() const { return device_.is_open(); }
-  // We have given it this address; unless it had it already, it goes again.
+  // Notes an address that we have added; it is removed again unless it was there before.
   void given(const HostAddress& address);
   void put_back();
 
@@ -34,7 +34,7 @@ class TapBefore {
   int index_ = 0;
   int mtu_ = 0;
   short flags_ = 0;
-  std::vector<std::vector<std::byte>> addresses_;  // as netlink tells them, and takes them again
+  std::vector<std::vector<std::byte>> addresses_;  // as netlink reports and accepts them
   std::vector<HostAddress> given_;
   std::vector<Feature> features_;
   Descriptor device_;
@@ -42,7 +42,7 @@ class TapBefore {
   int little_endian_ = 0;
 };
 
-// Gives the interface of this number an address beside those that it has. False: errno says why.
+// Adds an address to the interface with this index. False: see errno.
 bool add_address(int index, const HostAddress& address);
 
 }  // namespace lockstep::hw

@@ -1,4 +1,4 @@
-// Frames in by read(2), frames out by write(2), each behind its virtio header.
+// Receives frames by read(2) and sends them by write(2), each after its virtio header.
 #include "hw/tap/port.hpp"
 
 #include <unistd.h>
@@ -11,8 +11,8 @@
 namespace lockstep::hw {
 namespace {
 
-// Two octets more than a frame can have: one that fills its buffer was cut, and the octets of an IP
-// header, 12 + 14 before it, stand at a multiple of two.
+// Two octets more than the longest frame, so that a frame that fills its buffer was truncated. They
+// also place the IP header, 12 + 14 octets from the start, at a multiple of two.
 constexpr std::uint32_t spare_bytes = 2;
 
 constexpr std::uint32_t rounded_up(std::uint32_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -27,7 +27,7 @@ TapPort::TapPort(Descriptor device, const PortShape& shape)
 
 std::span<const Ingress> TapPort::receive() {
   taken_ = 0;
-  // What is lost takes a read of the burst, too: the loop is bounded whatever the kernel hands out.
+  // Lost frames count as reads of the burst, so the loop is bounded whatever the kernel delivers.
   for (std::uint32_t reads = 0; reads < burst_frames_ && read_one(taken_); ++reads) {
   }
   counters_.frames_in += taken_;

@@ -1,4 +1,5 @@
-// The driver of a TAP: one read(2) or write(2) a frame, nothing allocated after construction.
+// The driver of a TAP: one read(2) or write(2) for each frame, and no allocation after
+// construction.
 #pragma once
 
 #include <cstddef>
@@ -12,32 +13,32 @@
 
 namespace lockstep::hw {
 
-// A Driver. `device` is non-blocking, of type IFF_TAP | IFF_NO_PI | IFF_VNET_HDR with a header of
-// VirtioHeader::bytes octets (setup.hpp opens such a one).
+// A Driver. `device` is non-blocking, of type IFF_TAP | IFF_NO_PI | IFF_VNET_HDR, with headers of
+// VirtioHeader::bytes octets, as setup.hpp opens it.
 class TapPort : public BurstPort {
  public:
-  // The last moment at which memory is obtained. CHECKs 1 <= burst_frames <= burst_max.
+  // Allocates all memory. CHECKs 1 <= burst_frames <= burst_max.
   TapPort(Descriptor device, const PortShape& shape);
 
   std::span<const Ingress> receive();
-  // Room for one frame; empty while the frame before it still waits for the kernel.
+  // Room for one frame; empty while the previous frame waits for the kernel.
   std::span<std::byte> claim();
   void commit(const Egress& egress);
   void reclaim() {}
-  // A frame leaves with commit(); this tries again to send one that the kernel had no room for.
+  // commit() already sends each frame; this retries one that the kernel had no room for.
   void flush();
 
   int descriptor() const { return device_.number(); }
-  // Whether a frame that was committed waits for room in the kernel.
+  // Whether a committed frame waits for room in the kernel.
   bool holds() const { return pending_bytes_ != 0; }
   bool more() const { return false; }
-  bool down() const { return false; }  // a TAP that vanishes says so
+  bool down() const { return false; }  // the descriptor reports the deletion of a TAP
   const PortCounters& counters() const { return counters_; }
 
  private:
-  // Whether the frame in transmit_ has left, or is lost.
+  // Whether the frame in the last buffer was sent, or lost.
   bool push();
-  // Whether reading may go on: buffer `index` holds a frame, or what was there was lost.
+  // Whether reading may go on, because a frame was read into buffer `index` or was lost.
   bool read_one(std::uint32_t index);
   std::span<std::byte> buffer(std::uint32_t index) {
     return std::span(memory_).subspan(std::size_t{index} * slot_bytes_, slot_bytes_);
@@ -45,7 +46,7 @@ class TapPort : public BurstPort {
 
   Descriptor device_;
   std::uint32_t slot_bytes_;
-  std::uint32_t pending_bytes_ = 0;  // of a frame in the last buffer that has not left, or 0
+  std::uint32_t pending_bytes_ = 0;  // of a frame in the last buffer not sent yet, or 0
   std::vector<std::byte> memory_;    // burst_frames_ buffers to read into, and one to write from
 };
 

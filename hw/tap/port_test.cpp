@@ -1,4 +1,5 @@
-// The port over a pair of sockets that keep datagrams apart as a TAP does, and the virtio header.
+// The port over a pair of sockets that preserve datagram boundaries as a TAP does; the virtio
+// header.
 #include "hw/tap/port.hpp"
 
 #include <gtest/gtest.h>
@@ -57,7 +58,7 @@ TEST_F(Tap, FramesComeInBurstsWithTheirVerdicts) {
   arrive(0, 60);
   arrive(VirtioHeader::needs_checksum, 61);
   arrive(VirtioHeader::data_valid, 62);
-  arrive(4, 63);  // a flag of no meaning to us
+  arrive(4, 63);  // an unknown flag
   arrive(0, 64);
   auto burst = port->receive();
   ASSERT_EQ(burst.size(), 4u);
@@ -113,7 +114,7 @@ TEST_F(Tap, ABlockedFrameWaitsAndNothingOvertakesIt) {
   for (std::uint64_t i = 0; i < sent; ++i) {
     auto const frame = left();
     ASSERT_EQ(frame.size(), 12 + 64 + i % 1000);
-    static_cast<void>(port->claim());  // with room, the pending frame takes it
+    static_cast<void>(port->claim());  // sends the pending frame now that there is room
   }
   EXPECT_FALSE(port->claim().empty());
   EXPECT_EQ(port->counters().frames_out, sent);
@@ -148,7 +149,7 @@ TEST_F(Tap, WhateverTheKernelWritesNothingDiesAndEachReadIsCounted) {
   std::uint64_t handed_out = 0;
   for (std::uint32_t round = 0; round < 2'000; ++round) {
     for (std::uint32_t i = 0; i < 4; ++i) {
-      // Any octets in the header, any length: none, a part of a header, more than a frame may have.
+      // Any header and any length: none, a part of a header, more than a frame may have.
       std::string wild(1 + random.below(random.below(2) == 0 ? 40 : 4'000), '\0');
       for (char& octet : wild) {
         octet = static_cast<char>(random.next());

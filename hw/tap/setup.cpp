@@ -1,4 +1,4 @@
-// The ioctls of /dev/net/tun and of the interface.
+// Opens a TAP by the ioctls of /dev/net/tun and of the interface.
 #include "hw/tap/setup.hpp"
 
 #include <fcntl.h>
@@ -65,8 +65,9 @@ Trouble not_attached(const std::string& name, int error) {
   return environment(name + ": " + std::strerror(error));
 }
 
-// The kernel's end of an interface of our own has nobody beside it but us, whose addresses have
-// been looked at: its addresses of IPv6 are good at once (else a second later).
+// On an interface made here only we are at the other end, and our addresses were compared already.
+// Without duplicate address detection the kernel's IPv6 addresses are usable at once instead of a
+// second later.
 void skip_duplicate_tests(const std::string& name) {
   Descriptor const setting(
       ::open(("/proc/sys/net/ipv6/conf/" + name + "/accept_dad").c_str(), O_WRONLY | O_CLOEXEC));
@@ -105,7 +106,7 @@ Trouble TapInterface::attach(const TapSettings& settings) {
     Trouble trouble = attach_queue(settings, devices_.emplace_back());
     if (trouble) {
       if (before_ && !before_->has_device()) {
-        before_.reset();  // nothing of it was changed
+        before_.reset();  // it was not changed
       }
       return trouble;
     }
@@ -141,7 +142,7 @@ Trouble TapInterface::attach_queue(const TapSettings& settings, Descriptor& into
                            ": a kernel of 4.0 or later is needed");
 }
 
-// Without it frames find their way as well: by a ring from the shard that got them.
+// Without steering, frames reach their shard by a ring from the shard that received them.
 void TapInterface::steer(Count queues) {
   Descriptor program;
   not_steered_ = load_steering({queues.value}, program);

@@ -1,4 +1,5 @@
-// Opens a TAP and sets the kernel's end of it: MTU, up, address; puts back what was there before.
+// Opens a TAP and sets the kernel's end: MTU, up, address; restores the earlier settings
+// afterwards.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +15,18 @@
 namespace lockstep::hw {
 
 struct TapSettings {
-  std::string name;  // 1 to 15 octets, neither '/' nor blanks
+  std::string name;  // 1 to 15 octets without '/' and white space
   Bytes mtu{1500};
-  std::vector<HostAddress> hosts;  // the kernel's own addresses; none: they stay as they are
-  // Whether the kernel may leave checksums out of frames for us that never see a wire.
+  std::vector<HostAddress> hosts;  // the kernel's addresses; empty: unchanged
+  // Whether the kernel may leave checksums out of frames to us, which never reach a wire.
   bool offload_checksums = true;
-  // More than one: a TAP of so many queues, of which the kernel gives a flow's frames to the one
-  // from which it last heard the flow, or by the steering program where it may be loaded.
+  // With more than one, a TAP of this many queues. The steering program selects a flow's queue if
+  // it can be loaded; otherwise the kernel uses the queue from which it last received the flow.
   Count queues{1};
 };
 
-// A TAP made here goes with its descriptor. One that was there before keeps its name and gets the
-// everything back that it had, when this object goes: MTU, flags, addresses, offloads.
+// A TAP made here is deleted with its descriptor. One that existed before keeps its name, and gets
+// its MTU, flags, addresses and offloads back when this object is destroyed.
 class TapInterface {
  public:
   TapInterface() = default;
@@ -33,12 +34,12 @@ class TapInterface {
   TapInterface(const TapInterface&) = delete;
   TapInterface& operator=(const TapInterface&) = delete;
 
-  // Opens and sets it all, or says why not and leaves nothing behind.
+  // Opens and sets everything; on failure returns the reason and leaves nothing behind.
   [[nodiscard]] Trouble open(const TapSettings& settings);
-  // What TapPort wants; once. Of several queues, each.
+  // The descriptors for TapPort, one for each queue; may be called once.
   Descriptor take_device() { return std::move(devices_.front()); }
   std::vector<Descriptor> take_devices() { return std::move(devices_); }
-  // Whether the kernel steers as shard_of does; else why not.
+  // No trouble if the kernel steers as shard_of does, otherwise the reason why not.
   const Trouble& not_steered() const { return not_steered_; }
 
  private:
@@ -52,8 +53,8 @@ class TapInterface {
   std::string name_;
   std::vector<Descriptor> devices_;
   Trouble not_steered_;
-  Descriptor control_;               // a socket, for ioctl
-  std::optional<TapBefore> before_;  // none: it was made here
+  Descriptor control_;               // a socket for ioctl
+  std::optional<TapBefore> before_;  // nothing if the interface was made here
 };
 
 }  // namespace lockstep::hw

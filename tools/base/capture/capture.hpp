@@ -25,8 +25,7 @@ enum class LinkLayer : std::uint8_t {
 struct CapturedFrame {
   std::uint64_t number = 0;          ///< from 1, as in Wireshark
   Instant time;                      ///< since 1970
-  std::uint32_t original_bytes = 0;  ///< on the wire; more than bytes.size() if the capture
-                                     ///< truncated it
+  std::uint32_t original_bytes = 0;  ///< on the wire; more than bytes.size() if truncated
   std::vector<std::byte> bytes;
   bool is_cut() const { return bytes.size() < original_bytes; }
 };

@@ -18,16 +18,14 @@ struct ServerSettings {
   Port port{80};
   Backlog backlog{Count{1024}, Count::unlimited()};
   RequestLimits limits{.sink_max = std::uint64_t{1} << 40};
-  Duration idle = Duration::seconds(60);     ///< between requests; then the connection is closed
-  Duration request = Duration::seconds(10);  ///< from a request's first octet to its last, then
-                                             ///< 408; for an upload it restarts with the body and
-                                             ///< can be extended
-  Duration send = Duration::seconds(30);     ///< for a response to be queued, then aborted; can be
-                                             ///< extended
-  Duration linger = Duration::seconds(10);   ///< for the peer's FIN once our half is closed, then
-                                             ///< aborted; can be extended
+  Duration idle = Duration::seconds(60);  ///< between requests; then the connection is closed
+  Duration request =
+      Duration::seconds(10);              ///< from its first octet to its last, then 408; restarts
+                                          ///< with an upload's body, and is then extendable
+  Duration send = Duration::seconds(30);  ///< to queue a response, then aborted; extendable
+  Duration linger = Duration::seconds(10);  ///< for the FIN after ours, then aborted; extendable
 
-  /// A timeout that can be extended restarts once this many octets for each of its seconds have
+  /// An extendable timeout restarts once this many octets for each of its seconds have
   /// arrived or been acknowledged, so that a few octets now and then cannot hold a connection.
   static constexpr std::uint64_t octets_a_second_least = 500;
 };

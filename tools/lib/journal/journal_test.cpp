@@ -146,8 +146,7 @@ TEST_F(Recorded, StopsWhereItIsAskedTo) {
   request.turns = early.turns + 1;
   EXPECT_GT(replay_journal(request).lasted, Duration::milliseconds(20));
   request.turns = turns;
-  EXPECT_FALSE(replay_journal(request).stopped);  // trailing records after the last turn are no
-                                                  // turns
+  EXPECT_FALSE(replay_journal(request).stopped);  // trailing records are no turns
 }
 
 TEST_F(Recorded, TellsEachFrame) {

@@ -38,8 +38,7 @@ struct Record {
   Kind kind = Kind::end;
   std::uint64_t number = 0;  ///< from 1
   std::uint64_t offset = 0;  ///< of its length field in the file
-  bool edited = false;       ///< the chain hash does not match: this record or an earlier one was
-                             ///< changed
+  bool edited = false;       ///< the chain hash does not match: this or an earlier record changed
   std::vector<std::byte> fields;
 };
 

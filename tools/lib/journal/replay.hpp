@@ -32,10 +32,8 @@ struct ReplayResult {
   std::uint64_t frames_out = 0;
   Duration lasted;
   std::optional<Divergence> divergence;
-  std::optional<std::uint64_t> edited_record;  ///< the first record whose chain hash does not
-                                               ///< match, from 1
-  std::optional<std::string> state_differs;    ///< at the end: the frames agree, but the state does
-                                               ///< not
+  std::optional<std::uint64_t> edited_record;  ///< the first with a wrong chain hash, from 1
+  std::optional<std::string> state_differs;    ///< at the end, though all frames agree
   Tail tail = Tail::whole;
   std::uint64_t tail_offset = 0;
   bool from_snapshot = false;  ///< the journal begins with a snapshot of a running stack

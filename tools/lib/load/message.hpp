@@ -60,8 +60,7 @@ class Composer {
   std::uint32_t updates_percent_;
   std::uint32_t to_preload_ = 0;
   std::uint64_t weight_ = 0;               // sum of all weights
-  std::vector<std::uint64_t> cumulative_;  // sums of the weights up to each item, if the weights
-                                           // differ
+  std::vector<std::uint64_t> cumulative_;  // running sums of the weights, if they differ
   std::array<char, name_max + authority_max + 200> text_{};
 };
 

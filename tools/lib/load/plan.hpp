@@ -50,26 +50,21 @@ struct Pause {
 struct Plan {
   Protocol protocol = Protocol::http;
   std::vector<Target> targets;
-  std::vector<IpAddress> sources;           ///< our addresses to connect from, in turn; empty:
-                                            ///< chosen by route
+  std::vector<IpAddress> sources;           ///< ours, used in turn; empty: chosen by route
   Catalogue catalogue;                      ///< of http and memcached
-  std::optional<std::uint64_t> upload;      ///< of http: PUT this many octets of the pattern
-                                            ///< instead of GET
+  std::optional<std::uint64_t> upload;      ///< of http: PUT this many octets, no GET
   Bytes message{64};                        ///< length of an echo message, or of a memcached value
   std::uint32_t updates_percent = 0;        ///< share of memcached's requests that are sets
   std::uint32_t connections = 1;            ///< open at once, at most
   std::uint32_t connecting_max = 256;       ///< of these, between SYN and ESTABLISHED at once
   std::uint64_t connects_a_second = 0;      ///< new connections a second at most; 0: no limit
   std::uint32_t requests_a_connection = 0;  ///< 0: no limit
-  std::uint32_t pipeline = 1;               ///< requests on a connection that may wait for a
-                                            ///< response
+  std::uint32_t pipeline = 1;               ///< unanswered requests on a connection
   std::uint64_t rate = 0;                   ///< scheduled requests a second; 0: a closed loop
-  bool is_poisson = false;                  ///< of the schedule: intervals are exponential rather
-                                            ///< than equal
+  bool is_poisson = false;                  ///< intervals are exponential, not equal
   std::uint32_t silent_percent = 0;         ///< of the users: they connect and send nothing
   Pause slow;                               ///< of the users that are not silent
-  Duration think;                           ///< of the others: the pause before each request except
-                                            ///< the first
+  Duration think;                           ///< of the others, likewise
   CloseMode close_mode = CloseMode::server;
   std::uint64_t requests = 0;                 ///< to be measured; 0: limited by `duration`
   Duration duration = Duration::seconds(10);  ///< of the measurement, if `requests` is 0
