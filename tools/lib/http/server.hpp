@@ -18,15 +18,18 @@ struct ServerSettings {
   Port port{80};
   Backlog backlog{Count{1024}, Count::unlimited()};
   RequestLimits limits{.sink_max = std::uint64_t{1} << 40};
-  Duration idle = Duration::seconds(60);  ///< between requests; then the connection is closed
-  Duration request =
-      Duration::seconds(10);              ///< from its first octet to its last, then 408; restarts
-                                          ///< with an upload's body, and is then extendable
-  Duration send = Duration::seconds(30);  ///< to queue a response, then aborted; extendable
-  Duration linger = Duration::seconds(10);  ///< for the FIN after ours, then aborted; extendable
+  /// Between requests; then the connection is closed.
+  Duration idle = Duration::seconds(60);
+  /// From a request's first octet to its last, then 408. An upload starts it anew with the body.
+  Duration request = Duration::seconds(10);
+  /// For a response to be queued; then the connection is aborted.
+  Duration send = Duration::seconds(30);
+  /// For the peer's FIN after ours; then the connection is aborted.
+  Duration linger = Duration::seconds(10);
 
-  /// An extendable timeout restarts once this many octets for each of its seconds have
-  /// arrived or been acknowledged, so that a few octets now and then cannot hold a connection.
+  /// The timeouts of an upload's body, `send` and `linger` start anew once this many octets for
+  /// each of their seconds have arrived or been acknowledged. So a few octets now and then cannot
+  /// hold a connection.
   static constexpr std::uint64_t octets_a_second_least = 500;
 };
 
