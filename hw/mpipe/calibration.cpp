@@ -1,4 +1,4 @@
-// A frame out, a look at every ring until it is in again; and what the hashes have in common.
+// Sends known frames one at a time, polls every ring for each, and analyses their hashes.
 #include "hw/mpipe/calibration.hpp"
 
 #include <array>
@@ -16,7 +16,7 @@ namespace {
 
 using Calibration = MpipeCalibration;
 
-// How often all rings are looked at for a frame that takes microseconds.
+// How often all rings are polled for a frame, which takes microseconds.
 constexpr std::uint32_t looks_max = 16'384;
 constexpr std::uint32_t tcp_number = 6;
 
@@ -24,7 +24,7 @@ enum class Family : std::uint8_t { four, six };
 constexpr std::uint32_t families = 2;
 
 FourTuple flow_of(Family family, std::uint32_t local, std::uint32_t remote) {
-  // Addresses of documentation (RFC 5737, RFC 3849): these frames go nowhere.
+  // Documentation addresses (RFC 5737, RFC 3849), because these frames never leave the machine.
   IpAddress near = IpAddress::v4(192, 0, 2, 1);
   IpAddress far = IpAddress::v4(198, 51, 100, static_cast<std::uint8_t>(7 + remote));
   if (family == Family::six) {
@@ -35,7 +35,7 @@ FourTuple flow_of(Family family, std::uint32_t local, std::uint32_t remote) {
           {far, Port{static_cast<std::uint16_t>(80 + 1'021 * remote)}}};
 }
 
-// A segment without text on its way in. The octets that it has in `into`.
+// Writes a received segment without payload; returns its length.
 std::uint32_t write_frame(const FourTuple& flow, std::span<std::byte> into) {
   bool const six = !flow.local.address.is_v4();
   wire::EthernetHeader ethernet;
@@ -64,7 +64,7 @@ std::uint32_t write_frame(const FourTuple& flow, std::span<std::byte> into) {
   return at.count + length.count;
 }
 
-// 16-bit one's complement: of the two zeros one.
+// 16-bit one's complement addition, with a single zero.
 std::uint32_t plus(std::uint32_t a, std::uint32_t b) {
   std::uint32_t const sum = (a & 0xffff) + (b & 0xffff);
   return ((sum & 0xffff) + (sum >> 16)) % 0xffff;
@@ -140,7 +140,7 @@ class Measurement {
 
   Hash take(const FourTuple& flow, gxio_mpipe_iqueue_t& queue, gxio_mpipe_idesc_t idesc,
             std::uint32_t worker) {
-    // What is late of an earlier one, or damaged, is nobody's.
+    // Ignores damaged frames, and late ones of an earlier flow.
     bool const whole = gxio_mpipe_idesc_has_error(&idesc) == 0;
     Hash const hash{whole, gxio_mpipe_idesc_get_flow_hash(&idesc)};
     gxio_mpipe_iqueue_advance(&queue, 1);
@@ -159,7 +159,8 @@ class Measurement {
     return hash;
   }
 
-  // E(a) + E(b) of two flows that swap their remote ends are the same four numbers.
+  // If hashes are sums, two flows have the same four hashes as the two with their remote ends
+  // exchanged.
   void judge_sums(std::uint32_t family) {
     auto const& seen = hashes_[family];
     for (std::uint32_t local = 1; local < Calibration::local_ends; ++local) {

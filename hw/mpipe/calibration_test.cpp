@@ -1,4 +1,4 @@
-// What the classifier hashes by is seen through loop0, and each way of steering is chosen by it.
+// Measurements through loop0 for each hash of the classifier, and the steering chosen by each.
 #include "hw/mpipe/calibration.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ MachineShape machine_of(std::uint32_t workers, FlowHash hash, const Errors& erro
   return shape;
 }
 
-// A machine that nothing is open on, and what is measured there.
+// A machine with nothing open, and the measurement on it.
 struct Bench {
   Bench(std::uint32_t workers, FlowHash hash, const Errors& errors = {})
       : machine(machine_of(workers, hash, errors)), shape(shape_of(workers)) {
@@ -57,7 +57,7 @@ struct Bench {
   MpipeShape shape;
 };
 
-// Each worker's frames of 200 flows, with the engine as `shape` has it.
+// How many frames of 200 flows each worker receives, with the engine opened as `shape`.
 std::vector<std::uint64_t> frames_of_workers(Bench& bench) {
   Mpipe engine;
   EXPECT_TRUE(engine.open(bench.shape).none());
@@ -107,7 +107,7 @@ TEST(MpipeCalibration, TheNicsOwnIsSymmetricAndASumButAnother) {
   EXPECT_EQ(steering_for(seen, SiblingQueues::none), MpipeSteering::first_worker);
 }
 
-// The model's NIC of four workers, a row of the README each.
+// The model's NIC of four workers: one case for each row of the README.
 TEST(MpipeCalibration, MeasuresAreAsTheReadmeHasThem) {
   struct Row {
     FlowHash hash;
@@ -180,7 +180,7 @@ TEST(MpipeCalibration, ItIsTheSameEachTimeAndLeavesNothingBehind) {
   EXPECT_EQ(all, 400u);
 }
 
-// What was under way when the loopback was closed is not the next one's.
+// Frames still in flight when the loopback was closed do not reach the next one opened.
 TEST(MpipeCalibration, BuffersThatComeBackLateAreForgotten) {
   Errors errors;
   errors.completion = Duration::microseconds(10);
@@ -194,7 +194,7 @@ TEST(MpipeCalibration, BuffersThatComeBackLateAreForgotten) {
   }
 }
 
-// Whatever the classifier hashes by, the first worker gets it.
+// Worker 0 gets every frame, whatever the classifier hashes.
 TEST(MpipeCalibration, TheFirstWorkerGetsAllWhereItIsToldTo) {
   for (FlowHash const hash : {FlowHash::ours, FlowHash::nic, FlowHash::one, FlowHash::lopsided}) {
     Bench bench(4, hash);

@@ -1,4 +1,4 @@
-// Bind, lock, and only then no ticks.
+// Binds the thread, locks memory, then disables timer ticks.
 #include "hw/mpipe/dataplane.hpp"
 
 #include "core/units/check.hpp"

@@ -1,4 +1,4 @@
-// Cores, homes and the dataplane: who asks for what, in which order, and what the model says of it.
+// Cores, homes and the dataplane: the order of calls, and their effects on the model.
 #include "hw/mpipe/dataplane.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ MpipeShape shape_of(std::uint32_t workers) {
   return {.workers = {workers}, .receive_ring = {128}, .transmit_buffers = {8}, .dataplane = true};
 }
 
-// Where the memory lies that a worker's rings are in, and its buffers to send.
+// The homes of the memory of a worker's rings and transmit buffers.
 struct Homes {
   int receive = 0;
   int transmit = 0;
@@ -40,7 +40,7 @@ TEST(MpipeDataplane, RingsAreHomedOnTheCoreOfTheirWorkerAndWhatIsSharedOnAll) {
   Rig rig(shape);
   ASSERT_TRUE(rig.trouble.none()) << rig.trouble.step;
   for (std::uint32_t worker = 0; worker < 3; ++worker) {
-    int const core = static_cast<int>(worker) + 1;  // the system keeps core 0
+    int const core = static_cast<int>(worker) + 1;  // core 0 belongs to the system
     EXPECT_EQ(rig.engine.core(worker), core);
     for (std::uint32_t link = 0; link < 2; ++link) {
       Homes const homes = homes_of(rig, worker, {link});
@@ -88,7 +88,7 @@ TEST(MpipeDataplane, AWorkerIsBoundThenItsMemoryIsLockedThenTheTicksEnd) {
   EXPECT_EQ(rig.machine.sins(), 0u);
 }
 
-// A burst in, a batch out and the end of both: none of it calls into the system.
+// A burst received, a batch sent and shutdown, without any system call.
 TEST(MpipeDataplane, AWorkerOfItTurnsDrainsAndLeavesWithoutASin) {
   Rig rig(shape_of(1));
   ASSERT_TRUE(settle_on_core(rig.engine, {0}).none());
@@ -134,7 +134,7 @@ TEST(MpipeSins, AThreadOfTheDataplaneCallsIntoTheSystem) {
   ASSERT_TRUE(settle_on_core(rig.engine, {0}).none());
   ASSERT_TRUE(enter_dataplane().none());
   EXPECT_EQ(rig.machine.sins(Sin::system_call), 0u);
-  rig.engine.close();  // gives memory back
+  rig.engine.close();  // releases memory
   EXPECT_GT(rig.machine.sins(Sin::system_call), 0u);
 }
 

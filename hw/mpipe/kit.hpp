@@ -1,4 +1,4 @@
-// The vendor's interface: its own headers where its kit is, those of our model elsewhere.
+// The vendor's interface: the headers of its kit if present, otherwise those of our model.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@
 
 namespace lockstep::hw::mpipe {
 
-// Addresses out of descriptors: the kit has no call for these two. And what is not the kit's own.
+// The kit has no call for addresses in these two descriptors. CpuSet and memory locking are not the
+// kit's.
 #ifdef LOCKSTEP_MPIPE_KIT
 using CpuSet = cpu_set_t;
 inline int lock_memory() { return mlockall(MCL_CURRENT); }

@@ -1,4 +1,5 @@
-// Bursts out of the notification ring, batches into the eDMA ring, one fence before each.
+// Reads bursts from the notification ring, and posts batches to the eDMA ring with one fence for
+// each.
 #include "hw/mpipe/port.hpp"
 
 #include <algorithm>
@@ -12,11 +13,12 @@ namespace lockstep::hw {
 namespace {
 
 constexpr std::uint32_t ethernet_bytes = 14;
-// What the engine stores of a frame before it forwards it: a checksum within is for it to insert.
+// The engine stores this much of a frame before forwarding it, and can insert a checksum only
+// there.
 constexpr std::uint32_t stored_bytes = 1'536;
 constexpr std::uint32_t sum_start_most = 255;
 constexpr std::uint16_t good_sum = 0xffff;
-// A chain is no longer than the largest packet in the smallest buffers.
+// The longest chain: the largest packet in the smallest buffers.
 constexpr std::uint32_t chain_max = 16'384 / 120 + 1;
 
 }  // namespace
@@ -50,7 +52,7 @@ bool MpipePort::more() const {
 }
 
 std::span<const Ingress> MpipePort::receive() {
-  // What is contiguous ends where the ring does: the rest is a second run.
+  // A contiguous run ends at the end of the ring; the second run takes the rest.
   for (std::uint32_t run = 0; run < 2 && taken_ < burst_frames_; ++run) {
     gxio_mpipe_idesc_t* first = nullptr;
     int const available = gxio_mpipe_iqueue_try_peek(&iqueue_, &first);
@@ -62,7 +64,7 @@ std::span<const Ingress> MpipePort::receive() {
     for (std::uint32_t i = 0; i < count; ++i) {
       __builtin_prefetch(gxio_mpipe_idesc_get_va(&first[i]));
     }
-    // First the ring is told what was read: from then on the buffers are ours.
+    // Advance first: from then on the buffers are ours.
     gxio_mpipe_iqueue_advance(&iqueue_, static_cast<int>(count));
     uncredited_ += count;
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -73,7 +75,7 @@ std::span<const Ingress> MpipePort::receive() {
   return std::span(burst_).first(taken_);
 }
 
-// The tail, which hardware writes, is not believed beyond the ring's last entry.
+// Hardware writes the tail, so it is limited to the ring's last entry.
 std::uint32_t MpipePort::room_to_ring_end() const {
   return iqueue_.num_entries - std::min(iqueue_.head, iqueue_.num_entries);
 }
@@ -121,7 +123,7 @@ void MpipePort::hand_out(gxio_mpipe_idesc_t& idesc) {
   ++taken_;
 }
 
-// Every buffer that a descriptor names, one after the other where they are chained.
+// Returns every buffer of a descriptor, including chained ones.
 bool MpipePort::give_back(const gxio_mpipe_idesc_t& idesc) {
   gxio_mpipe_idesc_t link = idesc;
   for (std::uint32_t i = 0; i < chain_max; ++i) {
@@ -135,7 +137,7 @@ bool MpipePort::give_back(const gxio_mpipe_idesc_t& idesc) {
     if (base == nullptr) {
       return false;
     }
-    // The next one is named by this one's first octets, which are gone once it is pushed.
+    // The first octets of a buffer name the next one, and are overwritten once it is pushed.
     std::memcpy(&link.words[7], base, sizeof link.words[7]);
     gxio_mpipe_push_buffer(&engine_.context(), stack, base);
     if (last) {
@@ -151,7 +153,7 @@ void MpipePort::reclaim() {
   }
   taken_ = 0;
   if (uncredited_ != 0) {
-    // With static affinity nobody asks for a bucket's count.
+    // With static affinity the bucket's count is not used.
     gxio_mpipe_credit(&engine_.context(), iqueue_.ring, -1, uncredited_);
     uncredited_ = 0;
   }
@@ -169,7 +171,7 @@ std::span<std::byte> MpipePort::claim() {
       claimed_ = engine_.buffer_around(transmit_stack_, got, 1);
       counters_.malformed += claimed_ == nullptr ? 1 : 0;
     } else if (tries == 0 && !flush()) {
-      break;  // What waits here for the ring cannot come back.
+      break;  // What waits here for room in the ring cannot complete.
     }
   }
   if (claimed_ == nullptr) {
@@ -226,7 +228,7 @@ gxio_mpipe_edesc_t MpipePort::describe(const Committed& frame) {
                    gxio_mpipe_buffer_size_to_buffer_size_enum(engine_.transmit_buffer_bytes())) &
                7;
   if (frame.egress.checksum_offset != 0) {
-    // The field holds the sum of the pseudo-header, so that the seed is zero.
+    // The field holds the pseudo-header's sum, so the seed is zero.
     edesc.csum = 1;
     edesc.csum_start = (frame.egress.checksum_start + header_bytes_) & 0xff;
     edesc.csum_dest =
@@ -245,7 +247,7 @@ bool MpipePort::flush() {
     ++counters_.no_credit;
     return false;
   }
-  // All that was written into the frames, before any descriptor that names one.
+  // Makes the frames visible to the engine before any descriptor that names one.
   __insn_mf();
   for (std::uint32_t i = 0; i < unposted_; ++i) {
     gxio_mpipe_equeue_put_at(&equeue_, describe(committed_[i]),

@@ -1,5 +1,5 @@
 // The driver on the model: bursts, batches, fences, back-pressure, several workers, shutdown; and
-// what the predecessor's driver got wrong.
+// the predecessor's defects.
 #include "hw/mpipe/port.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ using mpipe::tcp_frame;
 
 constexpr MpipeShape small{.receive_ring = {128}, .transmit_buffers = {64}, .batch = {16}};
 
-// True: there was room.
+// Returns whether there was room.
 bool send(MpipePort& port, const Frame& frame, Egress egress = {}) {
   auto const room = port.claim();
   if (room.empty()) {
@@ -37,7 +37,7 @@ bool send(MpipePort& port, const Frame& frame, Egress egress = {}) {
   return true;
 }
 
-// Every buffer is in exactly one place, and there are as many as were made.
+// Every buffer has exactly one owner, and none is missing.
 void expect_whole(const Rig& rig, std::uint64_t made) {
   EXPECT_EQ(rig.machine.buffers(), made);
   EXPECT_EQ(rig.machine.sins(), 0u);
@@ -119,7 +119,7 @@ TEST(MpipePort, ChecksumsThatAreLeftToItAreCompleted) {
   Rig rig({.mtu = {9'000}, .receive_ring = {128}, .transmit_buffers = {64}});
   ASSERT_TRUE(rig.trouble.none());
   MpipePort port(rig.engine, {0});
-  // By the engine, and for a frame that is longer than what it stores, here.
+  // By the engine; for a frame longer than it stores, by the worker.
   for (std::size_t const text : {100u, 8'000u}) {
     Frame const right = tcp_frame({}, text);
     Frame left = right;
@@ -199,7 +199,7 @@ TEST(MpipePort, AFlowKeepsItsWorkerBothWaysFor4And36OfThem) {
           auto const hash = mpipe::classify(tcp_frame(there, 1), rig.machine.hash_seed()).hash;
           EXPECT_EQ(rig.engine.ring_of_bucket(hash), w);
         }
-        // Each answers; beyond 24 workers two share a ring out.
+        // Each worker sends; above 24 workers two share an eDMA ring.
         ASSERT_TRUE(send(*ports[w], tcp_frame(there, w)));
         ASSERT_TRUE(ports[w]->flush());
       }
@@ -210,7 +210,7 @@ TEST(MpipePort, AFlowKeepsItsWorkerBothWaysFor4And36OfThem) {
   }
 }
 
-// Two links of one NIC, and a wire to each.
+// Two links of one NIC, with a wire for each.
 struct TwoLinks {
   explicit TwoLinks(std::uint32_t workers)
       : rig({.links = {"xgbe0", "gbe2"},
@@ -226,7 +226,7 @@ struct TwoLinks {
     }
     made = rig.machine.buffers();
   }
-  // Frames that each of a link's workers takes now.
+  // The frames that each worker of a link receives now.
   std::vector<std::uint64_t> taken(std::uint32_t link) {
     std::vector<std::uint64_t> counts;
     for (auto& port : ports[link]) {
@@ -277,7 +277,7 @@ TEST(MpipeLinks, OneThatIsFullSlowOrDownHoldsUpNoOther) {
     ASSERT_EQ(two.rig.arrive(tcp_frame({.source_port = i}, 1'000), {1}), Arrived::taken);
   }
   EXPECT_EQ(two.rig.machine.stats().ingress_drops_no_buf, 0u);
-  two.rig.wire.slow = 1'000;  // nothing leaves there
+  two.rig.wire.slow = 1'000;  // nothing leaves on that link
   for (std::uint32_t i = 0; i < 100; ++i) {
     EXPECT_EQ(send(*two.ports[0][0], tcp_frame({}, 1)), i < 32);
     ASSERT_TRUE(send(*two.ports[1][0], tcp_frame({}, 2)));
@@ -415,7 +415,7 @@ TEST(MpipePort, WhateverTheNicWritesNothingDiesAndNothingOutsideIsTouched) {
   }
 }
 
-// 17: no memory fence between writing a packet and posting its descriptor.
+// Defect 17: no memory fence between writing a packet and posting its descriptor.
 TEST(PredecessorsDriver, Defect17APacketIsFencedBeforeItsDescriptorIsPosted) {
   Rig rig(small);
   MpipePort port(rig.engine, {0});
@@ -430,7 +430,8 @@ TEST(PredecessorsDriver, Defect17APacketIsFencedBeforeItsDescriptorIsPosted) {
   }
 }
 
-// 18: the process died when a buffer stack was empty, and the send span while the ring was full.
+// Defect 18: the process died when a buffer stack was empty, and sending spun while the ring was
+// full.
 TEST(PredecessorsDriver, Defect18AnEmptyStackAndAFullRingAreBackPressure) {
   Rig rig(small);
   MpipePort port(rig.engine, {0});
@@ -445,7 +446,7 @@ TEST(PredecessorsDriver, Defect18AnEmptyStackAndAFullRingAreBackPressure) {
   rig.wire.slow = 0;
   rig.at(1);
   EXPECT_TRUE(send(port, tcp_frame({}, 1)));
-  // The ring: somebody else has filled it.
+  // The ring was filled by another worker.
   gxio_mpipe_edesc_t null{};
   null.ns = 1;
   null.bound = 1;
@@ -469,7 +470,7 @@ TEST(PredecessorsDriver, Defect18AnEmptyStackAndAFullRingAreBackPressure) {
   EXPECT_EQ(full.wire.frames.size(), 16u);
 }
 
-// 19: there were more descriptors than large buffers, so that load alone made the hardware drop.
+// Defect 19: more descriptors than large buffers, so that load alone made the hardware drop.
 TEST(PredecessorsDriver, Defect19RingsRunOutBeforeBuffersDo) {
   for (std::uint32_t const workers : {1u, 4u}) {
     for (std::size_t const text : {1u, 1'400u}) {
@@ -484,12 +485,12 @@ TEST(PredecessorsDriver, Defect19RingsRunOutBeforeBuffersDo) {
   }
 }
 
-// 20: the buffers of a chained packet that was dropped were never seen again.
+// Defect 20: buffers of a dropped chained packet were never returned.
 TEST(PredecessorsDriver, Defect20AChainedPacketThatIsDroppedReturnsAllItsBuffers) {
   Rig rig(small);
   MpipePort port(rig.engine, {0});
   std::uint64_t const made = rig.machine.buffers();
-  // A rule as somebody else may have left it: everything into the buffers of 128.
+  // A rule that other software may have left: every frame into buffers of 128 octets.
   for (gxio_mpipe_model_rule_t& rule : rig.machine.rules) {
     std::memset(rule.stacks, rule.stacks[0], sizeof rule.stacks);
     rule.capacity = 16'384;
@@ -501,7 +502,7 @@ TEST(PredecessorsDriver, Defect20AChainedPacketThatIsDroppedReturnsAllItsBuffers
   EXPECT_EQ(port.counters().chained, 1u);
   port.reclaim();
   EXPECT_EQ(rig.in(Place::stack), free);
-  // And one for which buffers ran out in the middle: what it has comes back too.
+  // A packet for which buffers ran out in the middle: its buffers are returned too.
   auto& stack = rig.machine.stack_table[rig.machine.rules[0].stacks[0]];
   std::vector<mpipe::Offset> kept(stack.free.begin() + 3, stack.free.end());
   stack.free.resize(3);

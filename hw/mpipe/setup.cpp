@@ -1,4 +1,5 @@
-// Links, rings, groups and buckets, eDMA rings, stacks with their pages and buffers, rules last.
+// Opens links, rings, groups and buckets, eDMA rings, stacks with their pages and buffers, then
+// rules.
 #include "hw/mpipe/setup.hpp"
 
 #include "core/units/check.hpp"
@@ -14,11 +15,11 @@ constexpr std::uint32_t edesc_bytes = 16;
 constexpr std::uint32_t buffers_a_line = 12;
 constexpr std::uint32_t line_bytes = 64;
 
-// Receive classes: short frames, full ones, and jumbo ones where the link carries them. 10368 is
-// left out: it can chain what would have fitted.
+// Receive classes: short frames, full ones, and jumbo frames if the link carries them. 10368 is
+// omitted, because frames that fit could still be chained.
 constexpr std::array<std::uint32_t, Mpipe::classes_max> classes{128, 1'664, 16'384};
 
-// Behind the headroom of two octets a whole frame must fit, or it is chained.
+// The whole frame must fit after the headroom of two octets, or it is chained.
 constexpr std::uint32_t headroom = 2;
 
 constexpr std::uint32_t class_count(const MpipeShape& shape) {
@@ -34,7 +35,7 @@ constexpr std::uint32_t buffer_for(const MpipeShape& shape) {
   return 16'384;
 }
 
-// The page that takes so many octets in at most as many pages as a stack can name.
+// The smallest page size for which a stack's limit on pages suffices.
 constexpr std::uint32_t page_for(std::uint64_t bytes) {
   std::uint32_t page = page_least;
   while (page < page_most && page * std::uint64_t{pages_a_stack} < bytes) {
@@ -67,7 +68,7 @@ constexpr std::uint64_t contiguous_bytes(std::uint64_t bytes) {
 }  // namespace
 
 std::uint64_t Mpipe::memory_bytes(const MpipeShape& shape) {
-  // What is aligned to a larger page may leave as much free before it.
+  // Alignment to a larger page may waste as much before it.
   std::uint64_t all = 0;
   std::uint32_t const links = shape.link_count();
   auto const add = [&all](std::uint64_t bytes, std::uint64_t page) {
@@ -106,7 +107,7 @@ void* Mpipe::map(tmc_alloc_t& alloc, std::uint64_t bytes) {
   return memory;
 }
 
-// Contiguous memory: within one page.
+// Allocates contiguous memory, within one page.
 void* Mpipe::contiguous(std::uint64_t bytes, int home) {
   tmc_alloc_t alloc = TMC_ALLOC_INIT;
   tmc_alloc_set_home(&alloc, home);
@@ -151,7 +152,7 @@ MpipeTrouble Mpipe::open(const MpipeShape& shape) {
   }
   trouble = trouble.none() ? open_edma() : trouble;
   trouble = trouble.none() ? open_stacks() : trouble;
-  // Packets flow from here on.
+  // Packets are received from here on.
   trouble = trouble.none() ? open_rules() : trouble;
   if (!trouble.none()) {
     close();
@@ -332,7 +333,7 @@ unsigned char* Mpipe::buffer_around(std::uint32_t stack, unsigned char* first,
     return nullptr;
   }
   Buffers const& of = buffers_[index];
-  // As numbers: what lies before the first wraps, and is beyond the end.
+  // As unsigned numbers: an address before the first wraps, and is then beyond the end.
   std::uint64_t const at = std::uint64_t{reinterpret_cast<std::uintptr_t>(first)} -
                            std::uint64_t{reinterpret_cast<std::uintptr_t>(of.first)};
   std::uint64_t const within = at % of.each_bytes;
@@ -341,7 +342,7 @@ unsigned char* Mpipe::buffer_around(std::uint32_t stack, unsigned char* first,
 }
 
 MpipeTrouble Mpipe::open_rules() {
-  // By size from 128 to 16384; 255: the next larger one. The transmit stacks are in no rule.
+  // Size classes from 128 to 16384; 255: use the next larger one. Transmit stacks are in no rule.
   gxio_mpipe_rules_stacks_t stacks{};
   for (std::uint8_t& each : stacks.stacks) {
     each = 255;
@@ -381,7 +382,7 @@ void Mpipe::close() {
   }
   gxio_mpipe_destroy(&context_);
   buffers_ = {};
-  // Only now is none of it the hardware's.
+  // Only now does hardware own none of it.
   while (mapped_ != 0) {
     --mapped_;
     tmc_alloc_unmap(mappings_[mapped_].memory, mappings_[mapped_].bytes);

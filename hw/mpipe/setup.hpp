@@ -1,4 +1,4 @@
-// Setting an mPIPE up in the order that the hardware wants, and letting go of it in the reverse.
+// Sets up an mPIPE in the order that the hardware requires, and shuts it down in reverse.
 #pragma once
 
 #include <array>
@@ -11,16 +11,16 @@
 
 namespace lockstep::hw {
 
-// What could not be done and the code that the call gave. `step` is a literal or nullptr.
+// The step that failed and the code that the call returned. `step` is a string literal or nullptr.
 struct MpipeTrouble {
   const char* step = nullptr;
   int code = 0;
   constexpr bool none() const { return step == nullptr; }
 };
 
-// The links of one mPIPE and all that their workers stand on: receive stacks are common to all;
-// rings, buckets and stacks to send from are each link's own. Addresses of its members are kept by
-// the vendor's library: it never moves.
+// The links of one mPIPE and the resources of their workers. Receive stacks are shared by all
+// links; rings, buckets and transmit stacks belong to one link each. Must not be moved, because the
+// vendor's library keeps addresses of its members.
 class Mpipe {
  public:
   static constexpr std::uint32_t classes_max = 3;
@@ -31,12 +31,12 @@ class Mpipe {
   Mpipe(const Mpipe&) = delete;
   Mpipe& operator=(const Mpipe&) = delete;
 
-  // The last moment at which memory is obtained. After trouble it is closed again.
+  // Allocates all memory. On trouble everything is closed again.
   MpipeTrouble open(const MpipeShape& shape);
-  // At once: whoever wants its last frames on the wire first drains the ports (MpipePort::drained).
+  // Closes at once. To send the last frames first, drain the ports (MpipePort::drained).
   void close();
   bool is_open() const { return open_; }
-  // No further frame comes in: an empty list of rules.
+  // Commits an empty list of rules, so that no further frame is received.
   MpipeTrouble stop_receiving();
 
   const MpipeShape& shape() const { return shape_; }
@@ -50,8 +50,8 @@ class Mpipe {
   std::uint32_t transmit_stack(std::uint32_t worker, MpipeLink link = {}) const {
     return first_transmit_stack_ + edma_ring(worker, link);
   }
-  // The buffer of that stack in which all of the `bytes` octets from `first` lie; nullptr: there is
-  // none, and what hardware has written into the descriptor is no address of ours.
+  // The buffer of a stack that contains the `bytes` octets from `first`; nullptr: there is none,
+  // and the address that hardware wrote into the descriptor is not ours.
   unsigned char* buffer_around(std::uint32_t stack, unsigned char* first,
                                std::uint32_t bytes) const;
   std::uint32_t transmit_buffer_bytes() const { return transmit_bytes_; }
@@ -63,15 +63,15 @@ class Mpipe {
     return first_ring_ + link.value * shape_.workers.value;
   }
   bool link_is_up(MpipeLink link = {});
-  // Where a worker is to run; any_core without `dataplane`.
+  // The core of a worker; any_core without `dataplane`.
   static constexpr int any_core = -1;
   int core(std::uint32_t worker) const { return shape_.dataplane ? cores_[worker] : any_core; }
 
-  // Octets that open() will ask for, pages included.
+  // The octets that open() will allocate, pages included.
   static std::uint64_t memory_bytes(const MpipeShape& shape);
 
  private:
-  // Rings, and of each stack what it stands in and its buffers.
+  // Rings, and for each stack its own memory and its buffers.
   static constexpr std::uint32_t mappings_max = MpipeShape::links_max * MpipeShape::workers_max +
                                                 3 * MpipeShape::edma_rings_max + 2 * classes_max;
   struct Mapping {
@@ -81,11 +81,11 @@ class Mpipe {
   void* map(tmc_alloc_t& alloc, std::uint64_t bytes);
   void* contiguous(std::uint64_t bytes, int home);
   MpipeTrouble find_cores();
-  // What a worker alone uses lies in its own cache, what several do in all of them.
+  // Memory used by one worker is cached on its core, shared memory on all cores.
   int home_of(std::uint32_t worker) const {
     return shape_.dataplane ? cores_[worker] : TMC_ALLOC_HOME_HASH;
   }
-  // Workers share a ring and its stack where there are more of them than rings.
+  // Workers share a ring and its stack if there are more workers than rings.
   std::uint32_t edma_ring(std::uint32_t worker, MpipeLink link) const {
     return link.value * shape_.edma_rings() + worker % shape_.edma_rings();
   }
@@ -100,7 +100,7 @@ class Mpipe {
     std::uint32_t count;
   };
   MpipeTrouble open_stack(const StackWanted& wanted);
-  // The buffers of a stack, one behind the other.
+  // The consecutive buffers of a stack.
   struct Buffers {
     unsigned char* first = nullptr;
     std::uint32_t each_bytes = 0;
@@ -113,14 +113,14 @@ class Mpipe {
   gxio_mpipe_context_t context_{};
   std::array<gxio_mpipe_link_t, MpipeShape::links_max> links_{};
   bool open_ = false;
-  std::uint32_t linked_ = 0;  // links that are open, the first ones
+  std::uint32_t linked_ = 0;  // number of open links
   std::array<std::uint32_t, MpipeShape::links_max> channels_{};
   std::array<std::uint32_t, MpipeShape::links_max> first_buckets_{};
   std::uint32_t first_ring_ = 0;
   std::uint32_t first_receive_stack_ = 0;
   std::uint32_t first_transmit_stack_ = 0;
   std::uint32_t transmit_bytes_ = 0;
-  // From the first receive stack on.
+  // Receive stacks first.
   std::array<Buffers, classes_max + MpipeShape::edma_rings_max> buffers_{};
   std::array<gxio_mpipe_iqueue_t, MpipeShape::links_max * MpipeShape::workers_max> iqueues_{};
   std::array<gxio_mpipe_equeue_t, MpipeShape::edma_rings_max> equeues_{};

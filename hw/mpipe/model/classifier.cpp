@@ -1,4 +1,4 @@
-// Parsing as far as the classifier does: tags, SNAP, IPv4, IPv6, TCP and UDP.
+// Parses what the classifier parses: tags, SNAP, IPv4, IPv6, TCP and UDP.
 #include "hw/mpipe/model/classifier.hpp"
 
 #include <array>
@@ -24,15 +24,15 @@ std::uint32_t octet(Octets frame, std::size_t at) {
   return std::to_integer<std::uint32_t>(frame[at]);
 }
 
-// The network layer of a frame, as far as hash and checksum want it.
+// The network layer of a frame, as far as hash and checksum need it.
 struct Network {
   Octets source, destination;
   Octets payload;
-  std::uint8_t protocol = 0;  // 0: a fragment, or behind extension headers
+  std::uint8_t protocol = 0;  // 0: a fragment, or after extension headers
   bool whole = false;
 };
 
-// The offset of what follows the link header; 0: there is nothing that could be read.
+// The offset of the payload of the link layer; 0: it cannot be parsed.
 std::uint32_t parse_link(Octets frame, Classified& out) {
   if (frame.size() < 14) {
     return 0;
@@ -90,7 +90,8 @@ bool parse_ipv6(Octets packet, Classified& out, Network& network) {
   std::uint32_t const length = wire::load16(packet.data() + 4);
   network.source = packet.subspan(8, 16);
   network.destination = packet.subspan(24, 16);
-  // Behind an extension header the pseudo-header may be another: no verdict, addresses hashed.
+  // After an extension header the pseudo-header may differ: no checksum verdict, addresses hashed
+  // only.
   std::uint32_t const next = octet(packet, 6);
   network.protocol = next == tcp || next == udp ? static_cast<std::uint8_t>(next) : std::uint8_t{0};
   network.whole = header + length <= packet.size();
@@ -126,7 +127,7 @@ std::uint16_t port_at(const Network& network, std::size_t at) {
                : std::uint16_t{0};
 }
 
-// Of its ends and its protocol; `network`: nullptr where there is none, of its link addresses.
+// A hash of ends and protocol; without a network layer (nullptr) of the link addresses.
 std::uint16_t flow_hash(Octets frame, const Network* network, HashSeed seed) {
   std::uint16_t from = 0;
   std::uint16_t to = 0;
@@ -144,7 +145,7 @@ std::uint16_t flow_hash(Octets frame, const Network* network, HashSeed seed) {
       from, to, std::uint16_t{network != nullptr ? network->protocol : std::uint8_t{0}}});
 }
 
-// What is everyone's goes to the first.
+// Frames for all workers go to the first.
 std::uint16_t home_hash(Octets frame, ShardCount workers) {
   ShardId const home = home_of(LinkType::ethernet, frame, workers);
   return home == ShardId::everyone() ? std::uint16_t{0} : static_cast<std::uint16_t>(home.value);

@@ -1,4 +1,4 @@
-// What the classifier reads in a frame: layers, tags, checksum verdict and flow hash.
+// The classifier's results for a frame: layers, tags, checksum verdict and flow hash.
 #pragma once
 
 #include <cstddef>
@@ -7,39 +7,39 @@
 
 namespace lockstep::hw::mpipe {
 
-// By what the classifier hashes a flow.
+// What the classifier hashes a flow by.
 enum class FlowHash : std::uint8_t {
-  nic,       // symmetric and additive; of an end it hashes what nobody has written down
-  ours,      // the shard whose the frame is (home_of), as a program for the classifier could
-  one,       // the same of every frame
-  lopsided,  // a flow's two directions differ
+  nic,       // symmetric and additive; how it hashes one end is undocumented
+  ours,      // the shard that home_of names; a program for the classifier could compute it
+  one,       // the same value for every frame
+  lopsided,  // different for a flow's two directions
 };
 
-// `value` stands for the instruction whose function nobody has written down.
+// `value` replaces the instruction whose function is undocumented.
 struct HashSeed {
   std::uint64_t value = 0;
   FlowHash by = FlowHash::nic;
-  std::uint32_t workers = 1;  // ours
+  std::uint32_t workers = 1;  // for FlowHash::ours
 };
 
 struct Classified {
   std::uint16_t vlan = 0xffff;  // none
-  std::uint16_t ethertype = 0;  // 0: LLC without SNAP, or too short to have one
+  std::uint16_t ethertype = 0;  // 0: LLC without SNAP, or the frame is too short
   std::uint8_t l2_offset = 0;
   std::uint8_t l3_offset = 0;
   std::uint8_t l4_offset = 0;
-  std::uint8_t status = 0;  // bad_header: the sum of an IPv4 header is wrong
-  bool summed = false;      // cs: `sum` is of the transport, pseudo-header included
-  std::uint16_t sum = 0;    // 0xffff: good
+  std::uint8_t status = 0;  // bad_header: the checksum of an IPv4 header is wrong
+  bool summed = false;      // cs: `sum` covers the transport, pseudo-header included
+  std::uint16_t sum = 0;    // 0xffff: correct
   std::uint8_t sum_start = 0;
   std::uint16_t hash = 0;
   static constexpr std::uint8_t bad_header = 0x80;
 };
 
-// Any octets at all may come in. O(frame) where there is a checksum.
+// Accepts any octets. O(frame) if there is a checksum.
 Classified classify(std::span<const std::byte> frame, HashSeed seed);
 
-// What one end of a flow adds to its hash, by 16-bit one's complement addition.
+// The contribution of one end to a flow's hash, added in 16-bit one's complement.
 std::uint16_t end_hash(std::span<const std::byte> address, std::uint16_t port, HashSeed seed);
 std::uint16_t add_hashes(std::span<const std::uint16_t> parts);
 

@@ -1,4 +1,4 @@
-// A packet's way out: descriptors by their generation bit, gathering, checksum, wire, completion.
+// Sends packets: descriptors by their generation bit, gathering, checksum, wire, completion.
 #include <algorithm>
 #include <cstring>
 
@@ -8,7 +8,7 @@
 
 namespace lockstep::hw::mpipe {
 
-// Bounded by the ring: each round takes a packet off it.
+// Bounded by the ring, because each round takes a packet off it.
 void Machine::fetch(std::uint32_t ring) {
   while (take_packet(ring)) {
   }
@@ -26,7 +26,7 @@ bool Machine::take_packet(std::uint32_t index) {
         &edesc,
         memory_.at({ring.at.value + static_cast<std::uint32_t>(slot & (ring.entries - 1)) * 16}),
         sizeof edesc);
-    // Beyond what was put lies the last lap, whose bit is the other.
+    // Slots not yet put hold descriptors of the last lap, with the opposite bit.
     if (edesc.gen != ((slot >> ring.log2 & 1) == 0 ? 1 : 0) || pieces_.size() == ring.entries) {
       return false;
     }
@@ -104,7 +104,7 @@ void Machine::put_under_way(std::uint32_t ring, std::uint32_t count, bool depart
     flight.stack = static_cast<std::uint8_t>(piece.stack_idx);
     flight.departs = departs && i + 1 == count;
     flight.at = times_.now + wait;
-    // Without data its buffer is not looked at.
+    // The buffer of a piece without data is ignored.
     if (piece.hwb != 0 && (piece.xfer_size != 0 || piece.ns != 0)) {
       flight.buffer = {Memory::offset_of_bus(piece.va).value & ~(Memory::block_bytes - 1)};
       flight.returns = memory_.place_of(flight.buffer) == Place::driver;
@@ -127,7 +127,7 @@ void Machine::complete() {
   }
 }
 
-// In order: a packet that is late holds up those behind it on its link.
+// Completes in order: a late packet delays those behind it on its link.
 void Machine::complete(std::uint32_t channel) {
   auto& [flights, first, departing] = departures_[channel];
   std::uint32_t const waiting = departing != 0 ? wires_[channel]->waiting() : 0;

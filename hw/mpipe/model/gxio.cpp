@@ -1,4 +1,4 @@
-// The calls that set an mPIPE up, with the hardware's limits, alignments and error codes.
+// The calls that set up an mPIPE, with the hardware's limits, alignments and error codes.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -20,8 +20,8 @@ constexpr std::uint32_t edma_ring_alignment = 1'024;
 constexpr std::size_t line_bytes = 64;
 constexpr std::size_t buffers_a_line = 12;
 
-// A row of `count` free ones, at `first` where that is asked for; `grain`: they are handed out in
-// runs of so many, and the first of a run begins one.
+// A request for `count` consecutive entries, starting at `first` if requested. They are allocated
+// in aligned runs of `grain`.
 struct Wanted {
   unsigned count;
   unsigned first;
@@ -60,7 +60,7 @@ bool aligned(const Machine& machine, const void* memory, std::uint32_t alignment
   return machine.memory().offset_of(memory).value % alignment == 0;
 }
 
-// What is wrong with memory that hardware is to use, or 0.
+// The error of memory intended for hardware, or 0.
 int fault_of(const Machine& machine, const void* memory, std::size_t bytes, std::size_t needed,
              std::uint32_t alignment) {
   if (!machine.memory().holds(memory) || bytes == 0 ||
@@ -263,7 +263,7 @@ int gxio_mpipe_init_buffer_stack(gxio_mpipe_context_t* context, unsigned index,
   stack.size = size;
   stack.bytes = static_cast<std::uint32_t>(sizes[static_cast<unsigned>(size)]);
   stack.capacity = static_cast<std::uint32_t>(memory_size / line_bytes * buffers_a_line);
-  // Two stacks of one size: the later one is what the rules find.
+  // With two stacks of one size, rules use the later one.
   context->__stacks[size] = static_cast<std::uint8_t>(index);
   return 0;
 }
@@ -346,7 +346,8 @@ void gxio_mpipe_notif_group_add_ring(gxio_mpipe_notif_group_bits_t* bits, int ri
 
 int gxio_mpipe_alloc_buckets(gxio_mpipe_context_t* context, unsigned count, unsigned first,
                              unsigned flags) {
-  // 4096 in chunks of 256, and 64 in chunks of 4 for who wants few; a request lies in one kind.
+  // 4096 buckets in chunks of 256, and 64 in chunks of 4 for small requests; a request lies within
+  // one kind.
   constexpr unsigned low = 4'096;
   constexpr unsigned few = 64;
   auto& table = context->machine->bucket_table;

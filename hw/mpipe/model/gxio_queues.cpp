@@ -10,11 +10,11 @@ using mpipe::Memory;
 
 namespace {
 
-// Credits stand in the upper half, as a signed number; the index in the low 24 bits.
+// Credits are in the upper half, as a signed number; the index is in the low 24 bits.
 constexpr std::uint64_t credit_one = std::uint64_t{1} << 32;
 constexpr std::uint64_t index_mask = 0xff'ffff;
 
-// The ring's count of completed descriptors has 16 bits and rolls over.
+// The ring's count of completed descriptors has 16 bits and wraps.
 void refresh(gxio_mpipe_equeue_t* equeue) {
   Machine& machine = *equeue->context->machine;
   machine.complete();
@@ -24,7 +24,8 @@ void refresh(gxio_mpipe_equeue_t* equeue) {
   equeue->credits_and_next_index += since * credit_one;
 }
 
-// The index, or an error. The index must not grow into the credits, nor the credits be forgotten.
+// Returns the index, or an error. The index must not carry into the credits, and the credits are
+// kept.
 int64_t reserve(gxio_mpipe_equeue_t* equeue, unsigned count) {
   for (int tries = 0; tries < 2; ++tries) {
     std::uint64_t const word = equeue->credits_and_next_index;
@@ -74,7 +75,7 @@ int64_t gxio_mpipe_equeue_try_reserve(gxio_mpipe_equeue_t* equeue, unsigned coun
   if (index < 0) {
     return index;
   }
-  // The slot is the first with these low bits that is not yet known to be complete.
+  // The first slot with these low bits that is not known to be complete.
   std::uint64_t const known = equeue->hw_complete_count;
   std::uint64_t slot = (known & ~index_mask) | static_cast<std::uint64_t>(index);
   slot += slot < known ? index_mask + 1 : 0;
@@ -91,7 +92,7 @@ void gxio_mpipe_equeue_put_at(gxio_mpipe_equeue_t* equeue, gxio_mpipe_edesc_t ed
     machine.sin(mpipe::Sin::slot_overwritten);
   }
   edesc.gen = generation & 1;
-  // The word with the generation bit last: the engine may look at any moment.
+  // The word with the generation bit is written last, because the engine may read at any time.
   at->words[1] = edesc.words[1];
   at->words[0] = edesc.words[0];
   machine.fetch(equeue->ering);

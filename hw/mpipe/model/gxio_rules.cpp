@@ -1,4 +1,4 @@
-// The classifier's rules: begun, filled and committed as a list that replaces the last.
+// The classifier's rules: begun, filled and committed as a list that replaces the previous one.
 #include <algorithm>
 #include <bit>
 
@@ -13,7 +13,7 @@ constexpr std::uint8_t next_larger = 255;
 constexpr unsigned buckets_a_rule_max = 4'096;
 constexpr unsigned channels_max = 32;
 
-// An error stays: commit gives it again.
+// An error is kept: commit returns it too.
 int fail(gxio_mpipe_rules_t* rules, int error) {
   rules->error = error;
   return error;
@@ -42,7 +42,7 @@ int gxio_mpipe_rules_begin(gxio_mpipe_rules_t* rules, unsigned bucket, unsigned 
   rule.headroom = 2;
   const std::uint8_t* const chosen = stacks != nullptr ? stacks->stacks : rules->context->__stacks;
   std::copy_n(chosen, 8, rule.stacks);
-  // Without a stack behind them the last classes are dropped; without any there is no rule.
+  // Size classes above the largest stack are removed; without any stack there is no rule.
   int largest = 7;
   while (largest >= 0 && rule.stacks[largest] == next_larger) {
     --largest;

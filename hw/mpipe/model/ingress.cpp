@@ -1,4 +1,4 @@
-// A frame's way in: MAC, classifier, load balancer, buffers, descriptor, tail.
+// Receives frames: MAC, classifier, load balancer, buffers, descriptor, tail.
 #include <algorithm>
 #include <cstring>
 
@@ -14,7 +14,7 @@ bool same_mac(const gxio_mpipe_rules_dmac_t& mac, std::span<const std::byte> fra
   return frame.size() >= 6 && std::memcmp(mac.octets, frame.data(), 6) == 0;
 }
 
-// Word 7 of a descriptor, which also begins each buffer of a chain.
+// Word 7 of a descriptor, which is also at the start of each buffer of a chain.
 gxio_mpipe_idesc_t buffer_word(Offset at, std::uint32_t stack, int size) {
   gxio_mpipe_idesc_t out{};
   set_va(out, Memory::bus_of(at));
@@ -50,7 +50,8 @@ Arrived Machine::arrive(std::span<const std::byte> frame, std::uint32_t channel)
   }
   idesc.ce = chance(errors_.bad_sum) ? 1 : 0;
   Classified const seen = classify(data, hash_seed_);
-  // An error that is known in time is dropped here; cut through, its descriptor tells of it.
+  // A frame whose error is detected in time is dropped; one that was cut through gets a descriptor
+  // with the error.
   bool const erred = idesc.tr != 0 || idesc.ce != 0;
   idesc.ct = erred && (random_.next() & 1) != 0 ? 1 : 0;
   const gxio_mpipe_model_rule_t* const rule = rule_for(seen, data, channel);
@@ -118,7 +119,7 @@ std::uint32_t Machine::stack_for(const gxio_mpipe_model_rule_t& rule, std::uint3
   if (needed > rule.capacity) {
     return stacks;
   }
-  // A class without a stack is served by the next larger one.
+  // A class without a stack uses the next larger one.
   for (int size = 0; size < 8; ++size) {
     auto const index = static_cast<std::uint32_t>(size);
     std::size_t const room =
@@ -252,7 +253,7 @@ std::uint32_t Machine::delivered(std::uint32_t index) const {
   return ring.tail >= ring.head ? ring.tail - ring.head : ring.entries - ring.head + ring.tail - 1;
 }
 
-// Software has read descriptors: what they name is its own from now on.
+// Software has read descriptors: from now on it owns the buffers that they name.
 void Machine::advance(std::uint32_t index, std::uint32_t count) {
   NotifRing& ring = ring_table[index];
   for (std::uint32_t i = 0; i < count && ring.head != ring.tail; ++i) {
@@ -261,14 +262,14 @@ void Machine::advance(std::uint32_t index, std::uint32_t count) {
     ring.head = ring.head + 1 == ring.entries ? 1 : ring.head + 1;
     gxio_mpipe_idesc_t word{};
     word.words[7] = idesc.words[7];
-    // A chain is no longer than the packet has octets.
+    // A chain has at most as many buffers as the packet has octets.
     for (std::uint32_t steps = 0; steps < packet_max; ++steps) {
       if (word.c == MPIPE_EDMA_DESC_WORD1__C_VAL_INVALID) {
         break;
       }
       Offset const base{Memory::offset_of_bus(word.va).value & ~(Memory::block_bytes - 1)};
       bool const last = word.c == MPIPE_EDMA_DESC_WORD1__C_VAL_UNCHAINED;
-      // A test may have written anything there: what is no delivered buffer stays where it is.
+      // Tests may write anything there; an address that is not a delivered buffer is ignored.
       auto const stack = static_cast<std::uint32_t>(word.stack_idx);
       std::uint32_t const bytes = stack_table[stack].bytes;
       if (bytes == 0 || !registered(stack, base, bytes) || memory_.place_of(base) != Place::ring) {

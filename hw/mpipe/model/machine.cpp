@@ -1,4 +1,4 @@
-// The machine's clock, its stacks, and the one that calls without a context mean.
+// The machine's clock, its stacks, and the current machine of calls without a context.
 #include "hw/mpipe/model/machine.hpp"
 
 #include "core/units/check.hpp"
@@ -86,7 +86,7 @@ bool Machine::registered(std::uint32_t stack, Offset begin, std::uint32_t bytes)
   std::uint64_t at = begin.value;
   std::uint64_t const end = at + bytes;
   bool found = stack < stacks && at < memory_.size();
-  // A buffer may lie across pages: each round comes to the end of one.
+  // A buffer may span pages: each round advances to the end of one.
   while (found && at < end) {
     found = false;
     for (const Memory::Extent& page : stack_table[stack].pages) {

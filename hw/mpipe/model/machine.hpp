@@ -1,4 +1,4 @@
-// The model of one mPIPE: what its registers, rings and stacks do, stepped by whoever has a clock.
+// The model of one mPIPE: its registers, rings and stacks, stepped by the owner of the clock.
 #pragma once
 
 #include <array>
@@ -16,37 +16,36 @@
 
 namespace lockstep::hw::mpipe {
 
-// What software did that the hardware would have answered with corruption or silence.
+// Misuse by software to which the hardware would react with corruption or not at all.
 enum class Sin : std::uint8_t {
-  double_push,        // a buffer was pushed that is in a stack
-  push_not_held,      // ... that is in a ring, or under way to the wire
-  unregistered_push,  // ... of which no page of that stack holds every octet
-  stack_overflow,     // ... into a stack that has no room for it
-  unregistered_send,  // a descriptor names memory that no page of its stack holds
-  send_not_held,      // hwb of a buffer that is not the software's
-  stale_send,         // octets went out that no fence had shown the engine
-  slot_overwritten,   // a descriptor was put where one waits
-  sum_too_long,       // a checksum was asked for beyond what is stored before it is forwarded
-  credit_too_many,    // more came back than was delivered
-  spun,               // a call was made that spins until hardware moves
-  not_locked,         // the dataplane was entered with memory that may still be paged
-  system_call,        // a thread of the dataplane called into the system
+  double_push,        // pushed a buffer that is already in a stack
+  push_not_held,      // pushed a buffer that is in a ring, or being sent
+  unregistered_push,  // pushed a buffer not completely within a page of that stack
+  stack_overflow,     // pushed into a full stack
+  unregistered_send,  // a descriptor names memory outside the pages of its stack
+  send_not_held,      // hwb for a buffer that software does not own
+  stale_send,         // sent octets that no fence had made visible to the engine
+  slot_overwritten,   // put a descriptor into a slot that is still in use
+  sum_too_long,       // requested a checksum beyond the octets stored before forwarding
+  credit_too_many,    // returned more credits than were delivered
+  spun,               // called a function that spins until hardware moves
+  not_locked,         // entered the dataplane with memory that may be paged out
+  system_call,        // made a system call in a thread of the dataplane
 };
 inline constexpr std::uint32_t sin_count = 13;
 
-// How the NIC errs: each per frame or call, drawn from the seed. Nothing is drawn where none is
-// asked for.
+// Errors of the NIC, for each frame or call, drawn from the seed. Nothing is drawn if none are set.
 struct Errors {
-  Probability no_buffer;     // a frame finds no buffer
-  Probability ring_full;     // ... or no room in its ring
-  Probability truncated;     // a part of it is lost: tr
+  Probability no_buffer;     // no buffer for a frame
+  Probability ring_full;     // no room in the frame's ring
+  Probability truncated;     // a part of the frame is lost: tr
   Probability bad_sum;       // the MAC's CRC fails: ce
-  Probability mispredicted;  // it goes to a ring that the hash does not name
+  Probability mispredicted;  // the frame goes to another ring than its hash names
   Probability not_ready;     // a pop finds the stack busy
-  Probability late;          // a packet is reported complete late
+  Probability late;          // the completion of a packet is reported late
   Duration not_ready_for = Duration::microseconds(2);
   Duration late_by = Duration::microseconds(50);
-  Duration completion;  // of every packet, after it has left
+  Duration completion;  // of every packet, from its departure to its completion
   bool any() const;
 };
 
@@ -54,14 +53,15 @@ struct Errors {
 class Wire {
  public:
   virtual ~Wire() = default;
-  // A frame goes out. `frame` lives only during the call.
+  // Sends a frame. `frame` is valid only during the call.
   virtual void leave(std::span<const std::byte> frame) = 0;
-  // How many of those have not wholly left, and when the first will have; never: none.
+  // The number of frames that have not left completely, and when the first of them will have;
+  // never: none.
   virtual std::uint32_t waiting() = 0;
   virtual Instant first_departure() const = 0;
 };
 
-// What became of a frame from the wire.
+// The outcome of a frame from the wire.
 enum class Arrived : std::uint8_t { taken, filtered, ring_full, no_buffer, lost };
 
 struct MachineShape {
@@ -70,8 +70,8 @@ struct MachineShape {
   Errors errors;
   Mac mac;
   FlowHash hash = FlowHash::nic;
-  std::uint32_t workers = 1;                // that FlowHash::ours is of
-  std::uint64_t dataplane = 0xf'ffff'fffe;  // a bit a core: 1 to 35 of 36
+  std::uint32_t workers = 1;                // for FlowHash::ours
+  std::uint64_t dataplane = 0xf'ffff'fffe;  // one bit for each core: 1 to 35 of 36
 };
 
 class Machine {
@@ -90,37 +90,37 @@ class Machine {
 
   explicit Machine(const MachineShape& shape);
 
-  // All that has happened to `other`, a machine of the same shape and setup, has happened to this.
+  // Copies the state of `other`, a machine of the same shape and setup.
   void copy_from(const Machine& other);
 
-  // The machine that calls without a context mean. A process simulates in one thread.
+  // The machine used by calls without a context. A process simulates in one thread.
   static Machine& current();
   void be_current();
 
-  // The world's time, and what the NIC's own clock shows then. Completes what is due.
+  // The world's time, and the NIC's clock at that time. Setting it completes what is due.
   struct Times {
     Instant now;
     Instant local;
   };
   void step(const Times& times);
-  // When step() would change something that software waits for; never: nothing.
+  // When step() would next change something that software waits for; never: nothing.
   Instant deadline() const;
-  // ... on one link.
+  // The same for one link.
   Instant deadline(std::uint32_t channel) const;
   Instant local() const { return times_.local; }
 
-  // To every link, or to that of one channel.
+  // Attaches a wire to every link, or to that of one channel.
   void attach(Wire& wire) { wires_.fill(&wire); }
   void attach(Wire& wire, std::uint32_t channel) { wires_[channel] = &wire; }
   void set_link_up(bool up) { link_up_.fill(up); }
   void set_link_up(bool up, std::uint32_t channel) { link_up_[channel] = up; }
   bool link_up(std::uint32_t channel) const { return link_up_[channel]; }
-  // Whether what Errors has is drawn at all.
+  // Enables or disables the errors.
   void set_erring(bool erring) { erring_ = erring && errors_.any(); }
-  // Frames to send that met a link that was down.
+  // Frames to send that were discarded because the link was down.
   std::uint64_t discarded() const { return discarded_; }
   Arrived arrive(std::span<const std::byte> frame, std::uint32_t channel);
-  // Where the last frame that was taken is.
+  // The ring of the last frame accepted.
   std::uint32_t last_ring() const { return last_ring_; }
   // Descriptors delivered in a ring that software has not advanced over.
   std::uint32_t delivered(std::uint32_t ring) const;
@@ -133,7 +133,7 @@ class Machine {
   const gxio_mpipe_stats_t& stats() const { return stats_; }
   HashSeed hash_seed() const { return hash_seed_; }
 
-  // What gxio.cpp and its sisters make of the calls.
+  // Used by the implementation of the calls in gxio*.cpp.
   struct BufferStack {
     bool allocated = false;
     bool ready = false;
@@ -149,7 +149,7 @@ class Machine {
     std::uint32_t entries = 0;
     Offset at;
     std::uint32_t tail = 1;
-    std::uint32_t head = 1;   // as far as software has told by advancing
+    std::uint32_t head = 1;   // as far as software has advanced
     std::uint32_t count = 0;  // delivered and not credited
   };
   struct NotifGroup {
@@ -171,9 +171,9 @@ class Machine {
     std::uint32_t log2 = 0;
     Offset at;
     std::uint8_t channel = 0;
-    std::uint32_t store_bytes = 1'536;  // stored before it is forwarded
+    std::uint32_t store_bytes = 1'536;  // stored before forwarding begins
     std::uint64_t next = 0;             // descriptors fetched
-    std::uint64_t put = 0;              // the furthest slot put, and one
+    std::uint64_t put = 0;              // one more than the furthest slot put
     std::uint64_t completed = 0;
   };
   struct Link {
@@ -188,7 +188,7 @@ class Machine {
   void credit(int ring, int bucket, std::uint32_t count);
   void fetch(std::uint32_t ring);
   void complete();
-  // What is under way never comes back: nobody is left to take it.
+  // Packets in flight are dropped, because their owner is gone.
   void abandon() { departures_ = {}; }
   bool registered(std::uint32_t stack, Offset begin, std::uint32_t bytes) const;
 
@@ -202,9 +202,9 @@ class Machine {
   bool initialised = false;
   Mac mac;
   std::uint64_t dataplane;
-  // The thread that calls: a test that plays several makes it another.
+  // The calling thread; a test that simulates several replaces it.
   struct Thread {
-    int core = -1;  // where alone it runs
+    int core = -1;  // the core to which it is bound
     int flags = 0;  // of the dataplane
   };
   Thread thread;
@@ -214,14 +214,14 @@ class Machine {
   struct Flight {
     std::uint8_t ring = 0;
     std::uint8_t stack = 0;
-    bool returns = false;  // hwb
-    bool departs = false;  // the last of a packet that the wire has taken
+    bool returns = false;  // hwb: the buffer returns to its stack
+    bool departs = false;  // the last piece of a packet that the wire has accepted
     Offset buffer;
     Instant at;
   };
-  // What is on its way out of one link, in order.
+  // Packets being sent on one link, in order.
   struct Departures {
-    std::vector<Flight> flights;  // those before `first` are over
+    std::vector<Flight> flights;  // those before `first` are complete
     std::uint32_t first = 0;
     std::uint32_t departing = 0;
   };

@@ -1,4 +1,5 @@
-// The model: depths, wraps, credits, modes, codes; and each catch, by a test that commits the sin.
+// The model: depths, wraps, credits, modes, error codes; and a test for each misuse that it
+// detects.
 #include "hw/mpipe/model/machine.hpp"
 
 #include <gtest/gtest.h>
@@ -39,7 +40,7 @@ TEST(MpipeSins, WithoutAFenceStaleBytesGoOut) {
   unsigned char* const buffer = popped(rig);
   std::memset(buffer, 0x11, 100);
   __insn_mf();
-  std::memset(buffer, 0x22, 100);  // and no fence
+  std::memset(buffer, 0x22, 100);  // without a fence
   put(rig, descriptor_of(rig, buffer, 100));
   ASSERT_EQ(rig.wire.frames.size(), 1u);
   EXPECT_EQ(rig.wire.frames[0], Frame(100, std::byte{0x11}));
@@ -55,7 +56,7 @@ TEST(MpipeSins, ABufferReadAfterItWasPushedIsPoison) {
   EXPECT_EQ(buffer[99], 0xa5);
 }
 
-// What has never been in anyone's hands costs no memory until then.
+// A buffer that never had an owner is poisoned only when it is popped.
 TEST(MpipeSins, ABufferThatNobodyHasHadIsPoisonOnceItIsTaken) {
   Rig rig(small);
   unsigned char* const buffer = popped(rig);
@@ -89,7 +90,7 @@ TEST(MpipeSins, ABufferThatIsInARingOrUnderWayIsRefused) {
   ASSERT_EQ(rig.arrive(tcp_frame({}, 10)), Arrived::taken);
   gxio_mpipe_idesc_t* idesc = nullptr;
   ASSERT_EQ(gxio_mpipe_iqueue_try_peek(&rig.engine.iqueue(0), &idesc), 1);
-  // Not advanced over: the hardware may still write it.
+  // Not advanced over, so hardware may still write to it.
   gxio_mpipe_push_buffer(&rig.engine.context(), static_cast<unsigned>(idesc->stack_idx),
                          gxio_mpipe_idesc_get_va(idesc));
   EXPECT_EQ(rig.machine.sins(Sin::push_not_held), 1u);
@@ -102,8 +103,8 @@ TEST(MpipeSins, ABufferThatIsInARingOrUnderWayIsRefused) {
 
 TEST(MpipeSins, AStackTakesNoMoreThanItHasRoomFor) {
   Rig rig(small);
-  // 64 buffers lie in 6 lines of 12: room for 8 more, of which we have none. One stack's buffers
-  // fill it; memory of the next page may not be pushed at all, so the room is never overrun.
+  // 64 buffers occupy 6 lines of 12, with room for 8 more that do not exist. One stack's buffers
+  // fill it exactly, and memory of the next page may not be pushed, so the room is never overrun.
   Machine::BufferStack& stack = rig.machine.stack_table[rig.engine.transmit_stack(0)];
   unsigned char* const buffer = popped(rig);
   stack.capacity = static_cast<std::uint32_t>(stack.free.size());
@@ -178,7 +179,7 @@ TEST(MpipeRing, HoldsTwoLessThanItsEntriesUntilCreditsComeBack) {
   }
   EXPECT_EQ(rig.arrive(tcp_frame({}, 10)), Arrived::ring_full);
   EXPECT_EQ(rig.machine.stats().ingress_drops_cls_lb, 1u);
-  // Reading alone makes no room: only credits do.
+  // Reading makes no room; only credits do.
   gxio_mpipe_iqueue_advance(&rig.engine.iqueue(0), 1);
   EXPECT_EQ(rig.arrive(tcp_frame({}, 10)), Arrived::ring_full);
   gxio_mpipe_credit(&rig.engine.context(), rig.engine.iqueue(0).ring, -1, 1);
@@ -217,7 +218,8 @@ TEST(MpipeRing, HeadroomPutsTheNetworkHeaderAtAMultipleOfFour) {
   EXPECT_EQ(gxio_mpipe_idesc_get_l4_offset(idesc), 34);
 }
 
-// Buckets of a group of three rings, in a mode; where each of some frames of one flow went.
+// The ring of each of some frames of one flow, with buckets of a group of three rings in the given
+// mode.
 std::vector<unsigned> rings_of(gxio_mpipe_bucket_mode_t mode, std::uint32_t frames,
                                bool credit_bucket) {
   Rig rig({.workers = {3}, .receive_ring = {128}, .transmit_buffers = {8}});
@@ -248,17 +250,17 @@ TEST(MpipeBalancer, EveryModeChoosesAsItIsDescribed) {
   auto const count = [](const std::vector<unsigned>& rings) {
     return std::set<unsigned>(rings.begin(), rings.end()).size();
   };
-  // Fixed; 126 fit, the others are dropped.
+  // Static affinity: 126 fit, the others are dropped.
   auto const fixed = rings_of(GXIO_MPIPE_BUCKET_STATIC_FLOW_AFFINITY, 130, false);
   EXPECT_EQ(count({fixed.begin(), fixed.begin() + 126}), 1u);
   EXPECT_EQ(fixed.back(), 3u);
-  // Sticks while it has frames out, and may choose again when it has none.
+  // Dynamic affinity: fixed while the bucket has frames outstanding, chosen anew when it has none.
   auto const held = rings_of(GXIO_MPIPE_BUCKET_DYNAMIC_FLOW_AFFINITY, 100, false);
   EXPECT_EQ(count(held), 1u);
   EXPECT_EQ(count(rings_of(GXIO_MPIPE_BUCKET_DYNAMIC_FLOW_AFFINITY, 100, true)), 3u);
-  // Always the least full.
+  // Round robin: always the least full ring.
   EXPECT_EQ(count(rings_of(GXIO_MPIPE_BUCKET_ROUND_ROBIN, 100, false)), 3u);
-  // Moves on when its ring is full, and drops when all are.
+  // Sticky: moves on when the ring is full, and drops when all are.
   auto const sticky = rings_of(GXIO_MPIPE_BUCKET_STICKY_FLOW_LOCALITY, 3 * 126 + 1, false);
   EXPECT_EQ(count({sticky.begin(), sticky.begin() + 126}), 1u);
   EXPECT_EQ(count({sticky.begin(), sticky.end() - 1}), 3u);
@@ -331,13 +333,14 @@ TEST(MpipeCalls, LimitsAlignmentsAndOrderHaveTheirErrorCodes) {
   ASSERT_EQ(gxio_mpipe_alloc_buffer_stacks(&context, 32, 0, 0), 0);
   EXPECT_EQ(gxio_mpipe_alloc_buffer_stacks(&context, 1, 0, 0), GXIO_MPIPE_ERR_NO_BUFFER_STACK);
   ASSERT_EQ(gxio_mpipe_alloc_notif_rings(&context, 3, 0, 0), 0);
-  EXPECT_EQ(gxio_mpipe_alloc_notif_rings(&context, 1, 0, 0), 8);  // runs of eight
+  EXPECT_EQ(gxio_mpipe_alloc_notif_rings(&context, 1, 0, 0), 8);  // allocated in runs of eight
   ASSERT_EQ(gxio_mpipe_alloc_edma_rings(&context, 24, 0, 0), 0);
   EXPECT_EQ(gxio_mpipe_alloc_edma_rings(&context, 1, 0, 0), GXIO_MPIPE_ERR_NO_EDMA_RING);
-  EXPECT_EQ(gxio_mpipe_alloc_buckets(&context, 4, 0, 0), 4'096);  // few: of those for few
+  // 4 buckets come from the small chunks
+  EXPECT_EQ(gxio_mpipe_alloc_buckets(&context, 4, 0, 0), 4'096);
   EXPECT_EQ(gxio_mpipe_alloc_buckets(&context, 1'024, 0, 0), 0);
   EXPECT_EQ(gxio_mpipe_alloc_buckets(&context, 300, 4'000, GXIO_MPIPE_ALLOC_FIXED),
-            GXIO_MPIPE_ERR_BAD_BUCKET);  // across both kinds
+            GXIO_MPIPE_ERR_BAD_BUCKET);  // would span both kinds
   tmc_alloc_t alloc = TMC_ALLOC_INIT;
   auto* const memory = static_cast<std::byte*>(tmc_alloc_map(&alloc, 131'072));
   ASSERT_NE(memory, nullptr);
@@ -358,7 +361,7 @@ TEST(MpipeCalls, LimitsAlignmentsAndOrderHaveTheirErrorCodes) {
             GXIO_MPIPE_ERR_BAD_BUFFER_STACK);
   gxio_mpipe_rules_t rules;
   gxio_mpipe_rules_init(&rules, &context);
-  // No stack has been initialised: there is nowhere to put a packet.
+  // No stack has been initialised, so there are no buffers for packets.
   EXPECT_EQ(gxio_mpipe_rules_begin(&rules, 0, 256, nullptr), GXIO_MPIPE_ERR_RULES_INVALID);
   ASSERT_EQ(gxio_mpipe_init_buffer_stack(&context, 0, GXIO_MPIPE_BUFFER_SIZE_128, memory, 640, 0),
             0);
@@ -383,7 +386,7 @@ TEST(MpipeFaults, EachHappensAndIsCounted) {
     for (std::uint32_t i = 0; i < 60; ++i) {
       cut_through += rig.arrive(tcp_frame({}, 10)) == Arrived::taken ? 1 : 0;
     }
-    // Some are dropped in time; of the others their descriptors tell.
+    // Some are dropped in time; the descriptors of the others have the error.
     EXPECT_GT(cut_through, 10u);
     EXPECT_LT(cut_through, 50u);
     gxio_mpipe_idesc_t* idesc = nullptr;
@@ -418,7 +421,7 @@ TEST(MpipeClassifier, SeesTagsFragmentsAndWrongSums) {
   EXPECT_EQ(seen.sum, 0xffff);
   EXPECT_EQ(seen.vlan, 0xffff);
   std::uint16_t const hash = seen.hash;
-  EXPECT_EQ(classify(tcp_frame(Flow{}.back(), 7), {1}).hash, hash);  // both ways alike
+  EXPECT_EQ(classify(tcp_frame(Flow{}.back(), 7), {1}).hash, hash);  // the same for both directions
   EXPECT_NE(classify(tcp_frame({.source_port = 1'001}, 20), {1}).hash, hash);
   frame[60] ^= std::byte{1};
   EXPECT_NE(classify(frame, {1}).sum, 0xffff);
@@ -432,7 +435,7 @@ TEST(MpipeClassifier, SeesTagsFragmentsAndWrongSums) {
   frame[24] ^= std::byte{1};
   EXPECT_EQ(classify(frame, {1}).status, Classified::bad_header);
   frame[24] ^= std::byte{1};
-  frame[20] = std::byte{0x20};  // more fragments follow: addresses alone are hashed
+  frame[20] = std::byte{0x20};  // more fragments follow, so only addresses are hashed
   EXPECT_FALSE(classify(frame, {1}).summed);
   EXPECT_NE(classify(frame, {1}).hash, hash);
   for (std::size_t length = 0; length < frame.size(); ++length) {

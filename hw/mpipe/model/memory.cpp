@@ -1,4 +1,4 @@
-// Pages, places, and the fence that shows the engine what was stored.
+// Pages, ownership of buffers, and the fence that makes stores visible to the engine.
 #include "hw/mpipe/model/memory.hpp"
 
 #include <cstdlib>

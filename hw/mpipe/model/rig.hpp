@@ -1,4 +1,4 @@
-// What tests stand on: a machine, a wire that writes down what leaves, and frames to throw at it.
+// For tests: a machine, a wire that records frames sent, and frames to receive.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +25,10 @@ class NotedWire final : public Wire {
   Instant first_departure() const override { return Instant::never(); }
 
   std::vector<Frame> frames;
-  std::uint32_t slow = 0;  // so many have not wholly left
+  std::uint32_t slow = 0;  // frames reported as not completely sent
 };
 
-// An Ethernet frame with IPv4 and a TCP header of 20 octets, all sums right.
+// An Ethernet frame of IPv4 with a TCP header of 20 octets and correct checksums.
 struct Flow {
   std::uint32_t source = 0x0a000001;
   std::uint32_t destination = 0x0a000002;
@@ -64,7 +64,7 @@ inline Frame tcp_frame(const Flow& flow, std::size_t text_bytes) {
   return frame;
 }
 
-// A machine with an engine of ours open on it.
+// A machine with our engine open on it.
 class Rig {
  public:
   explicit Rig(const MpipeShape& shape = {}, const Errors& errors = {})
@@ -74,7 +74,7 @@ class Rig {
     machine.attach(wire);
     trouble = engine.open(shape);
   }
-  // To close is to call into the system, which must be that of this machine.
+  // Closing calls the system, which must be that of this machine.
   ~Rig() { machine.be_current(); }
   Rig(const Rig&) = delete;
   Rig& operator=(const Rig&) = delete;

@@ -1,4 +1,5 @@
-// The classifier's rules: channel, destination address and VLAN, priority, room, the list as one.
+// The classifier's rules: channel, destination address, VLAN, priority, room, and atomic
+// replacement.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -21,7 +22,7 @@ Frame frame_to(const Octets6& mac, std::size_t text_bytes = 10) {
   return frame;
 }
 
-// With a tag of this VLAN before what follows the addresses; the class of service is no part of it.
+// Inserts a tag of this VLAN after the addresses; the class of service is not part of it.
 Frame tagged(Frame frame, std::uint16_t vlan, std::uint16_t type = 0x8100) {
   std::byte tag[4];
   wire::store16(tag, type);
@@ -30,7 +31,7 @@ Frame tagged(Frame frame, std::uint16_t vlan, std::uint16_t type = 0x8100) {
   return frame;
 }
 
-// Four rings, each with 256 buckets of its own, so that the ring tells which rule was taken.
+// Four rings, each with 256 buckets of its own, so that the ring identifies the rule that matched.
 class MpipeRules : public testing::Test {
  protected:
   MpipeRules()
@@ -48,7 +49,7 @@ class MpipeRules : public testing::Test {
   }
   int begin(unsigned ring) { return gxio_mpipe_rules_begin(rules.get(), 256 * ring, 256, nullptr); }
   int commit() { return gxio_mpipe_rules_commit(rules.get()); }
-  // The ring that a frame comes to; 4: none.
+  // The ring of a frame; 4: none.
   unsigned ring_of(const Frame& frame) {
     if (rig.arrive(frame) != Arrived::taken) {
       return 4;
@@ -83,7 +84,7 @@ TEST_F(MpipeRules, ARuleOfAVlanTakesItsTagAndNoUntaggedFrame) {
   EXPECT_EQ(ring_of(tagged(frame_to(first_mac), 8, 0x88a8)), 1u);
   EXPECT_EQ(ring_of(tagged(frame_to(first_mac), 9)), 4u);
   EXPECT_EQ(ring_of(frame_to(first_mac)), 4u);
-  // Of two tags the outer one counts.
+  // With two tags the outer one counts.
   EXPECT_EQ(ring_of(tagged(tagged(frame_to(first_mac), 9), 7, 0x88a8)), 1u);
   EXPECT_EQ(ring_of(tagged(tagged(frame_to(first_mac), 7), 9, 0x88a8)), 4u);
 }
@@ -118,7 +119,7 @@ TEST_F(MpipeRules, TheLowestPriorityIsAskedFirstAndOfEqualOnesTheFirst) {
   EXPECT_EQ(ring_of(frame_to(first_mac)), 3u);
 }
 
-// What steers without a hash: an address of its own for each worker.
+// Steering without a hash: each worker has an address of its own.
 TEST_F(MpipeRules, AnAddressForEachWorkerSteersEveryFlowOfIt) {
   for (unsigned ring = 0; ring < 4; ++ring) {
     ASSERT_EQ(begin(ring), 0);
@@ -143,7 +144,7 @@ TEST_F(MpipeRules, WhatDoesNotFitItsRoomIsDropped) {
   ASSERT_EQ(gxio_mpipe_rules_set_headroom(rules.get(), 20), 0);
   ASSERT_EQ(gxio_mpipe_rules_set_tailroom(rules.get(), 30), 0);
   ASSERT_EQ(commit(), 0);
-  EXPECT_EQ(ring_of(frame_to(first_mac, 96)), 1u);  // 54 octets of headers: 200 in all
+  EXPECT_EQ(ring_of(frame_to(first_mac, 96)), 1u);  // with 54 octets of headers, 200 in all
   EXPECT_EQ(ring_of(frame_to(first_mac, 97)), 4u);
   gxio_mpipe_idesc_t* idesc = nullptr;
   ASSERT_EQ(gxio_mpipe_iqueue_try_peek(&rig.engine.iqueue(1), &idesc), 1);
@@ -156,7 +157,7 @@ TEST_F(MpipeRules, AListReplacesTheLastAndAnEmptyOneTakesNothing) {
   EXPECT_EQ(ring_of(frame_to(first_mac)), 1u);
   gxio_mpipe_rules_init(rules.get(), &rig.engine.context());
   ASSERT_EQ(begin(2), 0);
-  EXPECT_EQ(ring_of(frame_to(first_mac)), 1u);  // not before it is committed
+  EXPECT_EQ(ring_of(frame_to(first_mac)), 1u);  // only effective after the commit
   ASSERT_EQ(commit(), 0);
   EXPECT_EQ(ring_of(frame_to(first_mac)), 2u);
   gxio_mpipe_rules_init(rules.get(), &rig.engine.context());
@@ -180,10 +181,10 @@ TEST_F(MpipeRules, LimitsHaveTheirCodesAndAnErrorStaysUntilTheCommit) {
   EXPECT_EQ(gxio_mpipe_rules_add_dmac(rules.get(), first_mac), GXIO_MPIPE_ERR_RULES_FULL);
   EXPECT_EQ(begin(1), GXIO_MPIPE_ERR_RULES_FULL);
   EXPECT_EQ(commit(), GXIO_MPIPE_ERR_RULES_FULL);
-  EXPECT_EQ(ring_of(frame_to(first_mac)), 1u);  // what was committed before holds
+  EXPECT_EQ(ring_of(frame_to(first_mac)), 1u);  // the previous commit stays effective
   gxio_mpipe_rules_init(rules.get(), &rig.engine.context());
   ASSERT_EQ(gxio_mpipe_rules_begin(rules.get(), 2'048, 256, nullptr), 0);
-  EXPECT_EQ(commit(), GXIO_MPIPE_ERR_BAD_BUCKET);  // buckets that nobody has initialised
+  EXPECT_EQ(commit(), GXIO_MPIPE_ERR_BAD_BUCKET);  // buckets that were never initialised
 }
 
 }  // namespace

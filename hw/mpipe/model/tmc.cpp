@@ -1,4 +1,4 @@
-// The calls that are not the packet engine's: memory with a home, cores, the dataplane, the clock.
+// The calls outside the packet engine: memory with a home, cores, the dataplane, the clock.
 #include <bit>
 
 #include "hw/mpipe/kit.hpp"
@@ -9,7 +9,7 @@ using mpipe::Machine;
 
 namespace {
 
-// Whoever does that in the dataplane is interrupted, or killed where it was strict.
+// A system call within the dataplane lets ticks interrupt it, or kills the thread in strict mode.
 Machine& called_into_the_system() {
   Machine& machine = Machine::current();
   if (machine.thread.flags != 0) {

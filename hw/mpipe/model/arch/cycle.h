@@ -4,7 +4,7 @@
 #include <cstdint>
 
 uint64_t get_cycle_count();
-// A compiler for TILE-Gx knows the instruction itself; the model must hear of it there too.
+// A compiler for TILE-Gx has this instruction as a builtin; there too the model must see each use.
 #define __insn_mf lockstep_model_mf
-// All stores before it can be seen by the packet engine before any that follows.
+// Stores before it become visible to the packet engine before stores after it.
 void __insn_mf();

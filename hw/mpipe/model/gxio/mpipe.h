@@ -1,4 +1,4 @@
-// The interface of mPIPE as our driver calls it: the vendor's names, our words, our model.
+// The mPIPE interface that our driver calls, with the vendor's names, implemented by our model.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace lockstep::hw::mpipe {
 class Machine;
 }
 
-// Every call gives zero or more, or one of these.
+// Calls return zero or more, or one of these errors.
 enum gxio_error_t : int {
   GXIO_ERR_OPCODE = -1101,
   GXIO_ERR_INVAL = -1102,
@@ -61,7 +61,7 @@ enum gxio_mpipe_buffer_size_enum_t : int {
   GXIO_MPIPE_BUFFER_SIZE_16384 = 7,
 };
 
-// What a buffer descriptor's field `c` says.
+// Values of field `c` of a buffer descriptor.
 enum : unsigned {
   MPIPE_EDMA_DESC_WORD1__C_VAL_UNCHAINED = 0,
   MPIPE_EDMA_DESC_WORD1__C_VAL_CHAINED = 1,
@@ -69,11 +69,11 @@ enum : unsigned {
   MPIPE_EDMA_DESC_WORD1__C_VAL_INVALID = 3,
 };
 
-// Unnamed structures in unions are the interface's shape, and no standard C++.
+// The interface has unnamed structures in unions, which is not standard C++.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
 
-// One arrived packet, 64 octets.
+// A received packet, 64 octets.
 typedef union {
   struct {
     uint64_t notif_ring : 8, channel : 5, __reserved_0 : 1, me : 1, tr : 1, l2_size : 14, ce : 1,
@@ -103,7 +103,7 @@ typedef union {
   uint64_t words[2];
 } gxio_mpipe_edesc_t;
 
-// A buffer as a stack gives it.
+// A buffer popped from a stack.
 typedef union {
   struct {
     uint64_t __reserved_0 : 7;
@@ -121,7 +121,7 @@ static_assert(sizeof(gxio_mpipe_idesc_t) == 64 && sizeof(gxio_mpipe_edesc_t) == 
 typedef struct {
   lockstep::hw::mpipe::Machine* machine;
   int instance;
-  uint8_t __stacks[8];  // by size class, what rules_begin takes where it is told of none
+  uint8_t __stacks[8];  // by size class; the default of rules_begin
 } gxio_mpipe_context_t;
 
 typedef struct {
@@ -235,7 +235,7 @@ enum : unsigned { gxio_mpipe_model_rules_max = 31, gxio_mpipe_model_rule_items_m
 typedef struct {
   uint32_t first_bucket;
   uint32_t bucket_mask;
-  uint32_t channels;  // a bit each; none: all
+  uint32_t channels;  // one bit for each; none: all
   int32_t priority;
   uint8_t headroom;
   uint8_t tailroom;
@@ -246,7 +246,7 @@ typedef struct {
   gxio_mpipe_rules_dmac_t dmacs[gxio_mpipe_model_rule_items_max];
   uint16_t vlans[gxio_mpipe_model_rule_items_max];
 } gxio_mpipe_model_rule_t;
-// Some 10 KiB: not for a small stack.
+// About 10 KiB: too large for a small stack.
 typedef struct {
   gxio_mpipe_context_t* context;
   uint32_t count;
@@ -269,7 +269,7 @@ int gxio_mpipe_rules_commit(gxio_mpipe_rules_t* rules);
 typedef struct {
   gxio_mpipe_context_t* context;
   gxio_mpipe_edesc_t* edescs;
-  uint64_t credits_and_next_index;  // credits above, the index of the next slot in the low 24 bits
+  uint64_t credits_and_next_index;  // credits above, index of the next slot in the low 24 bits
   uint64_t hw_complete_count;
   uint32_t mask_num_entries;
   uint32_t log2_num_entries;

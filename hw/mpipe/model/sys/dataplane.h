@@ -2,9 +2,9 @@
 #pragma once
 
 enum : int {
-  DP_QUIESCE = 1,  // returns once the last tick is over
+  DP_QUIESCE = 1,  // returns after the last tick
   DP_STRICT = 2,
   DP_DEBUG = 4,
 };
-// Of the calling thread, which must be bound to a core of the dataplane; 0: as it was.
+// For the calling thread, which must be bound to a core of the dataplane; 0 leaves it.
 int set_dataplane(int flags);

@@ -1,7 +1,7 @@
-// How fast the cycle counter runs.
+// The frequency of the cycle counter.
 #pragma once
 
 #include <cstdint>
 
-// Cycles a second.
+// In cycles a second.
 uint64_t tmc_perf_get_cpu_speed();
