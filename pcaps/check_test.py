@@ -1,5 +1,5 @@
-# Tests of the room's tools: the formats read what they write, and check finds what is wrong.
-"""Run by pytest; the scenario that is spoiled is one of the room, copied."""
+# Tests of the tools in pcaps/: the formats read what they write, and check finds errors.
+"""Run by pytest on copies of committed scenarios, each with one defect."""
 import runpy
 import shutil
 import subprocess
@@ -20,7 +20,7 @@ MACS = ("02:00:00:00:00:02", "02:00:00:00:00:01")
 
 
 def run(program, *words):
-    """Run a program of the room; return its exit code and all that it printed."""
+    """Run a program of pcaps/; return its exit code and output."""
     done = subprocess.run([ROOM / program, *words], capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
 
@@ -72,7 +72,7 @@ def test_router_marks_what_speaks_ecn(ends, ecn, marked):
 def test_router_says_what_is_too_big(ends, router):
     frame = frames.build(*ends, MACS, "A", 1, 1, payload=b"x" * 1300)
     message = frames.too_big(frame, router, MACS, 1280)
-    assert frames.parse(1, pcapng.Packet(0, message)) is None  # an ICMP message, rightly summed
+    assert frames.parse(1, pcapng.Packet(0, message)) is None  # ICMP with a correct checksum
     assert message.endswith(frame[14:42]) or frame[14:1246] in message
 
 

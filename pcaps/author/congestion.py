@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Congestion control: RFC 5681 section 3 and 4, RFC 6582, worked out by the arithmetic of reno.py.
+# Congestion control: RFC 5681 sections 3 and 4, RFC 6582, computed by the arithmetic of reno.py.
 """Writes the scenarios of congestion control and loss recovery."""
 from lib import MSS, Scenario, main
 from reno import Bulk
@@ -16,7 +16,7 @@ def bulk(slug, title, shows, origin, segments, win=65535, **fields):
 
 
 def beyond(s, b, clause="5681:CC-1"):
-    """The twin of every window rule: one more segment right behind the first burst."""
+    """The twin of every window rule: one more segment directly after the first burst."""
     packet, segment, _ = b.sent[2]
     s.twin_adds(clause, packet, "A", seq=1 + segment * MSS, ack=1, bytes=MSS)
 
@@ -151,7 +151,7 @@ def scenario_fast_recovery():
 
 
 def highest_before(b, packet):
-    """The sequence number behind all that had been sent up to `packet`."""
+    """The sequence number after all data sent up to `packet`."""
     return 1 + max(segment for number, segment, _ in b.sent if number <= packet) * MSS
 
 

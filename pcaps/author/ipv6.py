@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-# The basics over IPv6: opening, text, closing and resets, with the sizes and sums of RFC 8200, 8.
+# The basics over IPv6: opening, data, closing and resets, with the sizes and checksums of RFC 8200
+# 8.
 """Writes the scenarios of TCP over IPv6."""
 from lib import MSS6, Scenario, main
 

@@ -1,10 +1,10 @@
-# Two endpoints, a clock and a page to write packets on: what every authored scenario stands on.
-"""A script says what happens; this file numbers, sums and stamps the packets.
+# Two endpoints, a clock and a packet writer: the base of every authored scenario.
+"""A script states what happens; this file computes sequence numbers, checksums and times.
 
 Sequence numbers in scripts are relative to each side's initial one: SYN is 0, the first byte 1.
-The capture is taken at the device: what is lost on the way to the device is not in it, what is
-lost on the way to the peer is. The device answers in the instant in which it is asked.
-A segment written with `ignored` is one that its receiver must not take anything from.
+The capture is taken at the device: it contains packets lost on the way to the peer, but not packets
+lost on the way to the device. The device responds without delay.
+A segment written with `ignored` must have no effect on its receiver.
 """
 import argparse
 import inspect
@@ -27,20 +27,20 @@ MSS6 = 1440
 
 
 def pattern(offset, size, salt=0):
-    """`size` bytes of the stream at `offset`: any shift or exchange of bytes shows."""
+    """`size` bytes of the stream at `offset`; any shift or exchange of bytes is detectable."""
     return bytes((position * 31 + position // 256 + salt) % 251
                  for position in range(offset, offset + size))
 
 
 class Endpoint:
-    """One side: where it is, what it will send next, and what it has received in order."""
+    """One side: its address, the next number to send, and the ranges received."""
 
     def __init__(self, address, port, mac, isn, salt):
         self.address, self.port, self.mac, self.isn, self.salt = address, port, mac, isn, salt
         self.window, self.send_next, self.receive_next, self.early = 65535, 0, 0, []
 
     def take(self, seq, size):
-        """Receive [seq, seq + size) and advance over all that is now in order."""
+        """Receive [seq, seq + size) and advance over everything that is now in order."""
         self.early.append((seq, seq + size))
         for begin, end in sorted(self.early):
             if begin <= self.receive_next < end:
@@ -48,7 +48,7 @@ class Endpoint:
 
 
 class Scenario:
-    """One scenario while it is written. Times are in milliseconds; packets count from 1."""
+    """A scenario being written. Times are in milliseconds; packets count from 1."""
 
     def __init__(self, slug, title, shows, origin, role="passive", config=None,
                  device_isn=0xFFFFFC00, peer_isn=0xFFFFF800, rtt=10, ipv6=False):
@@ -63,31 +63,31 @@ class Scenario:
         self.stamped_ns = 0
 
     def wait(self, milliseconds):
-        """Let time pass."""
+        """Advance the time."""
         self.now_ns += round(milliseconds * MS)
 
     def at(self, milliseconds):
-        """Go on at this instant of the capture, which must not lie in the past."""
+        """Continue at this instant of the capture, which must not be in the past."""
         assert milliseconds * MS >= self.now_ns, f"{self.slug}: {milliseconds} ms is past"
         self.now_ns = round(milliseconds * MS)
 
     def restart_peer(self, isn):
-        """The peer begins anew at another initial sequence number, unknown to the device."""
+        """The peer restarts with another initial sequence number, without telling the device."""
         self.far.isn, self.far.send_next = isn, 0
         self.dev.receive_next, self.dev.early = 0, []
 
     def restart_device(self, isn):
-        """The device begins anew at another initial sequence number, unknown to the peer."""
+        """The device restarts with another initial sequence number, without telling the peer."""
         self.dev.isn, self.dev.send_next = isn, 0
         self.far.receive_next, self.far.early = 0, []
 
     @property
     def ms(self):
-        """The present instant of the capture."""
+        """The current instant of the capture."""
         return self.now_ns / MS
 
     def call(self, do, size=None):
-        """The device's application makes a call now: right after a packet, or at a time."""
+        """The device's application makes a call now: directly after a packet, or at a time."""
         entry = {"after_packet": len(self.packets)}
         if self.packets and self.now_ns != self.stamped_ns:
             entry = {"at": scenario_file.time_text(self.now_ns)}
@@ -97,12 +97,12 @@ class Scenario:
         self.calls.append(entry)
 
     def peer(self, flags, data=0, after=None, **fields):
-        """The peer's segment arrives `after` milliseconds (one round trip if None is given)."""
+        """The peer's segment arrives after `after` milliseconds (None: one round trip)."""
         self.wait(self.rtt if after is None else after)
         return self._segment(self.far, self.dev, flags, data, **fields)
 
     def device(self, flags, data=0, after=0, **fields):
-        """The device must send this now, or `after` milliseconds."""
+        """The device must send this now, or after `after` milliseconds."""
         self.wait(after)
         return self._segment(self.dev, self.far, flags, data, **fields)
 
@@ -161,7 +161,7 @@ class Scenario:
         return self.device("A")
 
     def device_gone(self, after=10, seq=None, ack=None):
-        """Prove that the device has forgotten the connection: an ACK now draws a reset."""
+        """Prove that the device has forgotten the connection: an ACK must draw a reset."""
         seq = self.far.send_next if seq is None else seq
         ack = self.far.receive_next if ack is None else ack
         self.peer("A", after=after, seq=seq, ack=ack, note="a probe: is the connection forgotten?")
@@ -171,7 +171,9 @@ class Scenario:
         self.twin_shifts(f"9293:P-{state}-ACK", reset, "seq", 1)
 
     def twin(self, clause, **edit):
-        """An edit of a device packet that must be judged to violate `clause`."""
+        """An edit of a packet of the device after which the capture must be judged to violate
+        `clause`.
+        """
         self.twins.append({"clause": clause, "edit": edit})
 
     def twin_lacks(self, clause, packet):
@@ -179,11 +181,11 @@ class Scenario:
         self.twin(clause, packet=packet, drop=True)
 
     def twin_shifts(self, clause, packet, field, add):
-        """The twin in which a number of this packet is another."""
+        """The twin in which a number of this packet is changed."""
         self.twin(clause, packet=packet, field=field, add=add)
 
     def twin_adds(self, clause, after, flags, **numbers):
-        """The twin in which the device sent one more after this packet."""
+        """The twin in which the device sent one more packet after this one."""
         self.twin(clause, after_packet=after, insert={"from": "device", "flags": flags, **numbers})
 
     def write(self, room, made_by):
@@ -198,7 +200,7 @@ class Scenario:
 
 
 def scenarios_of(module):
-    """Every scenario of a script: its functions whose names begin with `scenario_`, run."""
+    """Run every scenario function of a script: those whose names begin with `scenario_`."""
     for name, function in vars(module).items():
         if name.startswith("scenario_") and inspect.isfunction(function):
             made = function()
@@ -206,7 +208,7 @@ def scenarios_of(module):
 
 
 def main():
-    """Write the scenarios of the calling script, into pcaps/ or the folder that is named."""
+    """Write the scenarios of the calling script, into pcaps/ or the folder given."""
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--into", type=Path, default=ROOM, help="folder to write to")
     into = parser.parse_args().into

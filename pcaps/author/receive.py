@@ -8,7 +8,7 @@ DELACK = {"delayed_ack": "200ms"}
 
 
 def two_segments(s, base=None):
-    """The connection lives: two full segments arrive and are acknowledged at once."""
+    """An established connection: two full segments arrive and are acknowledged at once."""
     s.peer("A", MSS, seq=base)
     s.peer("PA", MSS, after=1)
     return s.device("A")

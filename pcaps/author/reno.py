@@ -1,8 +1,8 @@
 # The arithmetic of RFC 5681, 6582 and 6298 for one bulk sender whose peer ACKs every segment.
-"""An independent reckoning on paper, not a TCP: whole segments, no SACK, one constant round trip.
+"""An independent calculation, not a TCP: whole segments, no SACK, one constant round trip.
 
 `Bulk` writes the device's segments and the peer's acknowledgments into a Scenario until all is
-acknowledged or a limit is reached. Every number in it can be checked by hand against the texts.
+acknowledged or a limit is reached. Every number can be checked by hand against the RFCs.
 """
 from collections import Counter
 
@@ -13,7 +13,9 @@ SPACING_MS = 0.5  # between two acknowledgments of the peer
 
 
 class Bulk:
-    """`segments` whole segments; each number in `lost` (from 1): one transmission vanishes."""
+    """`segments` whole segments; each entry in `lost` (segments count from 1) loses one
+    transmission.
+    """
 
     def __init__(self, scenario, segments, lost=(), window=3, rto_ms=RTO_MS):
         self.s, self.end, self.lost = scenario, 1 + segments * MSS, Counter(lost)
@@ -36,7 +38,7 @@ class Bulk:
         self.push()
 
     def transmit(self, seq, kind):
-        """One segment leaves; if it arrives, an acknowledgment is on its way back."""
+        """Send one segment; if it arrives, its acknowledgment is scheduled."""
         segment = (seq - 1) // MSS + 1
         lost = self.lost[segment] > 0
         self.lost[segment] -= lost
@@ -59,7 +61,7 @@ class Bulk:
             self.next += MSS
 
     def new_ack(self, ack):
-        """An acknowledgment of new data (RFC 5681 3.1, RFC 6582 3.2 steps 3)."""
+        """Process an acknowledgment of new data (RFC 5681 3.1, RFC 6582 3.2 step 3)."""
         amount, self.una = ack - self.una, ack
         self.next = max(self.next, ack)
         partial = self.recovering and ack < self.recover
@@ -82,7 +84,7 @@ class Bulk:
         self.armed = self.s.ms + self.rto_ms if self.una < self.next else None
 
     def duplicate_ack(self):
-        """A duplicate acknowledgment (RFC 5681 3.2, RFC 6582 3.2 step 1)."""
+        """Process a duplicate acknowledgment (RFC 5681 3.2, RFC 6582 3.2 step 1)."""
         self.duplicates += 1
         if self.recovering:
             self.cwnd += MSS
@@ -117,11 +119,11 @@ class Bulk:
         self.next += MSS
 
     def repeated(self):
-        """Was the last transmission a timeout's, of this very segment (RFC 5681 3.1, CC-13)?"""
+        """Whether a timeout has just retransmitted this same segment (RFC 5681 3.1, CC-13)."""
         return self.sent[-1][2] == "timeout" and self.sent[-1][1] == (self.una - 1) // MSS + 1
 
     def run(self, acks=10**6, timeouts=10**6):
-        """Let acknowledgments and timeouts happen until nothing is left or a limit is reached."""
+        """Process acknowledgments and timeouts until nothing is left or a limit is reached."""
         while acks > 0 and (self.acks or (timeouts > 0 and self.una < self.next)):
             if not self.acks or (self.armed is not None and self.armed < self.acks[0][0]):
                 timeouts -= 1
@@ -132,7 +134,7 @@ class Bulk:
             self.s.at(at)
             self.s.peer("A", after=0, ack=ack)
             if ack > self.una:
-                if ack > self.kept:  # data that was sent once: a valid sample (RFC 6298 3 and 5)
+                if ack > self.kept:  # data sent only once: a valid sample (RFC 6298 3 and 5)
                     self.rto_ms = RTO_MS
                 self.new_ack(ack)
                 self.push()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-# What a reset does and draws in every state: RFC 9293 sections 3.5.2, 3.5.3 and 3.10.7, RFC 5961.
+# The effect of resets, and what draws one, in every state: RFC 9293 3.5.2, 3.5.3 and 3.10.7, RFC
+# 5961.
 """Writes the scenarios of resets, state by state."""
 from lib import MSS, Scenario, main
 
@@ -179,7 +180,7 @@ def scenario_syn_received_old_syn():
 
 
 def into(s, state):
-    """Drive a passive device into `state`; return what is then SND.NXT and RCV.NXT."""
+    """Bring a passive device into `state`; return its SND.NXT and RCV.NXT."""
     s.listen_and_accept()
     s.wait(40)
     if state in ("close-wait", "last-ack"):
@@ -274,7 +275,7 @@ def scenario_syn_793():
 
 
 def abort_scenario(state):
-    """The application aborts in `state`: a reset goes out, the connection is gone."""
+    """The application aborts in `state`: a reset is sent and the connection is deleted."""
     s = Scenario(f"rfc9293-3.10.5-abort-{state}",
                  f"ABORT in {state.upper()} sends a reset at SND.NXT",
                  ["9293:P-ABORT", "9293:P-ABORT-MODE", "9293:P-ABORT-API", "9293:P-RST-USER"],

@@ -1,1 +1,1 @@
-# Marks the folder as a package: what author, record and check share.
+# The package that author, record and check share.

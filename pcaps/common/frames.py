@@ -1,10 +1,10 @@
-# Reads and writes Ethernet frames that carry IP of both families and TCP, and verifies checksums.
+# Reads and writes Ethernet frames of IPv4 or IPv6 with TCP, and verifies checksums.
 """Only what the checker and the recorder need: a flat view of one segment."""
 import socket
 import struct
 from dataclasses import dataclass
 
-LETTERS = "FSRPAUEC"  # bit 0 upwards
+LETTERS = "FSRPAUEC"  # from bit 0 upwards
 TCP, ICMP, ICMP6 = 6, 1, 58
 
 
@@ -31,7 +31,7 @@ class Segment:
         return len(self.payload) + ("S" in self.flags) + ("F" in self.flags)
 
     def option(self, kind):
-        """The contents of the first option of this kind, None where there is none."""
+        """The contents of the first option of this kind; None if there is none."""
         at = 0
         while at < len(self.options) and self.options[at] != 0:
             if self.options[at] == 1:
@@ -45,7 +45,9 @@ class Segment:
 
 
 class BadFrame(Exception):
-    """The frame is not a whole, rightly summed TCP segment over IP; the text says why."""
+    """The frame is not a complete TCP segment over IP with correct checksums; the text gives the
+    reason.
+    """
 
 
 def _sum(data):
@@ -57,19 +59,19 @@ def _sum(data):
 
 
 def is_ipv6(frame):
-    """Does the frame carry IPv6?"""
+    """Whether the frame carries IPv6."""
     return frame[12:14] == b"\x86\xdd"
 
 
 def protocol(frame):
-    """The protocol that the IP packet carries; 0 where it is none."""
+    """The protocol that the IP packet carries; 0 if it is not IP."""
     if frame[12:14] == b"\x08\x00":
         return frame[23]
     return frame[20] if is_ipv6(frame) else 0
 
 
 def _split(frame):
-    """(both addresses as octets, what the IP packet carries, its ECN field)."""
+    """(both addresses as octets, the IP payload, the ECN field)."""
     if len(frame) < 54 or not (frame[12:14] == b"\x08\x00" or is_ipv6(frame)):
         raise BadFrame("is not an IP packet in an Ethernet II frame")
     if is_ipv6(frame):
@@ -87,7 +89,7 @@ def _split(frame):
 
 
 def _pseudo(ends, kind, size):
-    """The pseudo-header of either family: its sum does not mind where the zeros stand."""
+    """The pseudo-header of either family; the order of its zero octets does not change the sum."""
     return b"".join(ends) + struct.pack(">HH", kind, size)
 
 
@@ -96,7 +98,9 @@ def _text(address):
 
 
 def parse(number, packet):
-    """Return the Segment of a pcapng.Packet, None for an ICMP message; raise BadFrame if wrong."""
+    """Return the Segment of a pcapng.Packet, or None for an ICMP message; raise BadFrame if it is
+    invalid.
+    """
     frame = packet.frame
     ends, inside, ecn = _split(frame)
     kind = protocol(frame)
@@ -121,7 +125,7 @@ def parse(number, packet):
 
 
 def address_bytes(text):
-    """An address as it stands in a header."""
+    """The octets of an address."""
     return socket.inet_pton(socket.AF_INET6 if ":" in text else socket.AF_INET, text)
 
 
@@ -155,7 +159,7 @@ def build(source, target, macs, flags, seq, ack, window=65535, urgent=0, options
 
 
 def marked(frame):
-    """The frame as a congested router passes it on: CE, if its sender speaks ECN."""
+    """The frame as a congested router forwards it: marked CE, if it is ECN-capable."""
     if not _split(frame)[2]:
         return frame
     if is_ipv6(frame):
@@ -165,7 +169,7 @@ def marked(frame):
 
 
 def too_big(frame, router, macs, mtu):
-    """What a router answers to a packet that does not fit: ICMP of the packet's family."""
+    """A router's reply to a packet that does not fit: ICMP of the packet's family."""
     ends, _, _ = _split(frame)
     sender, target = _text(ends[0]), router
     if is_ipv6(frame):

@@ -1,12 +1,12 @@
-# Numbers by which recordings with a feature on and off differ, taken of the device's segments.
-"""Each measure takes (the device's segments, all segments) and gives an integer."""
+# Measures of the device's segments, by which recordings with a feature on and off differ.
+"""Each measure takes (the device's segments, all segments) and returns an integer."""
 import struct
 
 HALF = 2**31
 
 
 def _relative(number, base):
-    """A number of the circle relative to `base`, negative before it."""
+    """A sequence number relative to `base`, negative before it."""
     return (number - base + HALF) % 2**32 - HALF
 
 
@@ -21,7 +21,7 @@ def sack_blocks(device, _):
 
 
 def duplicate_blocks(device, _):
-    """Segments whose first SACK block is about what came twice."""
+    """Segments whose first SACK block reports duplicate data."""
     count = 0
     for segment in device:
         blocks = _blocks(segment)
@@ -33,7 +33,7 @@ def duplicate_blocks(device, _):
 
 
 def _again(device):
-    """(position, segment) of each segment that is sent again."""
+    """(position, segment) of each retransmitted segment."""
     high = None
     for position, segment in enumerate(device):
         if segment.length == 0 or "R" in segment.flags:
@@ -45,12 +45,14 @@ def _again(device):
 
 
 def again(device, _):
-    """Segments that are sent again."""
+    """Retransmitted segments."""
     return sum(1 for _ in _again(device))
 
 
 def silence_ms(device, _):
-    """The longest silence of the device before it sends something again, in whole 10 ms."""
+    """The longest time before a retransmission without a segment of the device, in multiples of 10
+    ms.
+    """
     waits = [segment.time_ns - device[position - 1].time_ns
              for position, segment in _again(device) if position]
     return max(waits, default=0) // 10_000_000 * 10
@@ -69,7 +71,7 @@ def second_ack(device, everything):
 
 
 def flight(device, everything):
-    """The most octets in flight."""
+    """The largest number of octets in flight."""
     most, high, una = 0, None, None
     for segment in everything:
         if segment.source == device[0].source:
@@ -83,27 +85,27 @@ def flight(device, everything):
 
 
 def capable(device, _):
-    """Packets that are marked as ECN-capable."""
+    """Packets marked as ECN-capable."""
     return sum(segment.ecn != 0 for segment in device)
 
 
 def echoes(device, _):
-    """Segments with ECE, SYNs aside."""
+    """Segments with ECE, except SYNs."""
     return sum("E" in segment.flags and "S" not in segment.flags for segment in device)
 
 
 def cookies(device, _):
-    """SYNs with the option of Fast Open."""
+    """SYNs with the Fast Open option."""
     return sum("S" in segment.flags and segment.option(34) is not None for segment in device)
 
 
 def text_on_syn(device, _):
-    """Octets that SYNs bring."""
+    """Octets of data on SYNs."""
     return sum(len(segment.payload) for segment in device if "S" in segment.flags)
 
 
 def probes(device, _):
-    """Bare ACKs of the number before the next one."""
+    """Bare ACKs with the sequence number before the next one (keep-alive probes)."""
     count, high = 0, None
     for segment in device:
         end = (segment.seq + segment.length) % 2**32

@@ -12,7 +12,7 @@ SNAP_LENGTH = 262144
 
 @dataclass
 class Packet:
-    """One frame: nanoseconds since the epoch, its bytes, a remark for the reader."""
+    """One frame: nanoseconds since the epoch, its bytes, a comment."""
 
     time_ns: int
     frame: bytes
@@ -20,7 +20,7 @@ class Packet:
 
 
 class BadCapture(Exception):
-    """The file is not a capture of the kind that this room holds; the text says why."""
+    """The file is not a capture of the supported kind; the text gives the reason."""
 
 
 def _padded(data):
@@ -37,7 +37,7 @@ def _block(kind, body):
 
 
 def encode(packets):
-    """Return the bytes of a capture that holds `packets` in the given order."""
+    """Return the bytes of a capture of `packets` in the given order."""
     out = [_block(SECTION, struct.pack("<IHHq", MAGIC, 1, 0, -1))]
     options = _option(9, bytes([NANOSECONDS])) + _option(0, b"")
     out.append(_block(INTERFACE, struct.pack("<HHI", ETHERNET, 0, SNAP_LENGTH) + options))
@@ -52,7 +52,7 @@ def encode(packets):
 
 
 def _check_interface(body):
-    """Refuse an interface that is not Ethernet with nanosecond stamps."""
+    """Refuse an interface that is not Ethernet with nanosecond timestamps."""
     link = struct.unpack_from("<H", body)[0]
     if link != ETHERNET:
         raise BadCapture(f"link type {link}, expected {ETHERNET} (Ethernet II)")

@@ -20,7 +20,7 @@ def _value(value):
         return "{ " + inside + " }"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_value(item) for item in value) + "]"
-    return json.dumps(value)  # strings, booleans and integers are written alike in TOML
+    return json.dumps(value)  # strings, booleans and integers are the same in TOML
 
 
 def _table(name, table):
@@ -41,7 +41,7 @@ def toml(head, device, config, calls, twins):
 
 
 def write(folder, text, packets):
-    """Write both files of a scenario into `folder`, which is made if it is not there."""
+    """Write both files of a scenario into `folder`, which is created if missing."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "scenario.toml").write_text(text)
     (folder / "capture.pcapng").write_bytes(pcapng.encode(packets))

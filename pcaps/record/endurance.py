@@ -1,4 +1,4 @@
-# Recordings of SYN cookies, keep-alives and path MTUs: what Linux does when the world is hostile.
+# Recordings of SYN cookies, keep-alives and path MTUs: Linux under adverse conditions.
 """Each function records one scenario with a Linux kernel as the device."""
 import socket
 
@@ -6,7 +6,7 @@ from network import TooBig
 from plain import recorded
 from recording import PORT, Script, mss_option, read, text
 
-COOKIES = {"tcp_syncookies": 2}  # always, not only past the backlog
+COOKIES = {"tcp_syncookies": 2}  # always, not only when the backlog is full
 
 
 @recorded("rfc4987-3.6-linux-cookie", "A handshake by SYN cookie, of which Linux keeps no record",
@@ -79,7 +79,7 @@ def record_cookie_silent(r):
 
 
 def keepalive(device, probes):
-    """The application asks for probes after a second, each second."""
+    """The application asks for keep-alive probes after a second, one each second."""
     for option, value in ((socket.TCP_KEEPIDLE, 1), (socket.TCP_KEEPINTVL, 1),
                           (socket.TCP_KEEPCNT, probes)):
         device.sock.setsockopt(socket.IPPROTO_TCP, option, value)
@@ -148,7 +148,8 @@ def record_keepalive_off(r):
 
 
 def narrow(octets, tells):
-    """A fault: what the device sends beyond so many octets does not pass; a router may say so."""
+    """A fault: packets of the device above this size are dropped; with `tells` a router reports it.
+    """
     def fault(side, segment):
         header = 60 if ":" in segment.source[0] else 40
         large = side == 1 and len(segment.payload) + len(segment.options) + header > octets

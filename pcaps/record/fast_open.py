@@ -1,7 +1,7 @@
-# Recordings of Fast Open (RFC 7413): cookies asked for, shown, refused, on either side.
+# Recordings of Fast Open (RFC 7413): cookies requested, used and refused, on either side.
 """Each function records one scenario with a Linux kernel as the device.
 
-What the hosts say to each other before, to have a cookie at all, is not in the capture.
+The earlier exchange in which the hosts obtain a cookie is not in the capture.
 """
 import socket
 
@@ -18,12 +18,12 @@ def cookie_option(cookie=b""):
 
 
 def allow(r):
-    """The device's listener takes text on SYNs."""
+    """Let the device's listener accept data on SYNs."""
     r.listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_FASTOPEN, 16)
 
 
 def ask(r, port=PEER_PORT + 1):
-    """A cookie of the device, from an attempt that is not captured."""
+    """Obtain a cookie of the device by an attempt that is not captured."""
     peer = Script(r, PORT, port=port)
     peer.send("S", options=mss_option() + cookie_option())
     cookie = peer.expect("SA").option(34)
@@ -125,7 +125,7 @@ def record_cookie_not_given(r):
 
 
 def connect(r, size):
-    """The device connects and writes at once: what of it may, leaves with the SYN."""
+    """The device connects and writes at once; the SYN carries as much of it as possible."""
     r.wire.as_device()
     sock = socket.socket()
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -139,13 +139,13 @@ def connect(r, size):
     try:
         sock.sendto(text(size), socket.MSG_FASTOPEN, (r.far, PORT))
     except BlockingIOError:
-        pass  # without a cookie the text is kept for later by the application
+        pass  # without a cookie the application keeps the data for later
     sock.settimeout(10)
     return device
 
 
 def learn(r):
-    """The device has a cookie of the peer, from a connection that is not captured."""
+    """Let the device obtain the peer's cookie on a connection that is not captured."""
     r.wire.as_device()
     peer = Script(r, PEER_PORT + 1, port=PORT)
     sock = socket.socket()

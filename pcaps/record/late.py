@@ -1,4 +1,4 @@
-# Recordings of a flight that is only late, to a peer that does not speak SACK.
+# Recordings of a flight that is late but not lost, to a peer without SACK.
 """Each function records one scenario with a Linux kernel as the device; selective.py has SACK."""
 import time
 
@@ -8,9 +8,9 @@ from plain import recorded
 
 
 def stall(number, ms, again_max=None):
-    """A fault: from this data segment of the device on its frames wait, until so long after it.
+    """A fault: from data segment `number` of the device on, its frames are held until `ms` later.
 
-    Of what it sends again only `again_max` segments arrive, so that few duplicates are answered.
+    At most `again_max` retransmissions arrive, so that few duplicates are acknowledged.
     """
     seen, since, again = set(), [], []
 
@@ -30,7 +30,7 @@ def stall(number, ms, again_max=None):
 
 
 def late_flight(r):
-    """A flight of the device is late, and it has more to send."""
+    """A flight of the device is late, and more data is queued."""
     send_all(r, 60 * 1460, send_buffer=300000)
     r.twin("9293:P-RTO", packet=r.again(), drop=True)
     r.twin("9293:P-SEND-EST", packet=r.nth(lambda s: s.payload, 6), field="seq", add=1460)

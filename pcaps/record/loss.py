@@ -8,9 +8,9 @@ from recording import read, text
 
 
 def lose(side, numbers, late=None):
-    """A fault: these data segments of host `side`, counted from 1, vanish when first sent.
+    """A fault: these data segments of host `side`, counted from 1, are lost when first sent.
 
-    Those in `late` are overtaken by as many others as it says.
+    Those in `late` are overtaken instead by the number of others given there.
     """
     seen, count = set(), [0]
 

@@ -1,4 +1,4 @@
-# Recordings of ECN: what Linux says of marks that reach it, and does when told of them.
+# Recordings of ECN: how Linux echoes CE marks, and how it reacts to echoes.
 """Each function records one scenario with a Linux kernel as the device."""
 from loss import lose
 from plain import recorded

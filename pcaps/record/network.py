@@ -1,8 +1,8 @@
 # Two hosts in network namespaces, joined by TAPs through a wire on which the script makes faults.
-"""The namespaces have no name: they live as long as the process that made them, whatever happens.
+"""The namespaces have no names, so they end with the process that made them, however it ends.
 
 The capture is taken at the device's TAP, which has no offloads: every frame has its own checksum
-and the size that a real wire would see. One thread forwards all frames, so the order is certain.
+and the size that it would have on a wire. One thread forwards all frames, so the order is certain.
 """
 import ctypes
 import fcntl
@@ -36,12 +36,12 @@ def in_namespace(descriptor):
 
 
 def ip(*words):
-    """Run ip(8) in the present namespace."""
+    """Run ip(8) in the current namespace."""
     subprocess.run(["ip", *words], check=True)
 
 
 def sysctl(name, value=None):
-    """Read a setting of IPv4 in the present namespace, or write it."""
+    """Read an IPv4 setting of the current namespace, or write it."""
     path = Path("/proc/sys/net/ipv4") / name
     if value is not None:
         path.write_text(str(value))
@@ -49,7 +49,9 @@ def sysctl(name, value=None):
 
 
 class Host:
-    """A kernel in a namespace of its own with one interface, a TAP whose other end we hold."""
+    """A kernel in a namespace of its own with one interface, a TAP whose other end the script
+    holds.
+    """
 
     def __init__(self, number, settings, ipv6=False):
         other = 3 - number
@@ -79,27 +81,27 @@ class Host:
 
 @dataclass
 class Late:
-    """A verdict on a frame: it comes so many milliseconds later than others."""
+    """A verdict on a frame: it is delayed by this many milliseconds."""
 
     ms: int
 
 
 @dataclass
 class TooBig:
-    """A verdict on a frame: a router passes only so many octets on, and says so."""
+    """A verdict on a frame: a router drops packets above this size, and reports the limit."""
 
     mtu: int
 
 
 def is_kept(frame):
-    """TCP, and the ICMP errors about it: a packet too big."""
+    """Whether to capture a frame: TCP, and "packet too big" about it."""
     kind = frames.protocol(frame)
     told = {frames.ICMP: 3, frames.ICMP6: 2}
     return kind == frames.TCP or frame[54 if frames.is_ipv6(frame) else 34] == told.get(kind)
 
 
 class Wire:
-    """The device, perhaps a kernel as its peer, what lies between them, and the capture."""
+    """The device, an optional kernel as its peer, the path between them, and the capture."""
 
     def __init__(self, settings, kernel_peer=True, delay_ms=10, fault=None, ipv6=False,
                  peer_settings=None):
@@ -109,20 +111,20 @@ class Wire:
         self.delay_ns, self.fault = delay_ms * 1_000_000, fault
         self.packets, self.counts, self.heap, self.number = [], {1: 0, 2: 0}, [], 0
         self.inbox, self.lock, self.running = [], threading.Condition(), True
-        self.held = []  # [frames to go, side, frame]: overtaken by that many of the same side
+        self.held = []  # [frames to go, side, frame]: overtaken by so many of the same side
         self.thread = threading.Thread(target=self._forward, daemon=True)
         self.thread.start()
 
     def as_device(self):
-        """Sockets that are made from now on are the device's."""
+        """Make further sockets in the device's namespace."""
         in_namespace(self.device.namespace)
 
     def as_peer(self):
-        """Sockets that are made from now on are the peer's."""
+        """Make further sockets in the peer's namespace."""
         in_namespace(self.peer.namespace)
 
     def stop(self):
-        """End forwarding; the namespaces vanish with the process."""
+        """End forwarding; the namespaces end with the process."""
         self.running = False
         self.thread.join()
 
@@ -140,10 +142,10 @@ class Wire:
             self.packets.append(pcapng.Packet(max(now, last), frame))
 
     def _arrived(self, side, frame):
-        """A frame left host 1 or 2: it passes, or meets the fault's verdict.
+        """A frame left host 1 or 2: forward it, or apply the fault's verdict.
 
-        "drop": it vanishes; an integer: so many others overtake it; a Late: it comes later; "mark":
-        a router that is congested marks it; a TooBig: a router drops it and says so.
+        "drop": it is lost; an integer: this many others overtake it; a Late: it is delayed; "mark":
+        a congested router marks it; a TooBig: a router drops it and reports the limit.
         """
         if frames.protocol(frame) != frames.TCP:
             return
@@ -167,13 +169,15 @@ class Wire:
             self._release(side)
 
     def _send(self, side, frame, extra_ns=0):
-        """A frame is on its way."""
+        """Put a frame on its way."""
         self.number += 1
         due = time.monotonic_ns() + self.delay_ns + extra_ns
         heapq.heappush(self.heap, (due, self.number, side, frame))
 
     def _release(self, side):
-        """One more frame of this side has overtaken those that are held."""
+        """Count one more frame of this side that overtook the held ones; release those that are
+        due.
+        """
         for entry in [entry for entry in self.held if entry[1] == side]:
             entry[0] -= 1
             if entry[0] == 0:
@@ -181,7 +185,7 @@ class Wire:
                 self._send(side, entry[2])
 
     def _deliver(self):
-        """Hand over the next frame that is due, if any."""
+        """Deliver the next frame that is due, if any."""
         if self.heap and self.heap[0][0] <= time.monotonic_ns():
             _, _, side, frame = heapq.heappop(self.heap)
             if side == 2:
@@ -189,7 +193,7 @@ class Wire:
             os.write((self.peer if side == 1 else self.device).tap, frame)
 
     def _drain(self, tap, side):
-        """Take everything that a host has sent, so that the capture shows what caused what."""
+        """Read everything that a host has sent, so that the capture shows cause before effect."""
         try:
             while True:
                 self._arrived(side, os.read(tap, 65536))

@@ -1,11 +1,11 @@
-# Recordings of opening a connection when it does not go smoothly.
+# Recordings of connection attempts that do not go smoothly.
 """Each function records one scenario with a Linux kernel as the device."""
 from plain import recorded
 from recording import PEER_PORT, PORT, Script, mss_option, read, text
 
 
 def drop_first(side, count=1, test=lambda segment: True):
-    """A fault: the first `count` frames of host `side` that pass `test` vanish."""
+    """A fault: the first `count` frames of host `side` that pass `test` are lost."""
     left = [count]
 
     def fault(sender, segment):

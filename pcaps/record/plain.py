@@ -1,4 +1,4 @@
-# Recordings of connections on which nothing is lost: transfer, closing, resets, windows, timing.
+# Recordings of connections without loss: transfer, closing, resets, windows, timing.
 """Each function records one scenario with a Linux kernel as the device."""
 import socket
 

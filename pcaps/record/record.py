@@ -30,7 +30,7 @@ NEEDED = "run it as root on Linux with /dev/net/tun and ip(8) (Debian package ip
 
 
 def scenarios():
-    """Every scenario by the name of its folder."""
+    """Every scenario by its folder's name."""
     found = {}
     for module in (plain, opening, loss, late, selective, stamps, marks, endurance, six,
                    fast_open):
@@ -41,7 +41,7 @@ def scenarios():
 
 
 def missing():
-    """What this machine lacks for recording, or an empty text."""
+    """What this machine lacks for recording, or an empty string."""
     if os.geteuid() != 0:
         return "not root"
     if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
@@ -52,7 +52,7 @@ def missing():
 
 
 def in_child(function, into):
-    """Record one scenario in a process of its own, with which its namespaces vanish."""
+    """Record one scenario in its own process, with which its namespaces end."""
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -73,7 +73,7 @@ def in_child(function, into):
 
 
 def main():
-    """Record what is named."""
+    """Record the scenarios given."""
     known = scenarios()
     parser = argparse.ArgumentParser(description="Record a Linux kernel's TCP.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="scenarios, see --list")

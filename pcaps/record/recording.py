@@ -1,5 +1,5 @@
 # One recording: the device's application with its calls noted, the peer, the twins, the files.
-"""What the scenario functions of record.py are written with."""
+"""The vocabulary of the scenario functions."""
 import socket
 import struct
 import time
@@ -10,16 +10,16 @@ from common import frames, scenario_file
 
 PORT, PEER_PORT = 5000, 6000
 FOUR, SIX = ("10.0.0.1", "10.0.0.2"), ("2001:db8::1", "2001:db8::2")
-NEAR_NS = 5_000_000  # a call this soon after a packet of the peer belongs to it
+NEAR_NS = 5_000_000  # a call this soon after a packet of the peer is taken for a reaction to it
 
 
 def text(size, salt=0):
-    """Bytes whose every shift or exchange shows."""
+    """Bytes in which any shift or exchange is detectable."""
     return bytes((position * 31 + position // 256 + salt) % 251 for position in range(size))
 
 
 def mss_option(value=1460):
-    """The MSS option as it stands in a header."""
+    """The octets of an MSS option."""
     return struct.pack(">BBH", 2, 4, value)
 
 
@@ -43,7 +43,7 @@ def sack_option(*edges):
 
 
 class Application:
-    """The device's end of a connection; each call is noted with its time."""
+    """The device's end of a connection; each call is recorded with its time."""
 
     def __init__(self, recording, sock):
         self.recording, self.sock = recording, sock
@@ -76,14 +76,14 @@ class Application:
         self.sock.close()
 
     def read(self, size):
-        """Read exactly `size` bytes; a call that follows is an answer to them."""
+        """Read exactly `size` bytes; a call that follows counts as a reaction to them."""
         taken = read(self.sock, size)
         self.recording.timed = False
         return taken
 
 
 def read(sock, size):
-    """Read exactly `size` bytes, or what comes until the end."""
+    """Read exactly `size` bytes, or what arrives until the end."""
     taken = b""
     while len(taken) < size:
         piece = sock.recv(size - len(taken))
@@ -94,7 +94,7 @@ def read(sock, size):
 
 
 class Script:
-    """A peer that is no kernel: it sends exactly what it is told to.
+    """A scripted peer, without a kernel.
 
     `stamp` is the TSval of what it sends from now on, with the device's latest as TSecr; None: no
     timestamps.
@@ -107,7 +107,7 @@ class Script:
 
     def send(self, flags, payload=b"", seq=None, ack=None, window=65535, urgent=0, options=b"",
              ecn=0):
-        """Send one segment; `seq` is relative to our ISN, `ack` to what is next expected."""
+        """Send one segment; `seq` is relative to our ISN, `ack` to the next number expected."""
         at = self.next if seq is None else (self.isn + seq) % 2**32
         number = (self.ack + (ack or 0)) % 2**32 if "A" in flags else 0
         macs = ("02:00:00:00:00:02", "02:00:00:00:00:01")
@@ -119,7 +119,7 @@ class Script:
             self.next = (self.next + len(payload) + ("S" in flags) + ("F" in flags)) % 2**32
 
     def expect(self, flags, size=None, seconds=5):
-        """Wait for a segment of the device with these flags (PSH aside) and note what it sends."""
+        """Wait for a segment of the device with these flags (PSH aside) and record its numbers."""
         end = time.monotonic() + seconds
         with self.wire.lock:
             while time.monotonic() < end:
@@ -136,23 +136,23 @@ class Script:
 
 
 class Recording:
-    """One scenario while it is recorded."""
+    """A scenario being recorded."""
 
     def __init__(self, slug, title, shows, role, plain=True, what="", config=None, features="",
                  sysctls=None, **wire):
         self.slug, self.title, self.shows, self.role = slug, title, shows, role
         self.what, self.config, self.plain = what, dict(config or {}), plain
-        self.features = features  # what is on beyond `plain`, in words
+        self.features = features  # the features that are on beyond `plain`, in words
         self.ipv6 = wire.get("ipv6", False)
         self.near, self.far = SIX if self.ipv6 else FOUR
         self.wire = Wire({**(PLAIN if plain else {}), **(sysctls or {})}, **wire)
         self.calls, self.twins, self.segments, self.listener = [], [], [], None
         self.port = PORT
-        self.timed = False  # the next call happens at a time, not in answer to a packet
+        self.timed = False  # the next call happens at a time, not in reaction to a packet
 
     # The device's application.
     def call(self, do, size=None):
-        """Note a call at the present time."""
+        """Record a call at the current time."""
         self.calls.append((time.time_ns(), do, size, self.timed))
 
     def socket(self):
@@ -171,7 +171,7 @@ class Recording:
         self.listener.settimeout(10)
 
     def accept(self):
-        """The device's application takes the connection."""
+        """The device's application accepts the connection."""
         return Application(self, self.listener.accept()[0])
 
     def open(self, port=PORT, wait=True):
@@ -223,7 +223,7 @@ class Recording:
     def script(self, syn=b"", flags="S", answer="SA", **options):
         """A scripted peer, connected to the listening device: (application, script).
 
-        `syn` is what its SYN has besides the MSS, `flags` and `answer` those of both SYNs.
+        `syn` holds its SYN's options besides the MSS, `flags` and `answer` the flags of both SYNs.
         """
         self.listen()
         peer = Script(self, PORT, **options)
@@ -233,13 +233,13 @@ class Recording:
         return self.accept(), peer
 
     def pause(self, seconds=0.1):
-        """Let real time pass; what follows is an answer to nothing."""
+        """Wait in real time; the next call is then not a reaction to a packet."""
         time.sleep(seconds)
         self.timed = True
 
     # Afterwards.
     def end(self, seconds=0.2):
-        """Stop capturing after a last pause and look at what there is."""
+        """Stop capturing after a last pause and parse the packets."""
         time.sleep(seconds)
         self.wire.stop()
         self.segments = [frames.parse(number, packet)
@@ -276,7 +276,9 @@ class Recording:
         return numbers[count - 1]
 
     def larger(self, packet, clause, octets):
-        """A twin: right after this packet of the device the next `octets` of text, in one."""
+        """A twin: directly after this packet of the device, its next `octets` of data in one
+        segment.
+        """
         segment = next(item for item in self.segments if item.packet == packet)
         base = next(item for item in self.segments
                     if item.source == segment.source and "S" in item.flags)
@@ -292,7 +294,7 @@ class Recording:
         self.twins.append({"clause": clause, "edit": edit})
 
     def _call_entry(self, at_ns, do, size, timed):
-        """Place a call behind the peer's packet that it follows closely, else at its time."""
+        """Place a call after the peer's packet that it follows closely, otherwise at its time."""
         first = self.wire.packets[0].time_ns
         before = [segment for segment in self.segments if segment.time_ns <= at_ns]
         peers = [segment for segment in before if segment.source[0] != self.near]
@@ -315,7 +317,7 @@ class Recording:
         head = {"title": self.title, "shows": self.shows, "origin": origin,
                 "made_by": f"pcaps/record/record.py {self.slug}"}
         device = {"address": self.near, "port": self.port, "role": self.role, "profile": "linux"}
-        # The profile has Linux's usual controller.
+        # Linux's default congestion control is the profile's.
         chosen = {} if control == "cubic" else {"congestion": control}
         calls = [self._call_entry(*call) for call in self.calls]
         content = scenario_file.toml(head, device, {**chosen, **self.config}, calls, self.twins)

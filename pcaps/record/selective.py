@@ -1,9 +1,9 @@
 # Recordings of selective acknowledgment and of the loss recovery that is built on it.
 """Each function records one scenario with a Linux kernel as the device.
 
-Without SACK the same happens in loss.py and late.py. `tcp_comp_sack_nr` 0 has each segment above
-a gap answered, as the RFCs want it; Linux else waits for up to 44 of them. Since Linux 6.17 SACK
-comes with RACK: there is nothing that turns that off.
+loss.py and late.py have the same scenarios without SACK. `tcp_comp_sack_nr` 0 makes Linux
+acknowledge each segment above a gap, as the RFCs require; otherwise it waits for up to 44 of them.
+Since Linux 6.17 SACK always includes RACK.
 """
 from late import late_flight, stall
 from loss import lose, receive_all, send_all
@@ -62,7 +62,8 @@ def record_not_permitted(r):
 
 
 def repeat_segments(r):
-    """The peer sends a segment twice, below the cumulative ACK, partly, and above a gap."""
+    """The peer sends a segment twice: below the cumulative ACK, partly below it, and above a gap.
+    """
     device, peer = r.script(SACK_PERMITTED)
     data = text(5000, 7)
     for begin, end in ((0, 1000), (0, 1000), (500, 1500), (2500, 3500), (2500, 3500), (1500, 2500)):

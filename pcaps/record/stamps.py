@@ -1,4 +1,4 @@
-# Recordings of window scaling and timestamps (RFC 7323), and of what rests on timestamps.
+# Recordings of window scaling and timestamps (RFC 7323), and of what depends on timestamps.
 """Each function records one scenario with a Linux kernel as the device."""
 
 from loss import lose, send_all
@@ -7,7 +7,7 @@ from recording import PORT, Script, mss_option, read, text
 
 STAMPS = {"tcp_timestamps": 1}
 SCALE = {"tcp_window_scaling": 1}
-LARGE = 300_000  # a buffer whose window takes scaling to tell
+LARGE = 300_000  # a buffer whose window needs scaling
 
 
 @recorded("rfc7323-3.2-linux-timestamps", "Linux speaks timestamps and echoes those of the peer",
@@ -83,7 +83,7 @@ def record_old_timestamp(r):
     peer.send("PA", text(1000, 7))
     peer.expect("A", 0)
     r.pause(0.6)
-    peer.stamp = 90_000  # as old as an old duplicate is
+    peer.stamp = 90_000  # as old as the one of an old duplicate
     peer.send("PA", text(1000, 9), seq=1001)
     peer.expect("A", 0)
     r.pause(0.6)
@@ -147,7 +147,7 @@ def record_time_wait_reused(r):
     peer.send("FA")
     peer.expect("A")
     r.pause(1.5)
-    again = Script(r, PORT, isn=0x8000, stamp=102_000)  # below what the old one had
+    again = Script(r, PORT, isn=0x8000, stamp=102_000)  # below the timestamps of the old connection
     again.send("S", options=mss_option())
     again.expect("SA")
     again.send("A")

@@ -1,10 +1,10 @@
 """Lockstep: a TCP/IP stack in virtual time.
 
-A :class:`Stack` alone takes packets and calls and gives packets and events; a :class:`Sim` is a
-world of hosts, links and faults. Everything is a deterministic function of the arguments: the same
-program prints the same bytes on any machine.
+A :class:`Stack` is a single stack that takes packets and calls and returns packets and events; a
+:class:`Sim` is a world of hosts, links and faults. Everything is a deterministic function of the
+arguments: the same program prints the same bytes on any machine.
 Times are nanoseconds, or text with a unit like ``"200ms"``. Errors are :class:`Error` and its
-children :class:`BadInput` and :class:`Refused`.
+subclasses :class:`BadInput` and :class:`Refused`.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class ConfigField(NamedTuple):
     unit: str  #: count, bytes, duration (nanoseconds), boolean, octet, sequence, port, word
     least: int
     most: int
-    words: tuple[str, ...]  #: of unit word: what it may be
+    words: tuple[str, ...]  #: of unit word: the valid words
     value: Union[int, str]  #: in the profile
 
 
 def config_fields(profile: str = "default") -> dict[str, ConfigField]:
-    """The fields that ``Stack(config={...})`` takes, with their ranges and a profile's values.
+    """The fields that ``Stack(config={...})`` accepts, with their ranges and a profile's values.
 
     BadInput: there is no such profile.
     """
@@ -52,5 +52,5 @@ def config_fields(profile: str = "default") -> dict[str, ConfigField]:
 
 
 def drops() -> dict[str, str]:
-    """Every reason for which a packet can die, by name, with what happened in words."""
+    """Every reason for dropping a packet, by name, with a description."""
     return _core.drops()

@@ -1,4 +1,4 @@
-"""What may be asked of a stack, wherever it runs: the application's calls and the observer's."""
+"""The calls on a stack, alone or in a world: the application's and the observer's."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from lockstep.units import (NANOSECONDS_MAX, NUMBER_MAX, Address, BytesLike, as_
 
 
 class Connection(NamedTuple):
-    """Names a connection of one stack for its whole life; a stale one is refused."""
+    """Identifies a connection of one stack; an id of a connection that no longer exists is refused.
+    """
 
     slot: int
     generation: int
 
 
 class Listener(NamedTuple):
-    """Names a listener of one stack; a stale one is refused."""
+    """Identifies a listener of one stack; an id of one that no longer exists is refused."""
 
     slot: int
     generation: int
 
 
 class Event(NamedTuple):
-    """What the stack tells the application about a connection."""
+    """An event of a connection."""
 
     at: int  #: nanoseconds of the stack's clock
     kind: str  #: accepted, connected, received, acknowledged, room, urgent, peer_finished,
@@ -35,7 +36,7 @@ class Event(NamedTuple):
     cause: str
     connection: Connection
     listener: Optional[Listener]  #: of accepted
-    bytes: int  #: of received: readable now; of acknowledged: since the last one; of urgent: ahead
+    bytes: int  #: of received: readable now; of acknowledged: newly so; of urgent: ahead of it
 
 
 def _id(value: object, kind: Union[type[Connection], type[Listener]]) -> tuple[int, int]:
@@ -52,10 +53,10 @@ def connection_id(value: object) -> tuple[int, int]:
 
 
 class Calls:
-    """The application's and the observer's calls, which :class:`Stack` and :class:`Host` share.
+    """The application's and the observer's calls, shared by :class:`Stack` and :class:`Host`.
 
-    They never block and take effect at the stack's next turn. Those of the application raise
-    Refused, with the name of the refusal, and then have changed nothing.
+    They never block and take effect at the stack's next turn. The application's calls raise Refused
+    with the name of the refusal, and have then changed nothing.
     """
 
     __slots__ = ("_core",)
@@ -70,9 +71,9 @@ class Calls:
 
         Args:
             port: the local port.
-            backlog: how many connections may stand before they are accepted.
+            backlog: how many connections may wait to be accepted.
             address: which of our addresses; None: any.
-            fast_open: how many may be opened by a SYN with text (RFC 7413), if Config allows it.
+            fast_open: how many may be opened by a SYN with data (RFC 7413), if Config allows it.
 
         Raises:
             Refused: exists, bad_local, no_room, bad_argument.
@@ -83,11 +84,11 @@ class Calls:
             as_number(fast_open, "fast_open", 0, NUMBER_MAX)))
 
     def unlisten(self, listener: Listener) -> None:
-        """Ends listening. Its connections live on. Refused: stale_id."""
+        """Ends listening. Accepted connections continue. Refused: stale_id."""
         self._core.unlisten(_id(listener, Listener))
 
     def accepted(self) -> list[Connection]:
-        """The connections that were accepted since this was asked last, in order."""
+        """The connections accepted since the last call, in order."""
         return [Connection(*each) for each in self._core.accepted()]
 
     def connect(self, remote: tuple[Address, int], *, local_port: int = 0,
@@ -97,8 +98,8 @@ class Calls:
         Args:
             remote: address and port.
             local_port: 0: one is drawn (RFC 6056).
-            local_address: None: the one that reaches the remote.
-            fast_open: what is written before the SYN leaves may leave with it (RFC 7413).
+            local_address: None: selected by the route to the remote.
+            fast_open: data written before the SYN leaves may be sent with it (RFC 7413).
 
         Raises:
             Refused: exists, bad_remote, bad_local, no_route, ports_exhausted, no_room, quiet_time.
@@ -109,18 +110,18 @@ class Calls:
 
     def write(self, connection: Connection, data: BytesLike, *, more: bool = False,
               record: bool = False) -> int:
-        """Queues bytes to send and gives how many were taken: 0 if there is no room now.
+        """Queues bytes to send and returns how many were accepted: 0 if there is no room now.
 
-        `more`: others follow at once, so that no segment need be pushed (RFC 9293 3.9.1.2).
-        `record`: they end a record, if all were taken: no segment has bytes from both sides of its
-        end, sent first or again (MSG_EOR). Each end that is not acknowledged takes the room of a
-        block in the send buffer. Refused: stale_id, closing.
+        `more`: more data follows at once, so no PSH is needed (RFC 9293 3.9.1.2). `record`: the
+        bytes end a record, if all were accepted: no segment, retransmitted or not, spans the end
+        (MSG_EOR). Each end that is not acknowledged occupies one block of the send buffer. Refused:
+        stale_id, closing.
         """
         return self._core.write(_id(connection, Connection), as_bytes(data, "data"), bool(more),
                                 bool(record))
 
     def read(self, connection: Connection, most: int = NUMBER_MAX, *, peek: bool = False) -> bytes:
-        """The bytes that came in order, `most` at most; b"" if there are none now.
+        """Reads at most `most` bytes that arrived in order; b"" if there are none now.
 
         `peek` leaves them unread. Refused: stale_id.
         """
@@ -128,33 +129,34 @@ class Calls:
                                bool(peek))
 
     def unread(self, connection: Connection) -> int:
-        """How many bytes read() would give; 0 for a connection that is over."""
+        """The number of bytes that read() would return; 0 for a connection that is over."""
         return self._core.unread(_id(connection, Connection))
 
     def writable(self, connection: Connection) -> int:
-        """How many bytes write() would take; 0 for a connection that is over."""
+        """The number of bytes that write() would accept; 0 for a connection that is over."""
         return self._core.writable(_id(connection, Connection))
 
     def finish(self, connection: Connection) -> None:
-        """Closes our half: a FIN follows what is queued; reading goes on.
+        """Closes our half: a FIN follows the queued data; reading continues.
 
         Refused: stale_id, closing.
         """
         self._core.finish(_id(connection, Connection))
 
     def close(self, connection: Connection) -> None:
-        """Closes our half and reads no more: a reset answers unread or later text.
+        """Closes our half and stops reading: unread or later data draws a reset.
 
         Refused: stale_id, closing.
         """
         self._core.close(_id(connection, Connection))
 
     def abort(self, connection: Connection) -> None:
-        """Ends it at once, with a reset where the state asks for one. Refused: stale_id."""
+        """Ends the connection at once, with a reset if the state requires one. Refused: stale_id.
+        """
         self._core.abort(_id(connection, Connection))
 
     def urgent(self, connection: Connection) -> None:
-        """All that is queued is urgent (RFC 9293 3.8.5). Refused: stale_id, not_urgent."""
+        """Makes all queued data urgent (RFC 9293 3.8.5). Refused: stale_id, not_urgent."""
         self._core.urgent(_id(connection, Connection))
 
     def set(self, connection: Connection, name: str, value: int) -> None:
@@ -162,15 +164,15 @@ class Calls:
 
         nagle, delayed_ack, keepalive, soft_errors: 0 or 1. keepalive_idle_ms, user_timeout_ms:
         milliseconds. dscp: 0 to 63. ttl: 1 to 255. receive_buffer, send_buffer: bytes.
-        keepalive_interval_ms, keepalive_probes (1 to 255), mss (64 to 65495 octets), congestion
-        (0 reno, 1 cubic, 2 dctcp): where the configuration has `accounts` on, as a Stack has.
-        Refused: stale_id, bad_argument, switched_off.
+        keepalive_interval_ms, keepalive_probes (1 to 255), mss (64 to 65495 octets) and congestion
+        (0 reno, 1 cubic, 2 dctcp) need `accounts` in the configuration; a Stack has it on. Refused:
+        stale_id, bad_argument, switched_off.
         """
         self._core.set(_id(connection, Connection), as_text(name, "the setting"),
                        as_number(value, "value", 0, NANOSECONDS_MAX))
 
     def events(self) -> list[Event]:
-        """What happened since this was asked last, in order; of more than 65,536 the newest."""
+        """The events since the last call, in order; at most the newest 65,536."""
         return [Event(at, kind, cause, Connection(*connection),
                       None if listener is None else Listener(*listener), count)
                 for at, kind, cause, connection, listener, count in self._core.events()]
@@ -178,30 +180,31 @@ class Calls:
     # --- the observer ---
 
     def state(self, connection: Connection) -> str:
-        """Its state as RFC 9293 names it: ESTABLISHED, FIN-WAIT-1 ... TIME-WAIT, CLOSED.
+        """The state by RFC 9293's names: ESTABLISHED, FIN-WAIT-1 ... TIME-WAIT, CLOSED.
 
-        Works for one that is over as well. Refused: stale_id, if there never was such a one.
+        Works for a connection that is over too. Refused: stale_id, if it never existed.
         """
         return self._core.state(_id(connection, Connection))
 
     def state_of(self, local: tuple[Address, int], remote: tuple[Address, int]) -> str:
-        """What the wire finds for these two ends: CLOSED, LISTEN, or a connection's state."""
+        """The state that a segment between these two ends meets: CLOSED, LISTEN, or a connection's.
+        """
         return self._core.state_of(as_endpoint(local, "local"), as_endpoint(remote, "remote"))
 
     def inspect(self, connection: Connection) -> Inspection:
         """Every variable of a connection, as :class:`Inspection` lists them.
 
-        Sequence numbers are those on the wire, 0 to 2**32-1; extents in bytes; times (``_ns``) in
-        nanoseconds, None where a timer is off. Refused: stale_id.
+        Sequence numbers are those on the wire, 0 to 2**32-1; sizes are in bytes; times (``_ns``) in
+        nanoseconds, None for a timer that is off. Refused: stale_id.
         """
         return self._core.inspect(_id(connection, Connection))  # type: ignore[return-value]
 
     def statistics(self) -> dict[str, int]:
-        """Counters of the stack since it began."""
+        """The counters of the stack since it was made."""
         return self._core.statistics()
 
     def dropped(self) -> dict[str, int]:
-        """How many packets died, by the name of the reason; :func:`lockstep.drops` explains."""
+        """How many packets were dropped, by reason; :func:`lockstep.drops` explains the reasons."""
         return self._core.dropped()
 
     def fingerprint(self) -> int:
@@ -209,7 +212,7 @@ class Calls:
         return self._core.fingerprint()
 
     def canonical(self) -> int:
-        """The same for states that differ in slots, counters and the origin of time only."""
+        """As fingerprint(), but ignoring slots, counters and the origin of time."""
         return self._core.canonical()
 
     def check_invariants(self) -> None:

@@ -1,21 +1,21 @@
-"""What lockstep raises: one hierarchy, each error with one line."""
+"""The exceptions of lockstep: one hierarchy, each with a one-line message."""
 
 
 class Error(Exception):
-    """The base of all errors of lockstep. Raised itself where a bound was passed on the way."""
+    """The base of all errors of lockstep. Raised directly if a limit was exceeded during a call."""
 
 
 class BadInput(Error, ValueError):
     """An argument is of the wrong type, out of its range, or does not fit the others.
 
-    The message says what was found and what was expected. Nothing was changed.
+    The message tells what was found and what was expected. Nothing was changed.
     """
 
 
 class Refused(Error):
     """The stack refused a call; ``name`` is its Refusal, like ``stale_id`` or ``no_route``.
 
-    Nothing was changed by the call.
+    The call changed nothing.
     """
 
     name: str = ""
@@ -26,4 +26,4 @@ class SocketError(Error, OSError):
 
 
 class WouldBlock(SocketError, BlockingIOError):
-    """EAGAIN: the call can do nothing now, and waiting is the caller's: let time pass first."""
+    """EAGAIN: the call can do nothing now; advance the time and retry."""

@@ -19,9 +19,9 @@ __all__ = ["DTYPE", "fields_of", "packets_of"]
 
 #: One packet. Addresses are 16 octets, IPv4 as ::ffff:a.b.c.d. Numbers are those on the wire.
 DTYPE: numpy.dtype = numpy.dtype([
-    ("at", "<u8"),  # nanoseconds; 0 where bytes alone were given
-    ("version", "u1"),  # 4 or 6; 0: neither, malformed or cut off: all that follows is 0
-    ("protocol", "u1"),  # 6: TCP; where it is not, or is malformed, all from sport on is 0
+    ("at", "<u8"),  # nanoseconds; 0 if only bytes were given
+    ("version", "u1"),  # 4 or 6; 0: neither, malformed or truncated: all that follows is 0
+    ("protocol", "u1"),  # 6: TCP; if another or malformed, everything from sport on is 0
     ("ttl", "u1"),  # hop limit
     ("tos", "u1"),  # traffic class: DSCP and ECN
     ("length", "<u4"),  # of the packet in bytes, IP header included
@@ -34,19 +34,19 @@ DTYPE: numpy.dtype = numpy.dtype([
     ("flags", "<u2"),  # FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32, ECE 64, CWR 128, AE 256
     ("window", "<u2"),  # not scaled
     ("urgent", "<u2"),
-    ("mss", "<u2"),  # option; 0: it is not there
-    ("window_scale", "i1"),  # option; -1: it is not there
+    ("mss", "<u2"),  # option; 0: not present
+    ("window_scale", "i1"),  # option; -1: not present
     ("sack_permitted", "?"),
-    ("ts_val", "<u4"),  # option; 0 with ts_present False: it is not there
+    ("ts_val", "<u4"),  # option; valid if ts_present
     ("ts_ecr", "<u4"),
     ("ts_present", "?"),
     ("sack_count", "u1"),  # blocks of the SACK option, 0 to 4
     ("sack", "<u4", (4, 2)),  # left edge, right edge
-    ("payload", "<u4"),  # bytes of text
+    ("payload", "<u4"),  # payload bytes
     ("checksum_good", "?"),  # of TCP
 ])
 
-#: Bytes of text that a packet can have.
+#: The most payload bytes of a packet.
 PAYLOAD_MAX = 65_535
 
 assert DTYPE.itemsize == _core.RECORD_BYTES
@@ -55,8 +55,8 @@ assert DTYPE.itemsize == _core.RECORD_BYTES
 def fields_of(sent: Iterable[object]) -> numpy.ndarray:
     """An array of :data:`DTYPE` with one record for each packet of link "ip".
 
-    Takes bytes, packets of scapy, or what :meth:`lockstep.Stack.advance` gives. Packets that cannot
-    be read are records too, as DTYPE says. BadInput: an entry is no packet.
+    Takes bytes, packets of scapy, or the result of :meth:`lockstep.Stack.advance`. Packets that
+    cannot be parsed have a record too, as DTYPE describes. BadInput: an entry is not a packet.
     """
     packets = []
     for each in sent:
@@ -67,16 +67,16 @@ def fields_of(sent: Iterable[object]) -> numpy.ndarray:
 
 def packets_of(fields: numpy.ndarray, payloads: Optional[Iterable[BytesLike]] = None
                ) -> list[bytes]:
-    """The packets of TCP that an array of :data:`DTYPE` says, for receive() of a stack.
+    """The TCP packets of an array of :data:`DTYPE`, for receive() of a stack.
 
-    Lengths and checksums are made; ``at``, ``length`` and ``checksum_good`` are not looked at.
+    Lengths and checksums are computed; ``at``, ``length`` and ``checksum_good`` are ignored.
 
     Args:
         fields: one record for each packet.
-        payloads: the text of each; without them ``payload`` says how many zeros.
+        payloads: the payload of each; without them ``payload`` gives the number of zeros.
 
     Raises:
-        BadInput: it is no such array, payloads are more or fewer, or a field is out of its range.
+        BadInput: not such an array, the number of payloads differs, or a field is out of range.
     """
     if not isinstance(fields, numpy.ndarray) or fields.dtype != DTYPE or fields.ndim != 1:
         raise BadInput("fields is no array of lockstep.fields.DTYPE with one dimension")

@@ -6,17 +6,17 @@ from typing import Optional, TypedDict
 
 
 class Inspection(TypedDict):
-    """What :meth:`lockstep.Stack.inspect` gives: the RFC's variables under the RFC's names.
+    """The result of :meth:`lockstep.Stack.inspect`: the RFC's variables under the RFC's names.
 
-    Sequence numbers are those on the wire; extents are bytes; ``_ns`` is nanoseconds of the
-    stack's clock, where 0 is no measurement yet and None a timer that is off.
+    Sequence numbers are those on the wire; sizes are in bytes; ``_ns`` is nanoseconds of the
+    stack's clock, where 0 means not measured yet and None a timer that is off.
     """
 
     state: str  #: ESTABLISHED, FIN-WAIT-1 ...
     local: tuple[str, int]
     remote: tuple[str, int]
     passive: bool  #: opened by a listener
-    detached: bool  #: the wire is done with it; unread text or events remain
+    detached: bool  #: closed on the wire; unread data or events remain
     snd_una: int
     snd_nxt: int
     snd_wnd: int
@@ -24,24 +24,24 @@ class Inspection(TypedDict):
     snd_wl2: int
     snd_up: int
     iss: int
-    snd_wnd_max: int  #: the largest window that was ever offered to us
+    snd_wnd_max: int  #: the largest window that the peer has advertised
     snd_mss: int
-    queued: int  #: taken from the application and not acknowledged
+    queued: int  #: accepted from the application and not acknowledged
     snd_urgent: bool
     rcv_nxt: int
     rcv_wnd: int
     rcv_up: int
     irs: int
-    rcv_edge: int  #: the right edge that was offered
+    rcv_edge: int  #: the right edge last advertised
     unread: int
     out_of_order: int  #: bytes above a gap
     rcv_urgent: bool
-    window_scale: bool  #: both sides speak it; so with timestamps and sack
+    window_scale: bool  #: negotiated by both sides; timestamps and sack likewise
     timestamps: bool
     snd_wscale: int
     rcv_wscale: int
     ts_recent: int
-    fast_open: bool  #: the peer's SYN brought text that was taken with it
+    fast_open: bool  #: data on the peer's SYN was accepted with it
     sack: bool
     ecn_rx: bool
     ecn_tx: bool
@@ -58,23 +58,23 @@ class Inspection(TypedDict):
     duplicate_acks: int
     w_max: int  #: of CUBIC, as cwnd_prior
     cwnd_prior: int
-    dctcp_alpha: int  #: 65,536 is all marked
+    dctcp_alpha: int  #: 65,536: all segments are marked
     pacing_rate: int  #: bytes per second; 0: not paced
     reordering_seen: bool
     srtt_ns: int
     rttvar_ns: int
     rto_ns: int
     least_rtt_ns: int
-    retries: int  #: consecutive timeouts that went unanswered
+    retries: int  #: consecutive timeouts without an ACK
     persist_backoff: int
     sent_at_ns: int
     heard_at_ns: int
     retransmit_due_ns: Optional[int]
     persist_due_ns: Optional[int]
     delayed_ack_due_ns: Optional[int]
-    user_timeout_ns: int  #: 0: for ever
+    user_timeout_ns: int  #: 0: unlimited
     largest_heard: int
-    path_limited: bool  #: snd_mss is what the path carries
+    path_limited: bool  #: snd_mss is limited by the path MTU
     dscp: int
     ttl: int
     segments_sent: int

@@ -1,7 +1,7 @@
 """Packets of scapy to bytes and back; needs scapy (``pip install lockstep[scapy]``).
 
-:meth:`lockstep.Stack.receive` takes packets of scapy as they are. What comes out is bytes;
-:func:`packet` and :func:`packets` make packets of scapy of it.
+:meth:`lockstep.Stack.receive` accepts packets of scapy directly. Packets sent are bytes, which
+:func:`packet` and :func:`packets` convert to packets of scapy.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ __all__ = ["packet", "packets", "wire"]
 
 
 def packet(octets: object, link: str = "ip") -> Packet:
-    """The packet of scapy that these bytes are: IP or IPv6 by their version, or Ether.
+    """Parses bytes into a packet of scapy: IP or IPv6 by their version, or Ether.
 
     Args:
-        octets: a whole packet, as transmit() gives it.
+        octets: a whole packet, as transmit() returns it.
         link: ``ip`` or ``ethernet``, as that of the stack.
 
     Raises:
@@ -45,7 +45,7 @@ def packet(octets: object, link: str = "ip") -> Packet:
 
 
 def packets(sent: Iterable[object], link: str = "ip") -> list[Packet]:
-    """packet() of each: of bytes, or of what advance() gives, whose time it has, in seconds."""
+    """packet() of each of bytes, or of the result of advance(); then with its time, in seconds."""
     out = []
     for each in sent:
         at, octets = each if isinstance(each, tuple) and len(each) == 2 else (None, each)
@@ -57,9 +57,9 @@ def packets(sent: Iterable[object], link: str = "ip") -> list[Packet]:
 
 
 def wire(made: Packet) -> bytes:
-    """The bytes of a packet of scapy, its lengths and checksums filled in where they are None.
+    """The bytes of a packet of scapy, with lengths and checksums filled in where they are None.
 
-    BadInput: it is no packet of scapy, or its first layer is neither IP, IPv6 nor Ether.
+    BadInput: not a packet of scapy, or its first layer is not IP, IPv6 or Ether.
     """
     if not isinstance(made, Packet):
         raise BadInput(f"{made!r} was given, expected a packet of scapy")

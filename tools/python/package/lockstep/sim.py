@@ -13,28 +13,28 @@ from lockstep.errors import BadInput
 from lockstep.units import (NANOSECONDS_MAX, Address, Duration, as_address, as_bytes,
                             as_number, as_text, nanoseconds)
 
-#: A value of a world's file: text with a unit, a number or a truth.
+#: A value of a world's file: text with a unit, a number or a boolean.
 Value = Union[str, int, bool]
 
 
 class Frame(NamedTuple):
-    """A frame at one point of its way through a world."""
+    """A frame at one point of its path through a world."""
 
     at: int  #: nanoseconds of the world's clock
-    node: str  #: sent: by whom. received: by whom. Else: where it was going
-    what: str  #: sent, received, or why it was dropped: lost, queue_full, masked ...
+    node: str  #: sent, received: by this node; otherwise: the node it was going to
+    what: str  #: sent, received, or the reason for its drop: lost, queue_full, masked ...
     packet: bytes  #: from its link header on
 
 
 class Arrival(NamedTuple):
-    """A frame that came to a tap."""
+    """A frame that arrived at a tap."""
 
     at: int  #: nanoseconds of the world's clock
     packet: bytes  #: from its Ethernet header on
 
 
 class Host(Calls):
-    """A host of a world: a whole stack, of which Python is an application.
+    """A host of a world: a complete stack, with Python as one of its applications.
 
     Made by :meth:`Sim.host`. Its calls are those of :class:`Stack`; they take effect when time
     passes in the world (:meth:`Sim.advance`). The first call on any host starts the world.
@@ -54,7 +54,8 @@ class Host(Calls):
 
     @property
     def now(self) -> int:
-        """What its own clock shows, in nanoseconds; ``clock_skew_ppb`` makes it run apart."""
+        """The time of its own clock in nanoseconds; ``clock_skew_ppb`` makes it run fast or slow.
+        """
         return self._core.now()
 
     @property
@@ -68,7 +69,7 @@ class Host(Calls):
 
 
 class Tap:
-    """A node on an Ethernet whose frames are made by Python. Made by :meth:`Sim.tap`."""
+    """A node on an Ethernet that sends frames made by Python. Made by :meth:`Sim.tap`."""
 
     __slots__ = ("_sim", "_name")
 
@@ -84,13 +85,13 @@ class Tap:
     def send(self, frame: object) -> None:
         """Sends a frame now: bytes or a packet of scapy, from its Ethernet header on.
 
-        BadInput: it is empty, or longer than the largest MTU of a host and 14.
+        BadInput: it is empty, or longer than the largest MTU of a host plus 14.
         """
         core = self._sim.start()
         core.send(core.tap(self._name), as_bytes(frame, "a frame"))
 
     def arrived(self) -> list[Arrival]:
-        """The frames that came since this was asked last; of more than 1,000,000 the newest."""
+        """The frames that arrived since the last call; at most the newest 1,000,000."""
         core = self._sim.start()
         return [Arrival(*each) for each in core.arrived(core.tap(self._name))]
 
@@ -99,7 +100,7 @@ class Tap:
 
 
 class Link:
-    """A link of a world, to hang faults on. Made by :meth:`Sim.link`."""
+    """A link of a world, to which faults can be added. Made by :meth:`Sim.link`."""
 
     __slots__ = ("_sim", "_name")
 
@@ -113,36 +114,36 @@ class Link:
         return self._name
 
     def fault(self, kind: str, *, direction: str = "both", **keys: Value) -> None:
-        """Adds a fault to the link; sim/README.md has the kinds with their keys.
+        """Adds a fault to the link; sim/README.md lists the kinds with their keys.
 
         loss, burst_loss, mask, duplicate, reorder, corrupt, substitute, delay, partition. Keys of
-        all: ``from_`` and ``until`` (when it holds), ``every`` and ``lasting``. Probabilities are
-        text, like ``"0.01"`` or ``"1%"``. `direction`: both, forward or back.
+        all: ``from_`` and ``until`` (when it is active), ``every`` and ``lasting``. Probabilities
+        are text, like ``"0.01"`` or ``"1%"``. `direction`: both, forward or back.
         """
         self._sim.add_fault(kind, link=self._name, direction=direction, **keys)
 
     def loss(self, probability: str, *, direction: str = "both") -> None:
-        """Each frame is lost by itself with this probability, like ``"1%"``."""
+        """Loses each frame independently with this probability, like ``"1%"``."""
         self.fault("loss", direction=direction, probability=probability)
 
     def mask(self, bits: str, *, direction: str = "both", repeat: bool = False) -> None:
-        """Exactly the frames at a 1 are lost: ``"00100"`` is the third."""
+        """Loses exactly the frames at a 1: ``"00100"`` loses the third."""
         self.fault("mask", direction=direction, mask=bits, repeat=repeat)
 
     def reorder(self, probability: str, hold: str = "10ms", *, direction: str = "both") -> None:
-        """A frame is held back for a time with this probability."""
+        """Delays a frame by `hold` with this probability."""
         self.fault("reorder", direction=direction, probability=probability, hold=hold)
 
     def duplicate(self, probability: str, *, direction: str = "both") -> None:
-        """A frame comes twice with this probability."""
+        """Duplicates a frame with this probability."""
         self.fault("duplicate", direction=direction, probability=probability)
 
     def corrupt(self, probability: str, *, direction: str = "both") -> None:
-        """A bit of a frame is turned over with this probability."""
+        """Flips one bit of a frame with this probability."""
         self.fault("corrupt", direction=direction, probability=probability)
 
     def cut(self, from_: Duration, until: Duration) -> None:
-        """Nothing passes from one time of the world to another."""
+        """Loses all frames between two times of the world."""
         self.fault("partition", from_=_time(from_), until=_time(until))
 
     def __repr__(self) -> str:
@@ -150,7 +151,8 @@ class Link:
 
 
 class SimSnapshot:
-    """All of a world in mid run. Made by :meth:`Sim.snapshot`, for its restore() alone."""
+    """The state of a running world. Made by :meth:`Sim.snapshot`, for that world's restore() only.
+    """
 
     __slots__ = ("_of", "_all")
 
@@ -160,20 +162,21 @@ class SimSnapshot:
 
 
 class Sim:
-    """A world: hosts with whole stacks, links with faults, and one virtual time.
+    """A world: hosts with complete stacks, links with faults, and one virtual time.
 
     It is built by calls, or read from a file (:meth:`from_file`), and starts when time passes, a
-    host is called or :meth:`start` is. One seed is one run: the same frames, byte for byte, and
-    those of ``lockstep sim run`` with the same world.
+    host is called or :meth:`start` is called. A seed determines the run: the same frames, byte for
+    byte, as ``lockstep sim run`` with the same world.
 
     Args:
-        seed: draws what faults and models draw. 0 to 2**64-1.
+        seed: seeds the faults and models. 0 to 2**64-1.
         name: of the world.
-        limit: a run ends then at the latest.
-        record: keep every frame, for :meth:`frames` (the newest 1,000,000).
-        trace: keep a capture with comments, for :meth:`pcapng`.
+        limit: the latest end of run().
+        record: store every frame, for :meth:`frames` (the newest 1,000,000).
+        trace: write a capture with comments, for :meth:`pcapng`.
 
-    What is wrong with a world is one BadInput, when it starts; its line is that of :meth:`toml`.
+    An error in a world is one BadInput, raised when it starts; its line number is that of
+    :meth:`toml`.
     """
 
     __slots__ = ("_seed", "_record", "_trace", "_tables", "_file", "_settings", "_taps", "_core",
@@ -199,8 +202,8 @@ class Sim:
                   trace: bool = False) -> "Sim":
         """A world from a TOML file, as sim/README.md describes it; it has started.
 
-        `settings`: texts like ``"a.sack=false"`` or ``"*.nagle=false"``, which set fields of hosts.
-        BadInput: file and line, what was found, what was expected.
+        `settings`: strings like ``"a.sack=false"`` or ``"*.nagle=false"``, which set fields of
+        hosts. BadInput: file and line, what was found, what was expected.
         """
         made = cls(seed=seed, record=record, trace=trace)
         made._file = os.fspath(path)
@@ -228,12 +231,12 @@ class Sim:
         return self._hosts[name]
 
     def switch(self, name: str, **keys: Value) -> str:
-        """Adds a learning switch. Key: addresses_max. Gives its name, for link()."""
+        """Adds a learning switch. Key: addresses_max. Returns its name, for link()."""
         self._table("switch", {"name": as_text(name, "name"), **keys})
         return name
 
     def tap(self, name: str, address: Address = "192.0.2.66") -> Tap:
-        """Adds a node on an Ethernet whose frames are yours. It answers nobody by itself."""
+        """Adds a node on an Ethernet that sends your frames. It replies to nothing by itself."""
         self._table("random_peer", {"name": as_text(name, "name"), "acts": 0,
                                   "address": as_address(address, "address")})
         self._taps.append(name)
@@ -244,8 +247,8 @@ class Sim:
         """Joins two nodes.
 
         Keys: rate ("10Mbit/s"), delay ("10ms"), queue ("64KiB"), queue_packets, mark_packets, mtu,
-            overhead, answers_too_big.
-        `back`: those that differ on the way back, from `b` to `a`.
+        overhead, answers_too_big.
+        `back`: the keys that differ in the direction from `b` to `a`.
         """
         self._links += 1
         name = name or f"link{self._links}"
@@ -257,9 +260,9 @@ class Sim:
 
     def app(self, model: str, a: Union[Host, str], b: Union[Host, str], *, name: str = "",
             **keys: Value) -> None:
-        """Adds an application of the simulator's own, a client on `a` and its server on `b`.
+        """Adds one of the simulator's applications, with a client on `a` and its server on `b`.
 
-        Models: bulk, echo, chatter, half_close, slow_reader, mutual, http; sim/README.md has the
+        Models: bulk, echo, chatter, half_close, slow_reader, mutual, http; sim/README.md lists the
         keys, like bytes ("1MiB"), flows, start ("1s").
         """
         self._table("app", {"name": name or f"app{self._tables.count('[[app]]') + 1}",
@@ -274,11 +277,13 @@ class Sim:
                               **known})
 
     def toml(self) -> str:
-        """The world as a file that ``lockstep sim run`` takes; "" for one that was a file."""
+        """The world as a file for ``lockstep sim run``; "" if it was read from a file."""
         return "" if self._file else self._tables
 
     def start(self) -> _core.Simulation:
-        """Starts the world, if it has not; nothing can be added then. BadInput: it is wrong."""
+        """Starts the world, if it has not started; then nothing can be added. BadInput: it is
+        invalid.
+        """
         if self._core is None:
             self._core = _core.Simulation(self._tables, self._file or "world",
                                           self._file is not None, self._settings, self._seed,
@@ -300,29 +305,29 @@ class Sim:
         return self.start().now()
 
     def step(self) -> bool:
-        """Does the next thing of all: a frame arrives, a host turns. False: there is none."""
+        """Executes the next event: a frame arrives, or a host turns. False: there is none."""
         return self.start().step()
 
     def next_at(self) -> Optional[int]:
-        """When the next step is, in nanoseconds; None: nothing will ever happen by itself."""
+        """The time of the next step, in nanoseconds; None: there is none."""
         return self.start().next_at()
 
     def advance(self, duration: Duration) -> None:
-        """Lets time pass; everything that happens in it happens."""
+        """Advances the time and executes every event due meanwhile."""
         core = self.start()
         core.advance_to(min(core.now() + nanoseconds(duration), NANOSECONDS_MAX - 1))
 
     def run(self) -> str:
         """Runs until the models are done: ``completed``; or ``limit_reached`` or ``deadlocked``.
 
-        Only the applications of :meth:`app` count; calls on hosts are yours to wait for.
+        Only the applications of :meth:`app` count; calls on hosts do not keep it running.
         """
         return self.start().run()
 
     # --- to look ---
 
     def frames(self) -> list[Frame]:
-        """The frames that were seen since this was asked last. BadInput without `record`."""
+        """The frames seen since the last call. BadInput without `record`."""
         return [Frame(*each) for each in self.start().frames()]
 
     def pcapng(self) -> bytes:
@@ -340,12 +345,14 @@ class Sim:
         return self.start().fingerprint()
 
     def snapshot(self) -> SimSnapshot:
-        """All of it in mid run, to go back to. What was recorded or traced stays as it is."""
+        """The state of the running world, to go back to. Recorded frames and the capture are not
+        part of it.
+        """
         core = self.start()
         return SimSnapshot(core, core.snapshot())
 
     def restore(self, snapshot: SimSnapshot) -> None:
-        """Goes back to a snapshot of this very world. BadInput: it is another's."""
+        """Goes back to a snapshot of this world. BadInput: it is another world's."""
         if not isinstance(snapshot, SimSnapshot) or snapshot._of is not self.start():
             raise BadInput(f"{snapshot!r} was given, expected a snapshot of this Sim")
         self.start().restore(snapshot._all)
@@ -369,7 +376,7 @@ def _name_of(node: object) -> str:
 
 
 def _config(config: Mapping[str, Value]) -> dict[str, Value]:
-    """Numbers get the units that a world's file wants."""
+    """Adds the units that a world's file requires to numbers."""
     if not isinstance(config, Mapping):
         raise BadInput(f"config is {config!r}, expected a dict of fields")
     units = {name: unit for name, unit, *_ in _core.fields("default")}
@@ -387,7 +394,7 @@ def _config(config: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _lines(keys: Mapping[str, Value]) -> str:
-    """Lines of TOML; texts as JSON writes them."""
+    """Lines of TOML; strings as JSON writes them."""
     if not isinstance(keys, Mapping):
         raise BadInput(f"{keys!r} was given, expected a dict of keys")
     out = ""

@@ -1,8 +1,8 @@
-"""BSD-shaped sockets over a stack or a host, in virtual time: they never block.
+"""BSD sockets over a stack or a host, in virtual time; they never block.
 
-The calls are those of tools/lib/sockets, which C programs use; constants are those of Python's own
-module ``socket``. Nothing happens until time passes (:meth:`lockstep.Sim.advance`) or the stack
-turns (:meth:`lockstep.Stack.transmit`); what would block raises :class:`lockstep.WouldBlock`.
+The calls are those of tools/lib/sockets for C; constants are those of Python's module ``socket``.
+Nothing happens until time passes (:meth:`lockstep.Sim.advance`) or the stack turns
+(:meth:`lockstep.Stack.transmit`); a call that would block raises :class:`lockstep.WouldBlock`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ PARTS_MAX = 1024
 _TCP_INFO = 11
 _SHUT = {"read": 0, "write": 1, "both": 2}
 
-#: The fields of Linux's struct tcp_info in their order, each with its format of ``struct``; times
-#: in microseconds, but ``last_*`` in milliseconds.
+#: The fields of Linux's struct tcp_info in order, each with its format of ``struct``; times are in
+#: microseconds, ``last_*`` in milliseconds.
 TCP_INFO_FIELDS: tuple[tuple[str, str], ...] = tuple(
     (name, letter) for letter, names in (
         ("B", "state ca_state retransmits probes backoff options wscale limits"),
@@ -49,10 +49,10 @@ _TCP_INFO_STRUCT = struct.Struct("=" + "".join(each for _, each in TCP_INFO_FIEL
 
 
 class Socket:
-    """A socket of TCP. Made by :meth:`Sockets.socket` and :meth:`accept`; close() gives it back.
+    """A TCP socket. Made by :meth:`Sockets.socket` and :meth:`accept`; close() releases it.
 
-    Every call raises SocketError with the ``errno`` that POSIX names; tools/lib/sockets/sockets.h
-    says which of them a call has.
+    Every call raises SocketError with the ``errno`` of POSIX; tools/lib/sockets/sockets.h lists the
+    errors of each call.
     """
 
     __slots__ = ("_core", "_fd", "_v6")
@@ -63,11 +63,11 @@ class Socket:
         self._v6 = v6
 
     def fileno(self) -> int:
-        """Its number among the sockets of its stack; no descriptor of the system."""
+        """Its number among the sockets of its stack; not a descriptor of the system."""
         return self._fd
 
     def bind(self, address: tuple[Address, int]) -> None:
-        """Gives it a local name; ``""`` is any address and port 0 draws one."""
+        """Binds it to a local name; ``""`` is any address and port 0 draws one."""
         self._core.bind(self._fd, as_endpoint(address, "the name"), self._v6)
 
     def listen(self, backlog: int = 128) -> None:
@@ -75,33 +75,34 @@ class Socket:
         self._core.listen(self._fd, as_number(backlog, "backlog", -INT_MAX, INT_MAX))
 
     def accept(self) -> "Socket":
-        """The first connection that waits. WouldBlock: none does."""
+        """Accepts the first connection that waits. WouldBlock: none does."""
         return Socket(self._core, self._core.accept(self._fd), self._v6)
 
     def connect(self, address: tuple[Address, int]) -> bool:
-        """Begins to connect: False (POSIX's EINPROGRESS), and True once it is done.
+        """Begins to connect: False (POSIX's EINPROGRESS); a call after success returns True.
 
-        Let time pass, and it is writable when it is done; SO_ERROR says why it failed.
+        As time passes it becomes writable when the attempt ends; SO_ERROR is the reason of a
+        failure.
         """
         return self._core.connect(self._fd, as_endpoint(address, "the name"), self._v6)
 
     def send(self, data: BytesLike, flags: int = 0) -> int:
-        """Queues bytes and gives how many were taken. WouldBlock: no room, or connecting."""
+        """Queues bytes and returns how many were accepted. WouldBlock: no room, or connecting."""
         return self._core.send(self._fd, as_bytes(data, "data"), as_number(flags, "flags", 0,
                                                                            INT_MAX))
 
     def recv(self, most: int, flags: int = 0) -> bytes:
-        """What has come, `most` bytes at most; b"" after the peer's FIN. WouldBlock: nothing."""
+        """Reads at most `most` bytes; b"" after the peer's FIN. WouldBlock: nothing to read."""
         return self._core.receive(self._fd, as_number(most, "most", 0, TEXT_MAX),
                                   as_number(flags, "flags", 0, INT_MAX))
 
     def writev(self, parts: Sequence[BytesLike]) -> int:
-        """Queues these bytes in their order, 1024 parts at most; how many octets were taken."""
+        """Queues the parts in order, at most 1024; returns the number of octets accepted."""
         as_number(len(parts), "the number of parts", 1, PARTS_MAX)
         return self._core.send_parts(self._fd, [as_bytes(part, "a part") for part in parts])
 
     def readv(self, sizes: Sequence[int]) -> list[bytes]:
-        """What has come, in parts of these sizes (1024 at most); the last may be short or empty."""
+        """Reads into parts of these sizes, at most 1024; the last may be short or empty."""
         as_number(len(sizes), "the number of sizes", 1, PARTS_MAX)
         return self._core.receive_parts(self._fd, [as_number(size, "a size", 0, TEXT_MAX)
                                                    for size in sizes])
@@ -111,13 +112,13 @@ class Socket:
         return self._core.control(self._fd, _int(command, "command"), _int(argument, "argument"))
 
     def shutdown(self, how: str) -> None:
-        """Ends a direction: ``write`` sends a FIN behind what is queued; ``read``; ``both``."""
+        """Closes a direction: ``write`` sends a FIN after the queued data; ``read``; ``both``."""
         if as_text(how, "how") not in _SHUT:
             raise BadInput(f"how is {how!r}, expected read, write or both")
         self._core.shutdown(self._fd, _SHUT[how])
 
     def close(self) -> None:
-        """Gives it back; the connection closes in the background."""
+        """Releases the descriptor; the connection closes in the background."""
         self._core.close(self._fd)
 
     def getsockname(self) -> tuple[str, int]:
@@ -129,7 +130,7 @@ class Socket:
         return self._core.peer_name(self._fd)
 
     def setsockopt(self, level: int, name: int, value: Union[int, BytesLike]) -> None:
-        """Sets an option: a whole number is an int of C, else its bytes."""
+        """Sets an option: a whole number is a C int, bytes are passed unchanged."""
         if isinstance(value, int):
             octets = struct.pack("=i", as_number(int(value), "value", -INT_MAX - 1, INT_MAX))
         else:
@@ -137,7 +138,7 @@ class Socket:
         self._core.set_option(self._fd, _int(level, "level"), _int(name, "name"), octets)
 
     def getsockopt(self, level: int, name: int, size: int = 0) -> Union[int, bytes]:
-        """An option: a whole number, or with `size` its bytes, so many at most (4096)."""
+        """Gets an option: a whole number, or with `size` (at most 4096) at most so many bytes."""
         most = as_number(size, "size", 0, 4096)
         got = self._core.get_option(self._fd, _int(level, "level"), _int(name, "name"), most or 4)
         return got if most else int(struct.unpack("=i", got.ljust(4, b"\0"))[0])
@@ -149,11 +150,12 @@ class Socket:
         return {name: value for (name, _), value in zip(TCP_INFO_FIELDS, values)}
 
     def ioctl(self, request: int) -> int:
-        """SIOCINQ (0x541B), SIOCOUTQ (0x5411): bytes to read; queued and not acknowledged."""
+        """SIOCINQ (0x541B): bytes to read; SIOCOUTQ (0x5411): bytes queued and not acknowledged."""
         return self._core.query(self._fd, as_number(request, "request", 0, NUMBER_MAX))
 
     def poll(self, events: int = select.POLLIN | select.POLLOUT) -> int:
-        """What is ready of these, by the flags of Python's ``select``; POLLERR and POLLHUP always.
+        """Which of these events are ready, by the flags of Python's ``select``; always also
+        POLLERR, POLLHUP.
         """
         return self._core.poll(self._fd, as_number(events, "events", 0, 0x7fff))
 
@@ -164,8 +166,8 @@ class Socket:
 class Epoll:
     """Watches sockets of one stack, as ``select.epoll``. Made by :meth:`Sockets.epoll`.
 
-    Edge-triggered with ``select.EPOLLET``, once with ``select.EPOLLONESHOT``. Nothing waits:
-    poll() says what is ready now.
+    Edge-triggered with ``select.EPOLLET``, once with ``select.EPOLLONESHOT``. It never waits:
+    poll() returns what is ready now.
     """
 
     __slots__ = ("_core", "_fd")
@@ -183,30 +185,30 @@ class Epoll:
                          as_number(events, "events", 0, 2**32 - 1))
 
     def register(self, on: Socket, events: int = select.EPOLLIN | select.EPOLLOUT) -> None:
-        """Watches a socket. SocketError: EEXIST, it is watched already."""
+        """Watches a socket. SocketError: EEXIST, it is already watched."""
         self._watch(self._ADD, on, events)
 
     def modify(self, on: Socket, events: int) -> None:
-        """For these events from here on. SocketError: ENOENT, it is not watched."""
+        """Replaces the events of a socket. SocketError: ENOENT, it is not watched."""
         self._watch(self._MOD, on, events)
 
     def unregister(self, on: Socket) -> None:
-        """Watches it no more. SocketError: ENOENT, it is not watched."""
+        """Stops watching a socket. SocketError: ENOENT, it is not watched."""
         self._watch(self._DEL, on, 0)
 
     def poll(self, most: int = 64) -> list[tuple[int, int]]:
-        """What is ready: fileno() of each socket with its events, `most` at most."""
+        """At most `most` ready sockets: fileno() of each, with its events."""
         return self._core.ready(self._fd, as_number(most, "most", 1, 65_536))
 
     def close(self) -> None:
-        """Gives it back."""
+        """Releases the descriptor."""
         self._core.close(self._fd)
 
 
 class Sockets:
-    """The sockets of one stack or host; from here on its events are theirs.
+    """The sockets of one stack or host, which from now on receive its events.
 
-    A stack with sockets takes no snapshots. BadInput: it has sockets already.
+    A stack with sockets takes no snapshots. BadInput: it already has sockets.
     """
 
     __slots__ = ("_core",)
@@ -217,9 +219,9 @@ class Sockets:
         self._core = _core.Sockets(on._core)
 
     def socket(self, family: str = "inet") -> Socket:
-        """A new socket of TCP: ``inet`` or ``inet6``, which can speak both.
+        """Makes a TCP socket: ``inet``, or ``inet6``, which can use both families.
 
-        SocketError: EMFILE, all are taken.
+        SocketError: EMFILE, none is free.
         """
         if family not in ("inet", "inet6"):
             raise BadInput(f"family is {family!r}, expected inet or inet6")
@@ -227,7 +229,7 @@ class Sockets:
         return Socket(self._core, self._core.socket(v6), v6)
 
     def epoll(self) -> Epoll:
-        """A new epoll. SocketError: EMFILE, all are taken."""
+        """Makes an epoll. SocketError: EMFILE, none is free."""
         return Epoll(self._core)
 
 

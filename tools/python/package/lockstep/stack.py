@@ -1,4 +1,4 @@
-"""One stack alone: packets and calls go in, packets and events come out, in virtual time."""
+"""A single stack: packets and calls go in, packets and events come out, in virtual time."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from lockstep.units import (NANOSECONDS_MAX, NUMBER_MAX, Address, BytesLike, Dur
 
 
 class Sent(NamedTuple):
-    """A packet that left, and when."""
+    """A packet that was sent, and when."""
 
     at: int  #: nanoseconds of the stack's clock
     packet: bytes  #: from its link header on; on link "ip" from its IP header on
 
 
 class Wrong(NamedTuple):
-    """What a referee is certain that no TCP may do."""
+    """A violation found by judge(): something that no TCP may do."""
 
     at: int  #: nanoseconds of the stack's clock
     rule: str  #: its name, as ``lockstep lint --help`` has it
     words: str
-    expected: int  #: two numbers that disagree; what they mean follows from the rule
+    expected: int  #: expected, actual: two numbers whose meaning depends on the rule
     found: int
 
 
 class Region(NamedTuple):
-    """Names bytes that a stack may send without a copy of its own, as long as it lives."""
+    """Identifies bytes that a stack may send without copying them, valid as long as the stack."""
 
     number: int
     length: int  #: bytes
@@ -51,28 +51,28 @@ def _config(config: Optional[Mapping[str, Union[bool, int, str]]]) -> dict[str, 
 
 
 class Stack(Calls):
-    """A TCP/IP stack alone, a deterministic function of its arguments and of the calls made.
+    """A single TCP/IP stack, a deterministic function of its arguments and of the calls made.
 
-    The same calls give the same bytes, on any machine. Time is virtual: it moves by
-    :meth:`advance` only. Nothing here opens a socket of the system or needs privileges.
+    The same calls give the same bytes, on any machine. Time is virtual and moves only by
+    :meth:`advance`. Nothing opens a socket of the system or needs privileges.
 
     Args:
         profile: ``rfc`` (the RFCs' constants, no extensions), ``default``, ``linux``, ``freebsd``.
-        seed: draws the secrets: initial sequence numbers, local ports, timestamps. 0 to 2**64-1.
+        seed: seeds the secrets: initial sequence numbers, local ports, timestamps. 0 to 2**64-1.
         link: ``ip``: packets begin with the IP header and there are no neighbours; ``ethernet``.
-        addresses: 1 to 8, like ``"10.0.0.1/24"`` or ``"fd00::1/64"``. Without a prefix all other
-            addresses are on the link.
+        addresses: 1 to 8, like ``"10.0.0.1/24"`` or ``"fd00::1/64"``. Without a prefix length every
+            other address is on link.
         mtu: of the link in bytes, IP header included, 68 to 65535. The MSS follows from it.
         config: fields of the configuration by name, as :func:`lockstep.config_fields` lists them:
             numbers, booleans, words, or text with a unit; times in nanoseconds or like ``"200ms"``.
-            They come after the profile, whose pools are cut to what some 64 connections need.
+            They override the profile, whose pools are reduced to about 64 connections.
         gateway: of IPv4's default route.
         mac: our own address on Ethernet.
-        neighbours: Ethernet addresses that need not be asked for, by IP address.
+        neighbours: Ethernet addresses by IP address, which then need no resolution.
         start: where the clock begins, in nanoseconds.
 
     Raises:
-        BadInput: an argument is wrong; the message says which and what was expected.
+        BadInput: an argument is invalid; the message tells which and what was expected.
     """
 
     __slots__ = ("_arguments", "_bound")
@@ -107,22 +107,22 @@ class Stack(Calls):
         return self._core.now()
 
     def deadline(self) -> Optional[int]:
-        """When something happens next though nobody does anything, in nanoseconds.
+        """When the next timer is due, in nanoseconds.
 
-        None: only a packet or a call can wake the stack. It may be early, never late.
+        None: only a packet or a call can change the stack. It may be early, never late.
         """
         return self._core.deadline()
 
     def receive(self, packets: object) -> None:
-        """Packets arrive now: one, or a list of them that arrive as one burst.
+        """Delivers packets now: one, or a list that arrives as one burst.
 
-        A packet is bytes, or a packet of scapy. Nothing leaves until :meth:`transmit` or
-        :meth:`advance`. Bytes that are malformed are dropped and counted (:meth:`dropped`), as a
-        peer's would be.
+        A packet is bytes, or a packet of scapy. Nothing is sent until :meth:`transmit` or
+        :meth:`advance`. Malformed bytes are dropped and counted (:meth:`dropped`), as from a real
+        peer.
 
         Raises:
-            BadInput: this is no packet, it is longer than 65,553 bytes, or a packet of scapy that
-                begins with another layer than the link carries (Raw will do).
+            BadInput: not a packet, longer than 65,553 bytes, or a packet of scapy whose first layer
+                is not the link's (Raw is accepted).
         """
         if type(packets) is bytes:
             self._core.receive_one(packets)
@@ -132,7 +132,7 @@ class Stack(Calls):
             self._core.receive_one(self._packet(packets))
 
     def _packet(self, packet: object) -> bytes:
-        """Its bytes. A packet of scapy must begin with the layer that the link carries."""
+        """The packet's bytes. A packet of scapy must begin with the link's layer."""
         if hasattr(packet, "layers") and hasattr(packet, "name"):
             link = self._arguments[2]
             wanted = ("IP", "IPv6") if link == "ip" else ("Ethernet", "802.3")
@@ -142,40 +142,40 @@ class Stack(Calls):
         return as_bytes(packet, "a packet")
 
     def transmit(self) -> list[bytes]:
-        """All packets that can leave now, in order. Timers that are due now have fired."""
+        """Sends all packets that can leave now, in order. Timers that are due now expire first."""
         return self._core.transmit()
 
     def advance(self, duration: Duration) -> list[Sent]:
-        """Lets time pass, from deadline to deadline, and gives what left on the way.
+        """Advances the time from deadline to deadline, and returns the packets sent meanwhile.
 
-        What can leave now comes first. At most 1,000,000 packets (Error).
+        Packets that can leave now are sent first. At most 1,000,000 packets (Error).
         """
         return self.advance_to(min(self.now + nanoseconds(duration), NANOSECONDS_MAX - 1))
 
     def advance_to(self, instant: int) -> list[Sent]:
-        """The same, to an instant of this clock in nanoseconds, which is not in the past."""
+        """As advance(), to an instant of this clock in nanoseconds, which must not be in the past.
+        """
         to = as_number(instant, "an instant", self.now, NANOSECONDS_MAX - 1)
         return [Sent(*each) for each in self._core.advance_to(to)]
 
     def judge(self) -> None:
-        """From now on a referee sees each packet, and finds what RFCs forbid whoever the peer is.
+        """Starts a checker of every packet for what RFCs forbid, whatever the peer does.
 
-        To be called before the first packet: it takes what it has not seen for something that
-        was never there.
+        Call it before the first packet, because it assumes that nothing happened before.
         """
         self._core.judge()
 
     def wrongs(self) -> list[Wrong]:
-        """What the referee of :meth:`judge` is certain of so far, in order."""
+        """The violations found by :meth:`judge` so far, in order."""
         return [Wrong(*each) for each in self._core.wrongs()]
 
     def bind(self, content: bytes) -> Region:
-        """Makes bytes known to the stack, so that :meth:`lend` can send of them.
+        """Binds bytes to the stack, so that :meth:`lend` can send them.
 
-        They are read once, for their checksums, and never copied: the stack keeps the object, and
-        reads it each time a segment is sent or sent again, as long as it lives itself. So they are
-        ``bytes``, which cannot change; nothing unbinds them. ``config={"regions_max": n}`` allows
-        more than 16.
+        They are read once for their checksums and never copied: the stack keeps the object, and
+        reads it whenever a segment is sent or retransmitted, for the stack's whole life. Therefore
+        they must be ``bytes``, which cannot change; nothing unbinds them.
+        ``config={"regions_max": n}`` allows more than 16.
 
         Raises:
             BadInput: they are not ``bytes``.
@@ -191,23 +191,23 @@ class Stack(Calls):
     def lend(self, connection: Connection, region: Region, offset: int = 0,
              length: Optional[int] = None, *, more: bool = False,
              record: bool = False) -> int:
-        """Queues bytes of a region to send, without a copy; gives how many were taken.
+        """Queues bytes of a region to send, without copying them; returns how many were accepted.
 
         A loan ends when the peer has acknowledged the bytes (an event ``acknowledged``), when
-        :meth:`abort` returns, or with the event ``closed``. What write() queues stands in order
-        with it.
+        :meth:`abort` returns, or with the event ``closed``. Data of write() and lend() is sent in
+        the order of the calls.
 
         Args:
-            connection: who sends them.
+            connection: the connection that sends them.
             region: of bind() of this stack.
             offset: where in the region they begin.
-            length: how many bytes; None: all up to its end. Fewer may be taken: 0 if there is no
-                room now, and ``acknowledged`` or ``room`` tells when there is.
-            more: others follow at once, so that no segment need be pushed (RFC 9293 3.9.1.2).
-            record: they end a record, as write() says.
+            length: how many bytes; None: all up to its end. Fewer may be accepted: 0 if there is no
+                room now; an event ``acknowledged`` or ``room`` reports when there is.
+            more: more data follows at once, so no PSH is needed (RFC 9293 3.9.1.2).
+            record: they end a record, as for write().
 
         Raises:
-            BadInput: region is none, or a number is not whole.
+            BadInput: not a region, or a number is not whole.
             Refused: stale_id, closing, bad_region (not of this stack, or beyond its end).
         """
         if not isinstance(region, Region):
@@ -220,19 +220,19 @@ class Stack(Calls):
                                bool(record))
 
     def snapshot(self) -> bytes:
-        """All of it: clock, connections, events that were not taken. For restore() only."""
+        """The whole state: clock, connections, events not yet taken. For restore() only."""
         return self._core.snapshot()
 
     def restore(self, snapshot: BytesLike) -> None:
-        """Goes back to a snapshot of this stack, or of one that was made with the same arguments.
+        """Goes back to a snapshot of this stack, or of one made with the same arguments.
 
-        What was bound by then must be bound here too, in the same order. Refused: bad_snapshot;
+        The regions bound then must be bound here too, in the same order. Refused: bad_snapshot;
         then nothing was changed.
         """
         self._core.restore(as_bytes(snapshot, "a snapshot"))
 
     def fork(self) -> "Stack":
-        """Another stack in the same state, which goes its own way from here."""
+        """Makes another stack in the same state, independent from now on."""
         other = Stack.__new__(Stack)
         other._arguments = self._arguments
         other._core = _core.Stack(*self._arguments)
