@@ -148,8 +148,7 @@ def record_keepalive_off(r):
 
 
 def narrow(octets, tells):
-    """A fault: packets of the device above this size are dropped; with `tells` a router reports it.
-    """
+    """A fault: packets of the device above this size are dropped; with `tells` a router says so."""
     def fault(side, segment):
         header = 60 if ":" in segment.source[0] else 40
         large = side == 1 and len(segment.payload) + len(segment.options) + header > octets

@@ -62,8 +62,7 @@ def record_not_permitted(r):
 
 
 def repeat_segments(r):
-    """The peer sends a segment twice: below the cumulative ACK, partly below it, and above a gap.
-    """
+    """The peer sends duplicates: below the cumulative ACK, partly below it, above a gap."""
     device, peer = r.script(SACK_PERMITTED)
     data = text(5000, 7)
     for begin, end in ((0, 1000), (0, 1000), (500, 1500), (2500, 3500), (2500, 3500), (1500, 2500)):

@@ -1,4 +1,4 @@
-"""How CMake finds what the module is built with."""
+"""How CMake finds the module's build requirements."""
 
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""Whatever is thrown at the module: errors of its own, no crash; same calls, same bytes."""
+"""Arbitrary arguments and packets: only errors of the module, no crash; same calls, same bytes."""
 
 import pytest
 
@@ -27,7 +27,7 @@ CALLS = ["receive", "listen", "unlisten", "connect", "write", "read", "unread", 
 
 @st.composite
 def segments(draw):
-    """Segments that mean something to the connection below, and their like."""
+    """Segments that belong to the connection below, and variants of them."""
     near = st.integers(95, 400) | st.integers(0, 2**32 - 1)
     tcp = TCP(sport=1000, dport=80, flags=draw(st.integers(0, 255)), seq=draw(near),
               ack=draw(near), window=draw(st.integers(0, 65_535)))
@@ -46,7 +46,7 @@ steps = st.lists(
 
 
 def act(stack, connection, step):
-    """One step; what it gave, a refusal included."""
+    """Executes one step; returns its result, a refusal included."""
     name, argument = step
     try:
         if name == "fork":
@@ -86,7 +86,7 @@ def test_arguments_of_any_kind_are_refused_by_an_exception(name, arguments):
     try:
         getattr(stack, name)(*arguments)
     except (lockstep.Error, TypeError) as error:
-        # TypeError is Python's own, for too many or too few arguments.
+        # Python itself raises TypeError for too many or too few arguments.
         assert isinstance(error, lockstep.Error) or "argument" in str(error)
     stack.advance("1s")
     stack.check_invariants()

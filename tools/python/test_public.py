@@ -1,4 +1,4 @@
-"""The face of the module: each public name has a docstring and types; README's examples run."""
+"""The public names: each has a docstring and types; README's examples run."""
 
 import inspect
 import pathlib

@@ -116,8 +116,9 @@ def test_a_capture_has_comments(tmp_path):
     sim.save_pcapng(file)
     assert file.read_bytes() == sim.pcapng()
     with PcapNgReader(str(file)) as packets:
-        # At both ends: an announcement of each host, ARP's question and answer; two announcements
-        # that have left and not arrived. Three of the handshake, data, ACK.
+        # At both ends: an announcement by each host, an ARP request and its reply; and two
+        # announcements that were sent and did not arrive. Three segments of the handshake, data,
+        # ACK.
         kinds = [ARP in packet for packet in packets]
     assert (kinds.count(True), kinds.count(False)) == (2 * 4 + 2, 2 * 5)
     assert b"ESTABLISHED" in sim.pcapng()

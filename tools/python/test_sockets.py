@@ -1,4 +1,4 @@
-"""lockstep.sockets: the calls over a world's hosts and over a stack alone."""
+"""lockstep.sockets: the calls over a world's hosts and over a single stack."""
 
 import errno
 import fcntl
@@ -100,7 +100,7 @@ def test_epoll():
     mine.send(b"hello")
     sim.advance("100ms")
     assert watcher.poll() == [(other.fileno(), select.EPOLLIN)]
-    assert watcher.poll() == []  # its edge was told
+    assert watcher.poll() == []  # its edge was reported
     watcher.modify(other, select.EPOLLIN)
     assert watcher.poll() == [(other.fileno(), select.EPOLLIN)]
     watcher.unregister(other)

@@ -79,7 +79,7 @@ def test_a_referee_finds_nothing_in_a_conversation_and_an_ack_of_what_it_has_not
     stack.receive([segment("A", 101, ours), segment("PA", 101, ours, b"whole")])
     stack.advance("1s")
     assert stack.wrongs() == []
-    # Pieces of a packet it does not put together: to it the ACK is of nothing.
+    # The checker does not reassemble fragments, so it takes the ACK for one of data never sent.
     stack.receive(fragment(IP(raw(segment("PA", 106, ours, bytes(64)))), 32))
     stack.advance("1s")
     (wrong,) = stack.wrongs()
@@ -313,7 +313,7 @@ def test_what_is_lent_is_read_again_when_it_is_sent_again():
 def test_the_stack_keeps_what_is_bound_as_long_as_it_lives():
     stack, connection = established()
     content = bytearray(CONTENT)
-    content = bytes(content)  # an object of which there is no other
+    content = bytes(content)  # an object without another reference
     before = sys.getrefcount(content)
     region = stack.bind(content)
     assert sys.getrefcount(content) > before

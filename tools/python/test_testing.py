@@ -1,4 +1,4 @@
-"""lockstep.testing: what a failing test prints and leaves, and what misuse says, in one line."""
+"""lockstep.testing: the output and files of a failing test, and the one-line errors of misuse."""
 
 import os
 import pathlib
@@ -21,7 +21,7 @@ pytest_plugins = ["pytester"]
 
 @pytest.fixture
 def run(pytester, monkeypatch):
-    """Runs a file of tests as if alone; returns the result."""
+    """Runs a file of tests on its own; returns the result."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
     def go(body, *arguments):
@@ -34,7 +34,7 @@ def run(pytester, monkeypatch):
     return go
 
 
-#: Its marks are put together here, so that no scan of this repository takes them for citations.
+#: Its marks are assembled here, so that no scan of this repository takes them for citations.
 FAILING = '''
 @pytest.mark.ip(4)
 @= rfc9293#3.5
@@ -215,7 +215,7 @@ def test_what_nobody_expected_is_a_failure(run):
     assert "nothing more" in result.stdout.str()
 
 
-#: What it expects, no SACK, holds in the profile that it names alone.
+#: What it expects, no SACK, holds only in the profile that it names.
 BARE = """
 @pytest.mark.ip(4)
 def test_it(tcp):
@@ -230,7 +230,7 @@ def test_it(tcp):
 @pytest.mark.parametrize("mode,passed", [("named", 1), ("drawn", 2), ("all", 4)])
 def test_other_profiles_do_not_have_to_do_what_a_test_expects(run, mode, passed):
     run(BARE, "--lockstep-profiles", mode).assert_outcomes(passed=passed)
-    # Under its own name it has to.
+    # Under its own name it must hold.
     result = run(BARE, "--lockstep-profiles", mode, "--lockstep-profile", "linux")
     result.assert_outcomes(passed=passed - 1, failed=1)
 
@@ -263,7 +263,7 @@ def test_it(tcp):
     run(body, "--lockstep-profiles", "drawn").assert_outcomes(passed=2)
 
 
-#: In the other profiles alone something is wrong of what holds everywhere.
+#: Violates a rule that holds in every profile, but only in the other profiles.
 PLANTED = """
 import lockstep
 from lockstep.testing import stack_target

@@ -1,4 +1,4 @@
-# The types that the module declares hold: mypy reads it as a program of a user's does.
+# The types that the module declares: mypy checks them as in a user's program.
 import os
 import subprocess
 import sys
@@ -13,7 +13,8 @@ HOME = Path(lockstep.__file__).resolve().parents[1]
 MODULES = ["lockstep", *(f"lockstep.{path.stem}" for path in sorted(
     Path(lockstep.__file__).parent.glob("*.py")) if path.stem != "__init__")]
 
-# numpy and scapy are not read, which would take longer than all else; what comes of them is Any.
+# numpy and scapy are skipped, because reading them would take most of the time; their types are
+# Any.
 CONFIGURATION = '''[mypy]
 strict = True
 follow_imports = silent

@@ -1,4 +1,4 @@
-"""What is judged of each packet without being asked for: one field at a time is bent, and seen."""
+"""The rules judged on each packet: one field at a time is changed, and reported."""
 
 import pytest
 
@@ -18,7 +18,7 @@ FULL = [("MSS", 1000), ("SAckOK", b""), ("Timestamp", (1, 0)), ("WScale", 2)]
 
 
 class Bent(stack_target.StackTarget):
-    """The stack, of which some packets are changed on their way."""
+    """The stack, with some of its packets changed on their way."""
 
     bend = staticmethod(lambda octets: octets)
 
@@ -33,11 +33,11 @@ def conversation(version, bend, **settings):
     return Conversation(target)
 
 
-# --- what is said ---
+# --- what is sent ---
 
 
 def exchange(tcp):
-    """Text there and back, a FIN each."""
+    """Data in both directions, a FIN each."""
     tcp.established(options=[("MSS", 1000)]).send("PA", payload=b"text")
     tcp.expect(within="499ms")
     tcp.write(b"answer").expect(seq=1)
@@ -46,7 +46,7 @@ def exchange(tcp):
 
 
 def exchange_with_options(tcp):
-    """A gap, so that there are blocks; then time, so that stamps move."""
+    """A gap, so that there are SACK blocks; then time, so that timestamps increase."""
     tcp.established(options=FULL).send("PA", payload=b"text")
     tcp.expect(within="499ms")
     tcp.advance("2s").stamp = 9
@@ -67,7 +67,7 @@ def torn(tcp):
 
 
 def strange(tcp):
-    """What draws an error of ICMP."""
+    """A packet that draws an ICMP error."""
     target = tcp.target
     if target.ip_version == 4:
         packet = IP(src=target.remote, dst=target.local, proto=99) / b"01234567"
@@ -76,11 +76,11 @@ def strange(tcp):
     tcp.inject(packet).expect_icmp()
 
 
-# --- how a packet is bent ---
+# --- how a packet is changed ---
 
 
 def rebuilt(packet):
-    """The octets with lengths and sums that fit."""
+    """The octets with matching lengths and checksums."""
     if TCP in packet:
         del packet[TCP].chksum
     if IP in packet:
@@ -91,7 +91,7 @@ def rebuilt(packet):
 
 
 def bender(change, where):
-    """Of a packet that `where` says yes to: what `change` makes of it, with sums that fit."""
+    """Changes the packets that `where` selects by `change`, and corrects their checksums."""
 
     def bend(octets):
         packet = dissected(octets)
@@ -104,7 +104,7 @@ def bender(change, where):
 
 
 def has(flags, text=False):
-    """A segment with these flags, and text if asked for."""
+    """Selects segments with these flags, and with payload if `text`."""
     def where(packet):
         return TCP in packet and flags in str(packet[TCP].flags) and (
             not text or len(bytes(packet[TCP].payload)) > 0)
@@ -132,7 +132,7 @@ def blocked(packet):
 
 
 def put(field, value):
-    """Sets a field of TCP, or adds to it where the value is (n,)."""
+    """Sets a field of TCP, or adds to it if the value is (n,)."""
     def change(packet):
         tcp = packet[TCP]
         added = isinstance(value, tuple)
@@ -154,7 +154,7 @@ def address(field):
 
 
 def octet(at, flipped):
-    """Flips bits of one octet; no sum is mended. `at`: in IPv4's header, in IPv6's."""
+    """Flips bits of one octet and corrects no checksum. `at`: its offset with IPv4, with IPv6."""
     def change(packet):
         out = bytearray(bytes(packet))
         out[at[IP not in packet]] ^= flipped
@@ -177,7 +177,7 @@ def options(*more, without=None):
 
 
 def raw_options(word):
-    """Puts a word behind the header, as options of a segment that had none."""
+    """Adds a word of options to a segment that had none."""
     def change(packet):
         head = 20 if IP in packet else 40
         octets = bytearray(bytes(packet))
@@ -196,7 +196,7 @@ def raw_options(word):
 
 
 def value(name, index, step):
-    """Moves one number of an option."""
+    """Changes one number of an option."""
     def change(packet):
         tcp = packet[TCP]
         moved = []
@@ -232,7 +232,7 @@ def either(packet):
     return True
 
 
-#: what is bent -> what is said, which packets, how, the row that must differ, versions of IP.
+#: name -> what is sent, which packets, how they change, the row that must differ, IP versions.
 BOTH, FOUR, SIX = (4, 6), (4,), (6,)
 CASES = {
     "version": (exchange, plain, octet((0, 0), 0x20), "version", BOTH),

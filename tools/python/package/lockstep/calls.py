@@ -12,8 +12,7 @@ from lockstep.units import (NANOSECONDS_MAX, NUMBER_MAX, Address, BytesLike, as_
 
 
 class Connection(NamedTuple):
-    """Identifies a connection of one stack; an id of a connection that no longer exists is refused.
-    """
+    """Identifies a connection of one stack; the id of one that is gone is refused."""
 
     slot: int
     generation: int
@@ -151,8 +150,7 @@ class Calls:
         self._core.close(_id(connection, Connection))
 
     def abort(self, connection: Connection) -> None:
-        """Ends the connection at once, with a reset if the state requires one. Refused: stale_id.
-        """
+        """Ends it at once, with a reset if the state requires one. Refused: stale_id."""
         self._core.abort(_id(connection, Connection))
 
     def urgent(self, connection: Connection) -> None:
@@ -187,8 +185,7 @@ class Calls:
         return self._core.state(_id(connection, Connection))
 
     def state_of(self, local: tuple[Address, int], remote: tuple[Address, int]) -> str:
-        """The state that a segment between these two ends meets: CLOSED, LISTEN, or a connection's.
-        """
+        """The state that a segment of these two ends meets: CLOSED, LISTEN, or a connection's."""
         return self._core.state_of(as_endpoint(local, "local"), as_endpoint(remote, "remote"))
 
     def inspect(self, connection: Connection) -> Inspection:

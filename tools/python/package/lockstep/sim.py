@@ -54,8 +54,7 @@ class Host(Calls):
 
     @property
     def now(self) -> int:
-        """The time of its own clock in nanoseconds; ``clock_skew_ppb`` makes it run fast or slow.
-        """
+        """The time of its own clock in nanoseconds; ``clock_skew_ppb`` changes its rate."""
         return self._core.now()
 
     @property
@@ -151,8 +150,7 @@ class Link:
 
 
 class SimSnapshot:
-    """The state of a running world. Made by :meth:`Sim.snapshot`, for that world's restore() only.
-    """
+    """The state of a running world. Made by :meth:`Sim.snapshot`, for its restore() only."""
 
     __slots__ = ("_of", "_all")
 

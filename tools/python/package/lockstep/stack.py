@@ -153,8 +153,7 @@ class Stack(Calls):
         return self.advance_to(min(self.now + nanoseconds(duration), NANOSECONDS_MAX - 1))
 
     def advance_to(self, instant: int) -> list[Sent]:
-        """As advance(), to an instant of this clock in nanoseconds, which must not be in the past.
-        """
+        """As advance(), to an instant of this clock in nanoseconds that is not in the past."""
         to = as_number(instant, "an instant", self.now, NANOSECONDS_MAX - 1)
         return [Sent(*each) for each in self._core.advance_to(to)]
 

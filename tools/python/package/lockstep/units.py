@@ -1,4 +1,4 @@
-"""Arguments as they are written in Python, to what the compiled part takes."""
+"""Converts arguments of Python callers to what the compiled part accepts."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ NUMBER_MAX = 2**32 - 1
 #: A time: nanoseconds as a number, or text with a unit: ``"200ms"``, ``"1.5s"``.
 Duration = Union[int, str]
 
-#: An IPv4 or IPv6 address: text, or an object of :mod:`ipaddress`.
+#: An IPv4 or IPv6 address: a string, or an object of :mod:`ipaddress`.
 Address = Union[str, ipaddress.IPv4Address, ipaddress.IPv6Address]
 
-#: What can be read as the bytes of a packet or of text.
+#: The bytes of a packet or of data.
 BytesLike = Union[bytes, bytearray, memoryview]
 
 
 def nanoseconds(duration: Duration) -> int:
-    """The nanoseconds of a duration: a number is taken as it is, text needs a unit.
+    """The nanoseconds of a duration: a number is taken as nanoseconds, a string needs a unit.
 
     Units are ns, us, ms, s, min and h. Raises BadInput for anything else.
     """
@@ -49,7 +49,7 @@ def as_text(value: object, what: str) -> str:
 
 
 def as_address(value: object, what: str) -> str:
-    """The text of an address; None is that of no address. Raises BadInput for other types."""
+    """The text of an address, "" for None. Raises BadInput for other types."""
     if value is None:
         return ""
     if isinstance(value, (ipaddress.IPv4Address, ipaddress.IPv6Address,
@@ -72,9 +72,9 @@ def as_endpoint(value: object, what: str) -> tuple[str, int]:
 
 
 def as_bytes(value: object, what: str) -> bytes:
-    """The bytes of something like bytes; anything else raises BadInput.
+    """The bytes of a bytes-like object; anything else raises BadInput.
 
-    An object with ``__bytes__``, such as a packet of scapy, gives what that says.
+    An object with ``__bytes__``, such as a packet of scapy, is converted by it.
     """
     if isinstance(value, bytes):
         return value

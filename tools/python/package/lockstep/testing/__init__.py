@@ -1,4 +1,4 @@
-# Tests of a TCP in pytest: the fixture `tcp`, and what a test of its own may use beside it.
+# Tests of a TCP in pytest: the fixture `tcp`, and helpers for the tests.
 """Tests of a TCP: `pytest -p lockstep.testing.plugin`, fixture `tcp`.
 
 See tools/python/README.md, and `help(lockstep.testing.conversation.Conversation)`.
@@ -24,7 +24,7 @@ __all__ = [
 
 
 def __getattr__(name):
-    """What stands on scapy is imported when it is asked for: pytest loads the plugin every time."""
+    """Imports what needs scapy on first use, because pytest loads the plugin in every run."""
     if name not in ("Absolute", "Conversation", "pattern"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(".conversation", __name__), name)

@@ -1,4 +1,4 @@
-# Writes the record of a conversation as pcapng: nanoseconds, IP packets, a comment each.
+# Writes the record of a conversation as pcapng: nanoseconds, IP packets, a comment on each.
 import struct
 
 LINKTYPE_RAW = 101
@@ -15,7 +15,9 @@ def option(code, value):
 
 
 def pcapng(record, title=""):
-    """The bytes of a capture with every packet of the record; remarks join the next packet."""
+    """The bytes of a capture with every packet of the record; remarks become part of the next
+    packet's comment.
+    """
     end = struct.pack("<HH", 0, 0)
     section = struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)
     if title:

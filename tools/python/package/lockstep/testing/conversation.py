@@ -1,4 +1,4 @@
-# The tester's half of a TCP conversation: packets in, packets awaited, states built, time moved.
+# The tester's half of a TCP conversation: sending, expecting, building states, advancing time.
 import dataclasses
 
 from scapy.layers.inet import ICMP
@@ -23,13 +23,13 @@ from .units import nanoseconds, seconds
 from .wire_rules import WireRules
 
 ANY = object()
-#: Lines of the record after which a test ends in a profile that it does not name: one that waits
-#: for what never comes there would have no end.
+#: Lines of the record after which a test ends in a profile that it does not name, where a wait for
+#: something that never arrives would have no end.
 ELSEWHERE_MAX = 1_500
 
 
 class Absolute(int):
-    """A sequence number as it stands in the packet, where others are relative to a side's SYN."""
+    """An absolute sequence number, as in the packet; other numbers are relative to a side's SYN."""
 
 
 @dataclasses.dataclass
@@ -39,23 +39,23 @@ class Entry:
     at: int
     inward: bool = True
     packet: bytes = b""
-    #: The first numbers of its sender and of the other side, as they were known then.
+    #: The initial sequence numbers of its sender and of the other side, as known then.
     origins: tuple = (0, 0)
     remark: str = ""
 
     @property
     def text(self):
-        """One line for the packet."""
+        """The packet in one line."""
         return words_of(self.packet, *self.origins)
 
 
 class Conversation:
-    """What the fixture `tcp` is.
+    """The value of the fixture `tcp`.
 
     Sequence numbers are relative: `seq` of what the tester sends and `ack` of what the target sends
-    to the tester's SYN (`peer_iss`), the other two to the target's (`device_iss`). Durations are
-    texts with a unit: '200ms'. Waits are measured from the last packet in, packet expected, call or
-    advance, whichever was last.
+    are relative to the tester's SYN (`peer_iss`), the other two to the target's (`device_iss`).
+    Durations are strings with a unit: '200ms'. Waits are measured from the last packet sent, packet
+    expected, call or advance, whichever was last.
     """
 
     PORT = 80
@@ -63,20 +63,20 @@ class Conversation:
 
     def __init__(self, target, peer_iss=0xFFFF_FFF0, elsewhere=""):
         self.target = target
-        #: A profile that the test does not name: what it expects is not judged there.
+        #: In a profile that the test does not name, its expectations are not judged.
         self.elsewhere = elsewhere
         self.peer_iss = peer_iss % MOD
-        #: Until the target has sent a SYN: numbers of ours for what it has never said.
+        #: Before the target has sent a SYN: an arbitrary number.
         self.device_iss = 0x1000_0000
         #: The next number of each side, relative.
         self.peer_nxt = 0
         self.device_nxt = 0
-        #: The window that the target has told last, as it stands in the packet.
+        #: The window that the target advertised last, as in the packet.
         self.device_window = 0
         self.port = self.PORT
         self.peer_port = self.PEER_PORT
         self.connection = None
-        #: Once both SYNs have had a timestamp each segment of the tester's bears one: this and the
+        #: Once both SYNs had a timestamp, each segment of the tester has this TSval and echoes the
         #: target's last one.
         self.stamp = 1
         self.echo = 0
@@ -92,14 +92,15 @@ class Conversation:
         self._mark = target.now()
         self._start = self._mark
 
-    # --- what the tester says ---
+    # --- sending ---
 
     def segment(self, flags, seq=None, ack=None, payload=b"", window=65535, options=None,
                 urgent=0, **fields):
-        """A packet of scapy's from the tester; what is left out goes on where the tester is.
+        """A packet of scapy from the tester; fields left out continue from the tester's current
+        state.
 
-        `options` are scapy's; a timestamp whose echo is None has the target's last one, and where
-        none are given those that were agreed on go along. `fields` go to scapy's TCP as they are
+        `options` are scapy's; a timestamp whose echo is None echoes the target's last one. Without
+        `options` the negotiated ones are added. `fields` are passed to scapy's TCP unchanged
         (reserved, dataofs, chksum, ...).
         """
         flags = in_order(flags)
@@ -123,7 +124,7 @@ class Conversation:
         return packet / payload if payload else packet
 
     def inject(self, packet):
-        """Hands a packet to the target: IP, IPv6 or TCP of scapy, or bytes. Returns self."""
+        """Delivers a packet to the target: IP, IPv6 or TCP of scapy, or bytes. Returns self."""
         if self.elsewhere and len(self.record) > ELSEWHERE_MAX:
             raise Elsewhere(f"{ELSEWHERE_MAX} packets")
         octets = octets_of(packet, self.target)
@@ -138,18 +139,18 @@ class Conversation:
         """inject(segment(...))."""
         return self.inject(self.segment(flags, **fields))
 
-    # --- what the tester awaits ---
+    # --- expecting ---
 
     def expect(self, flags=ANY, within=ANY, at=ANY, timing=None, **fields):
-        """The next packet, which must be a segment with these flags; returned as scapy's.
+        """The next packet, which must be a segment with these flags; returned as a packet of scapy.
 
-        within   how long it may take; 0s unless `at` says more
-        at       how long it takes exactly; a live target has the tolerance of `timing`, which is
-                 that of a timer unless something else is said
+        within   how long it may take; 0s unless `at` is given
+        at       how long it takes exactly; a live target has the tolerance of `timing`, by default
+                 that of a timer
         seq ack window urgent length   numbers
         payload  bytes
-        options  {'MSS': 1460, 'SAckOK': None}: with this value; None: must not be there;
-                 ... (Ellipsis): must be there
+        options  {'MSS': 1460, 'SAckOK': None}: with this value; None: must not be present;
+                 ... (Ellipsis): must be present
         """
         known = {"seq", "ack", "window", "urgent", "length", "payload", "options", "port", "chksum"}
         unknown = set(fields) - known
@@ -186,7 +187,7 @@ class Conversation:
         return packet
 
     def expect_icmp(self, within="0s"):
-        """The next packet, which must be of ICMP or ICMPv6; returned as scapy's."""
+        """The next packet, which must be ICMP or ICMPv6; returned as a packet of scapy."""
         latest = self._mark + nanoseconds(within, "within")
         departure = self._next(self.target.window(latest, Timing.AT_ONCE)[1])
         if departure is None:
@@ -200,7 +201,7 @@ class Conversation:
         return packet
 
     def expect_silence(self, duration):
-        """Nothing leaves for this long, counted from now; time moves on by it."""
+        """Nothing is sent for this long, counted from now; advances the time by it."""
         until = self._mark + nanoseconds(duration, "the silence")
         departure = self._next(self.target.quiet(until))
         if departure is not None:
@@ -215,7 +216,7 @@ class Conversation:
         return self
 
     def advance(self, duration):
-        """Lets time pass; what leaves meanwhile waits for the next expect()."""
+        """Advances the time; packets sent meanwhile are kept for the next expect()."""
         until = self.target.now() + nanoseconds(duration, "advance")
         for _ in range(100_000):
             departure = self.target.receive(until)
@@ -228,7 +229,9 @@ class Conversation:
         return self
 
     def skip_bare_ack(self):
-        """An ACK alone that leaves now is not judged; a target in virtual time has none to skip."""
+        """Ignores a bare ACK that leaves now; a target in virtual time sends none that needs
+        skipping.
+        """
         departure = None if self.target.exact else self._next(self.target.settled())
         seen = departure and glance(departure.packet)
         if departure is not None and not (seen and seen.flags == "A" and seen.length == 0):
@@ -236,7 +239,7 @@ class Conversation:
         return self
 
     def peek(self):
-        """The flags of the segment that has left already and is next, or None; it stays next."""
+        """The flags of the next segment that was already sent, or None; it stays next."""
         departure = self._next(self.target.settled())
         if departure is None:
             return None
@@ -245,7 +248,7 @@ class Conversation:
         return letters_of(packet[TCP]) if TCP in packet else ""
 
     def drain(self):
-        """All that has left by now and nobody expected, as scapy's packets; nothing is judged."""
+        """All packets sent by now and not expected yet, as packets of scapy; nothing is judged."""
         out = []
         while True:
             departure = self._next(self.target.settled())
@@ -254,7 +257,7 @@ class Conversation:
             out.append(dissected(departure.packet))
 
     def expect_state(self, *names):
-        """The target is in one of these states; nothing is judged where it cannot be known."""
+        """The target is in one of these states; not judged if it cannot be observed."""
         state = self.state
         if state is not None and state not in names:
             self._fail(f"state {' or '.join(names)}", [("state", " or ".join(names), state, True)])
@@ -262,11 +265,11 @@ class Conversation:
 
     @property
     def state(self):
-        """The RFC's name of the state, or None."""
+        """The state by the RFC's name, or None."""
         return self.target.state(self.port, self.peer_port)
 
     def expect_read(self, data):
-        """What the program reads is exactly this."""
+        """The program reads exactly this."""
         if isinstance(data, int):
             data = pattern(data)
         got = self.target.read(self.connection, max(len(data) + 1, 65536))
@@ -279,7 +282,9 @@ class Conversation:
         return self
 
     def expect_event(self, *words):
-        """One of these was told to the program; nothing is judged where it cannot be known."""
+        """The program has received one of these events; nothing is judged if events cannot be
+        observed.
+        """
         told = self.target.events(self.connection)
         if told is not None and not any(word in told for word in words):
             self._fail(
@@ -290,40 +295,40 @@ class Conversation:
 
     @property
     def told(self):
-        """What the program was told of the connection, as words; Unsupported if none knows."""
+        """The events of the connection, as words; Unsupported if they cannot be observed."""
         told = self.target.events(self.connection)
         if told is None:
             raise Unsupported(f"target {self.target.name} does not show what the program is told")
         return told
 
     def check(self, what, expected, actual):
-        """Any other comparison, reported as the others are."""
+        """Any other comparison, reported like those of expect()."""
         if expected != actual:
             self._fail(what, [(what[:10], str(expected), str(actual), True)])
         return self
 
     def obeying(self, target, ids):
-        """Names the clause that what follows shows: obeying('rfc9293#3.5', '9293:MUST-10')."""
+        """Names the clause that the following tests: obeying('rfc9293#3.5', '9293:MUST-10')."""
         self.clauses = [(target, ids)]
         return self
 
     def ignore_rest(self):
-        """What leaves from here on, or has not been expected, is not judged."""
+        """Does not judge packets that are sent from here on, or were not expected."""
         self._lenient = True
         return self
 
     def needs_virtual_time(self, why):
-        """Leaves the test to targets in virtual time, with this reason."""
+        """Restricts the test to targets in virtual time, with this reason."""
         return self if self.target.exact else self.leave_out(why)
 
     def leave_out(self, why):
-        """This target cannot be asked this: the test is skipped, with this reason."""
+        """Skips the test on this target, with this reason."""
         raise Unsupported(f"target {self.target.name}: {why}")
 
-    # --- what the program on the target does ---
+    # --- the program on the target ---
 
     def write(self, data):
-        """The program sends: bytes, or so many of a pattern."""
+        """The program sends bytes, or a number of bytes of a pattern."""
         data = pattern(data) if isinstance(data, int) else data
         taken = self.offer(data)
         if taken != len(data):
@@ -331,14 +336,14 @@ class Conversation:
         return self
 
     def offer(self, data):
-        """The program sends as much of this as is taken now; returns how many bytes that is."""
+        """The program sends as much of this as is accepted now; returns how many bytes that is."""
         taken = self.target.write(self._open(), data)
         self._rules.wrote(self.port, self.peer_port, self.connection, data[:taken])
         self._called(f"write {taken}")
         return taken
 
     def read(self, most=1 << 20):
-        """What the program reads now."""
+        """The data that the program can read now."""
         data = self.target.read(self._open(), most)
         self._called(f"read {len(data)}")
         return data
@@ -349,7 +354,7 @@ class Conversation:
         return self._called("finish")
 
     def close(self):
-        """The program closes and reads no more."""
+        """The program closes and stops reading."""
         self.target.close(self._open())
         return self._called("close")
 
@@ -359,12 +364,12 @@ class Conversation:
         return self._called("abort")
 
     def unlisten(self):
-        """The program listens no more."""
+        """The program stops listening."""
         self.target.unlisten()
         return self._called("unlisten")
 
     def accept(self):
-        """The program accepts the connection, which must be there."""
+        """The program accepts the connection, which must be present."""
         self.connection = self.target.accept()
         if self.connection is None:
             self._fail("a connection to accept", [("accept", "a connection", "none", True)])
@@ -378,7 +383,7 @@ class Conversation:
     # --- states ---
 
     def closed(self):
-        """Nobody listens, nothing is open."""
+        """No listener and no connection."""
         return self
 
     def listen(self):
@@ -388,14 +393,14 @@ class Conversation:
         return self.expect_state("LISTEN")
 
     def syn_sent(self):
-        """The program has opened; its SYN has left, and is not answered."""
+        """An active open; its SYN has left and is not answered."""
         self.connection = self.target.connect(self.port, self.peer_port)
         self._called("connect")
         self.expect("S", ack=Absolute(0))
         return self.expect_state("SYN-SENT")
 
     def syn_received(self, active=False, window=65535, options=()):
-        """A SYN has come; ours, with its ACK, is not acknowledged. active: a simultaneous open."""
+        """A SYN has arrived; our SYN-ACK is not acknowledged. active: a simultaneous open."""
         if active:
             self.syn_sent()
         else:
@@ -405,7 +410,7 @@ class Conversation:
         return self.expect_state("SYN-RECEIVED")
 
     def established(self, active=False, window=65535, options=()):
-        """The handshake is over, the program has the connection; nobody listens any more."""
+        """The handshake is complete, the program has the connection; the listener is gone."""
         if active:
             self.syn_sent()
             self.send("SA", ack=1, window=window, options=options)
@@ -425,7 +430,7 @@ class Conversation:
         return self.expect_state("FIN-WAIT-1")
 
     def fin_wait_2(self, **more):
-        """We have closed; our FIN is acknowledged, the peer's is to come."""
+        """We have closed; our FIN is acknowledged, the peer's has not arrived."""
         self.fin_wait_1(**more)
         self.send("A")
         return self.expect_state("FIN-WAIT-2")
@@ -438,21 +443,21 @@ class Conversation:
         return self.expect_state("CLOSE-WAIT")
 
     def closing(self, **more):
-        """Both have closed at once; our FIN is not acknowledged."""
+        """Both sides have closed at once; our FIN is not acknowledged."""
         self.fin_wait_1(**more)
         self.send("FA", ack=1)
         self.expect("A", within="500ms", seq=2, ack=2)
         return self.expect_state("CLOSING")
 
     def last_ack(self, **more):
-        """The peer has closed, then we; our FIN is not acknowledged."""
+        """The peer has closed, then we have; our FIN is not acknowledged."""
         self.close_wait(**more)
         self.finish()
         self.expect("FA", seq=1, ack=2)
         return self.expect_state("LAST-ACK")
 
     def time_wait(self, **more):
-        """We have closed first, and both FINs are acknowledged."""
+        """We have closed first; both FINs are acknowledged."""
         self.fin_wait_2(**more)
         self.send("FA")
         self.expect("A", within="500ms", seq=2, ack=2)
@@ -461,8 +466,8 @@ class Conversation:
     # --- the end ---
 
     def end(self):
-        """After the test: what has left and nobody expected is a failure; so is what no TCP does,
-        and what does not end after it.
+        """After the test: unexpected packets are failures, and so are violations of the wire rules,
+        and connections that do not end.
         """
         while (departure := self._next(self.target.now())) is not None:
             if not self._lenient:
@@ -471,7 +476,7 @@ class Conversation:
         self.settle()
 
     def settle(self):
-        """Holds in each profile: the referee's rules, and that everything comes to its end."""
+        """Checks what holds in each profile: the wire rules, and that every connection ends."""
         wrong = self.target.settled_down(judged=not self._rules.blind)
         if wrong:
             raise Mismatch("no TCP does this", [("", "", line, True) for line in wrong])
@@ -482,14 +487,14 @@ class Conversation:
         return self._start
 
     def wire_lines(self):
-        """The record, a line each: milliseconds, > to the target or < from it, the packet."""
+        """The record as lines: milliseconds, > to the target or < from it, the packet."""
         out = []
         for entry in self.record:
             way = ("> " if entry.inward else "< ") + entry.text if entry.packet else entry.remark
             out.append(f"{(entry.at - self._start) / 1e6:.0f} ms  {way}")
         return out
 
-    # --- within ---
+    # --- internals ---
 
     def _absolute(self, number, origin):
         if not isinstance(number, int):
@@ -510,7 +515,9 @@ class Conversation:
         ]
 
     def _extensions(self, flags, options):
-        """What a profile adds to a SYN that the test leaves out, so that it is spoken of."""
+        """The options that a profile adds to a SYN for which the test gives none, so that they are
+        negotiated.
+        """
         there = {name for name, _ in options}
         able = {"SAckOK": b"", "Timestamp": (self.stamp, None), "WScale": 0}
         if len(there) > 1 or ("A" in flags and not self._device_options):
@@ -540,7 +547,7 @@ class Conversation:
         return self.target.window(mark, timing)[0], self.target.window(latest, timing)[1]
 
     def _next(self, until):
-        """The next packet by `until`, noted; None if there was none."""
+        """The next packet by `until`, recorded; None if there was none."""
         if not self._queue:
             departure = self.target.receive(until)
             if departure is not None:
@@ -582,7 +589,7 @@ class Conversation:
             self.peer_nxt = begin + seen.length
 
     def _relative(self, packet):
-        """seq and ack of what the target sent, relative."""
+        """seq and ack of a packet of the target, relative."""
         tcp = packet[TCP]
         return since(tcp.seq, self.device_iss), since(tcp.ack, self.peer_iss)
 
@@ -597,7 +604,7 @@ class Conversation:
         if tcp.sport != fields.get("port", self.port):
             rows.append(("port", str(fields.get("port", self.port)), str(tcp.sport), True))
         if flags is not ANY:
-            # RFC 9293 3.9.1.2 asks for PSH where the queue is empty; elsewhere it is free.
+            # RFC 9293 3.9.1.2 requires PSH when the queue becomes empty; elsewhere it is optional.
             pushed = (not self.target.exact and payload and "P" not in flags
                       and in_order("P" + flags) == actual)
             rows.append(("flags", flags, actual, flags != actual and not pushed))
@@ -650,16 +657,16 @@ class Conversation:
         return words_of(octets, self.device_iss, self.peer_iss)
 
     def _fail(self, headline, rows):
-        """What the test expects is not so. In a profile that it does not name it goes on."""
+        """An expectation is not met. In a profile that the test does not name it continues."""
         if not self.elsewhere:
             raise Mismatch(headline, rows)
 
 
 def pattern(length):
-    """Bytes of a pattern of period 251, so that a shift shows."""
+    """Bytes of a pattern with period 251, so that a shift is detectable."""
     return bytes(i % 251 for i in range(length))
 
 
 def shown(data):
-    """Bytes in a column: all of few, the first of many with their number."""
+    """Bytes for a column: short ones completely, otherwise the first of them and their number."""
     return repr(data) if len(data) <= 16 else f"{len(data)} bytes {data[:8]!r}..."

@@ -1,4 +1,4 @@
-# Draws the record of a conversation as a sequence diagram in SVG, one row a packet.
+# Draws the record of a conversation as a sequence diagram in SVG, one row for each packet.
 from xml.sax.saxutils import escape
 
 from .units import seconds

@@ -1,22 +1,22 @@
-# What can go wrong in a test of a TCP, each kind with one clear line for whoever wrote the test.
+# Errors of a test of a TCP, each with one clear line for the test's author.
 
 
 class Misuse(Exception):
-    """The test asks for what cannot be: a packet of another layer, a wait without an end."""
+    """The test asks for something impossible: a packet of another layer, a wait without an end."""
 
 
 class Unsupported(Exception):
-    """The target cannot do what the test asks for; the test is skipped, with these words."""
+    """The target cannot do what the test asks for; the test is skipped with this reason."""
 
 
 class Elsewhere(Exception):
-    """In a profile that the test does not name it cannot go on as it is written: it ends there."""
+    """In a profile that the test does not name it cannot continue as written: it ends here."""
 
 
 class Mismatch(Exception):
     """The target did not do what the test expects.
 
-    `rows` are (field, expected, actual, differs); `headline` says what was awaited.
+    `rows` are (field, expected, actual, differs); `headline` states what was expected.
     """
 
     def __init__(self, headline, rows=()):

@@ -1,7 +1,7 @@
 # The target `linux`: the TCP of this machine's kernel, in a network namespace of the test's own.
-"""The wire is a TUN whose other end the tester holds: no second kernel is there that could answer.
+"""The wire is a TUN whose other end the tester holds, so no second kernel can reply.
 
-A child of the tester lives in the namespace and makes the calls; both are gone when it is killed.
+A child process in the namespace makes the calls; both end when it is killed.
 """
 import fcntl
 import json
@@ -23,8 +23,8 @@ from .units import nanoseconds
 
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 DEVICE = "tun0"
-#: What of the profile `rfc` a kernel can be told: without extensions, Reno, no limit on challenges.
-#: RFC 5681's initial window of four segments is set on the route.
+#: Settings for the profile `rfc`, as far as a kernel has them: no extensions, Reno, no limit on
+#: challenge ACKs. RFC 5681's initial window of four segments is set on the route.
 PLAIN = {
     "tcp_sack": 0, "tcp_timestamps": 0, "tcp_window_scaling": 0, "tcp_ecn": 0, "tcp_frto": 0,
     "tcp_early_retrans": 0, "tcp_no_metrics_save": 1, "tcp_congestion_control": "reno",
@@ -40,28 +40,28 @@ SYSCTLS = {
     "ttl": ["ipv4/ip_default_ttl", "ipv6/conf/all/hop_limit", f"ipv6/conf/{DEVICE}/hop_limit"],
     "time_wait_ignores_reset": ["ipv4/tcp_rfc1337"],
 }
-#: Those that are options of a socket, with the unit that the kernel counts in.
+#: Fields that are socket options, with the unit that the kernel uses.
 OPTIONS = {
     "keepalive": (socket.SOL_SOCKET, socket.SO_KEEPALIVE),
     "keepalive_idle": (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE),
     "keepalive_interval": (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL),
     "keepalive_probes": (socket.IPPROTO_TCP, socket.TCP_KEEPCNT),
 }
-#: Those that Stack.set() changes on one connection.
+#: Settings that Stack.set() changes on one connection.
 SETTINGS = {
     "nagle": (socket.IPPROTO_TCP, socket.TCP_NODELAY, lambda value: 1 - value),
     "user_timeout_ms": (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, lambda value: value),
     "keepalive": (socket.SOL_SOCKET, socket.SO_KEEPALIVE, lambda value: value),
 }
 IP_MTU_DISCOVER, IPV6_MTU_DISCOVER, PMTUDISC_DONT, PMTUDISC_WANT = 10, 23, 0, 1
-#: How long the kernel may take until its address is in use.
+#: How long the kernel may take until its address can be used.
 ADDRESS_SECONDS = 15
 #: tcp_info of linux/tcp.h: eight octets, then words of 32 bits.
 CA_RECOVERY = 3
 INFO_WORDS = {"rto": 0, "snd_mss": 2, "sacked": 5, "rtt": 15, "ssthresh": 17, "cwnd": 18}
 INFO_SND_WND = 228
 SYN_SENT = 2
-#: /proc/net/tcp's numbers.
+#: The state numbers of /proc/net/tcp.
 STATES = {
     1: "ESTABLISHED", 2: "SYN-SENT", 3: "SYN-RECEIVED", 4: "FIN-WAIT-1", 5: "FIN-WAIT-2",
     6: "TIME-WAIT", 7: "CLOSED", 8: "CLOSE-WAIT", 9: "LAST-ACK", 10: "LISTEN", 11: "CLOSING",
@@ -70,7 +70,7 @@ STATES = {
 
 
 class LinuxTarget(LiveTarget):
-    """The kernel, spoken to by sockets and by a TUN."""
+    """The kernel, used through sockets and a TUN."""
 
     name = "linux"
     speaks_udp = True
@@ -91,12 +91,12 @@ class LinuxTarget(LiveTarget):
         super().set(connection, name, value)
 
     def urgent(self, connection):
-        """Not here: a program marks what it writes, not what it has written."""
+        """Unsupported: a program can mark data when it writes it, but not afterwards."""
         raise Unsupported("target linux: no way to make urgent what was written")
 
 
 def serve(channel, wanted):
-    """In the child: the namespace, the device, then the calls."""
+    """In the child: makes the namespace and the device, then answers calls."""
     if shutil.which("ip") is None:
         raise Unsupported("target linux: ip is missing: tools/setup")
     own_namespace("linux")
@@ -128,7 +128,7 @@ def serve(channel, wanted):
 
 
 def write_setting(name, value):
-    """A sysctl of this namespace; one that this kernel does not have is left out."""
+    """Sets a sysctl of this namespace, unless this kernel does not have it."""
     try:
         Path("/proc/sys/net", name).write_text(str(value))
     except FileNotFoundError:
@@ -136,7 +136,9 @@ def write_setting(name, value):
 
 
 def await_address():
-    """Until then a kernel that takes its time drops what comes to an address of IPv6."""
+    """Waits until the address is usable; before that the kernel may drop packets to an IPv6
+    address.
+    """
     end = time.monotonic() + ADDRESS_SECONDS
     whole = socket.inet_pton(socket.AF_INET6, ADDRESSES[6][0]).hex() + " 80 "
     routes = Path("/proc/thread-self/net/ipv6_route")
@@ -157,7 +159,7 @@ class Program:
         self.listener = None
 
     def calls(self):
-        """Name to function."""
+        """Functions by name."""
         return {name: getattr(self, name) for name in (
             "listen", "unlisten", "connect", "accept", "write", "read", "finish", "close", "abort",
             "state", "set", "inspect")}
@@ -171,7 +173,7 @@ class Program:
     def _bound(self, port):
         made = socket.socket(self.family, socket.SOCK_STREAM)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # RFC 9293 3.8.5: urgent data is a part of the stream, which a program reads in order.
+        # RFC 9293 3.8.5: urgent data is a part of the stream, which the program reads in order.
         made.setsockopt(socket.SOL_SOCKET, socket.SO_OOBINLINE, 1)
         discovery = PMTUDISC_WANT if self.settings.get("path_mtu_discovery") else PMTUDISC_DONT
         if self.family == socket.AF_INET:
@@ -218,7 +220,7 @@ class Program:
         except BlockingIOError:
             if tcp_info(self.sockets[number])[0] != SYN_SENT:
                 return 0
-        # A program that may wait has its write wait for the connection, and so does this one.
+        # A blocking program would wait in write() for the connection; a thread does that here.
         threading.Thread(target=write_later, args=(self.sockets[number].dup(), octets),
                          daemon=True).start()
         return len(octets)
@@ -232,7 +234,7 @@ class Program:
                     break
                 out += piece
         except OSError:
-            pass  # nothing more now, or it is over
+            pass  # nothing more now, or the connection is over
         return out.hex()
 
     def finish(self, number):
@@ -251,7 +253,7 @@ class Program:
         self.sockets[number].setsockopt(level, option, translated(value))
 
     def inspect(self, number):
-        """What TCP_INFO has under another name, or in another unit."""
+        """TCP_INFO's fields that have another name or unit."""
         info = tcp_info(self.sockets[number])
         word = {name: struct.unpack_from("=I", info, 8 + 4 * at)[0]
                 for name, at in INFO_WORDS.items()}
@@ -264,7 +266,7 @@ class Program:
         }
 
     def state(self, local_port, remote_port):
-        """As /proc/net/tcp has it: of the connection, or of the listener, or CLOSED."""
+        """The state in /proc/net/tcp: of the connection, or of the listener, or CLOSED."""
         name = "tcp" if self.family == socket.AF_INET else "tcp6"
         listens = False
         for line in Path("/proc/thread-self/net", name).read_text().splitlines()[1:]:
@@ -283,7 +285,7 @@ def tcp_info(made):
 
 
 def write_later(made, octets):
-    """Writes when the connection is there; what it does otherwise the test sees on the wire."""
+    """Writes once the connection is established; a failure shows on the wire."""
     with made:
         select.select([], [made], [])
         try:

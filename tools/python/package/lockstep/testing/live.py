@@ -1,4 +1,4 @@
-# What live targets share: real time with its tolerances, and a helper that makes the calls.
+# The common part of live targets: real time with its tolerances, and a helper that makes the calls.
 import errno
 import json
 import os
@@ -13,24 +13,24 @@ from .target import Departure, Target, Timing
 
 MS = 1_000_000
 SECOND = 1_000_000_000
-#: A test that has to wait longer than this for one packet, or for none, is left to virtual time.
+#: A test that has to wait longer than this for a packet, or for silence, runs in virtual time only.
 LONGEST_WAIT = 12 * SECOND
-#: And one that takes longer than this altogether.
+#: The limit for a whole test.
 LONGEST_TEST = 60 * SECOND
-#: Of real time: how long the machine may take over what is due at once.
+#: The real time that the machine may take for something due at once.
 PROMPT = 200 * MS
-#: How long the line has to be quiet until all that was to leave at once has left.
+#: The time without packets after which everything due at once has been sent.
 SETTLED = 80 * MS
-#: What a helper may take to answer a call.
+#: The time that a helper may take to answer a call.
 ANSWER_SECONDS = 20
 TCP, ICMP, ICMP6 = 6, 1, 58
-#: What a kernel says on any link of IPv6: groups, routers, neighbours.
+#: ICMPv6 that a kernel sends on any link: groups, routers, neighbours.
 OF_THE_LINK = {130, 131, 132, 133, 134, 135, 136, 137, 143}
 PR_SET_PDEATHSIG = 1
 
 
 class Shown(dict):
-    """The variables that a target shows; to ask for another one is Unsupported."""
+    """The variables that a target shows; any other is Unsupported."""
 
     def __init__(self, name, variables):
         super().__init__(variables)
@@ -41,10 +41,10 @@ class Shown(dict):
 
 
 class LiveTarget(Target):
-    """A TCP in a process of its own, in a network namespace that goes with that process.
+    """A TCP in a process of its own, in a network namespace that ends with that process.
 
     `serve(channel, wanted)` runs in the process: it sends a descriptor of the wire, then answers
-    calls. Packets are read and written by the tester, whose own kernel has no part in it.
+    calls. The tester reads and writes packets directly, without its own kernel.
     """
 
     exact = False
@@ -68,7 +68,7 @@ class LiveTarget(Target):
                                   f"target {self.name}: its helper has ended at once")
             self.wire = descriptors[0]
             self.hello = json.loads(message)
-            self.call("state", 1, 1)  # answered when the helper is ready
+            self.call("state", 1, 1)  # answered once the helper is ready
         except BaseException:
             self.stop()
             raise
@@ -94,11 +94,11 @@ class LiveTarget(Target):
                 return None
             packet = self._get()
             if packet is not None and self._concerns(packet):
-                # It was there before `until` was over, even if that was a moment ago.
+                # It was sent before `until`, even if it is read a moment later.
                 return Departure(min(self.now(), until), packet)
 
     def _concerns(self, packet):
-        """A TCP segment or an ICMP message to the tester: not what a kernel says on any link."""
+        """Whether it is a TCP segment or an ICMP message to the tester, not traffic of the link."""
         if packet[:1] and packet[0] >> 4 == 4 and len(packet) >= 20:
             kind, to = packet[9], socket.inet_ntop(socket.AF_INET, packet[16:20])
         elif packet[:1] and packet[0] >> 4 == 6 and len(packet) >= 41:
@@ -130,17 +130,17 @@ class LiveTarget(Target):
         try:
             os.write(self.wire, packet)
         except OSError as why:
-            if why.errno != errno.EINVAL:  # the device took it for no IP packet: it is dropped
+            if why.errno != errno.EINVAL:  # the device drops what is not IP
                 raise
 
     # --- the program ---
 
     def _program(self):
-        """Which program the helper is, where it is one."""
+        """The path of the program that is the helper, if it is one."""
         return f" {self.hello['program']}" if "program" in self.hello else ""
 
     def call(self, name, *arguments):
-        """Has the helper make a call; its answer."""
+        """Has the helper make a call; returns its answer."""
         try:
             self._channel.sendall(json.dumps([name, *arguments]).encode() + b"\n")
             while b"\n" not in self._lines:
@@ -208,7 +208,7 @@ class LiveTarget(Target):
         self.call("urgent", connection)
 
     def dropped(self):
-        """Not on a live target."""
+        """Not available on a live target."""
         raise Unsupported(f"target {self.name} does not say why packets died")
 
     def stop(self):
@@ -223,7 +223,7 @@ class LiveTarget(Target):
 
 
 def run_helper(channel, serve, wanted):
-    """The child's whole life; it ends with the tester, however that ends."""
+    """Runs the child; it ends with the tester, however that ends."""
     code = 1
     try:
         import ctypes
@@ -233,7 +233,7 @@ def run_helper(channel, serve, wanted):
         code = 0
     except Unsupported as why:
         channel.sendall(json.dumps({"error": str(why)}).encode())
-    except BaseException as why:  # told to the tester, who is the one to report it
+    except BaseException as why:  # reported by the tester
         text = f"{type(why).__name__}: {why}"
         if not isinstance(why, (OSError, ValueError)):
             text += " " + traceback.format_exc(limit=-2).replace("\n", " ")
@@ -246,7 +246,7 @@ def run_helper(channel, serve, wanted):
 
 
 def answer_calls(channel, calls):
-    """Reads a call a line and answers it a line, until the tester hangs up."""
+    """Answers one call on each line, until the tester closes the channel."""
     for line in channel.makefile("rb"):
         name, *arguments = json.loads(line)
         try:
@@ -257,7 +257,7 @@ def answer_calls(channel, calls):
 
 
 def own_namespace(name):
-    """Moves this process to a fresh network namespace; Unsupported where it may not."""
+    """Moves this process to a new network namespace; Unsupported if it has no permission."""
     import ctypes
 
     if not os.path.exists("/dev/net/tun"):

@@ -1,4 +1,4 @@
-# Packets of scapy and their octets: what may be injected, and how a segment reads in one line.
+# Packets of scapy and their octets: what may be injected, and a segment in one line of text.
 import dataclasses
 import logging
 import socket
@@ -16,7 +16,7 @@ LETTERS = "FSRPAUEC"
 
 
 def octets_of(packet, target):
-    """The IP packet to hand over, from scapy's IP, IPv6 or bare TCP, or from bytes."""
+    """The IP packet to deliver, from scapy's IP, IPv6 or bare TCP, or from bytes."""
     if isinstance(packet, (bytes, bytearray, memoryview)):
         return bytes(packet)
     if not isinstance(packet, Packet):
@@ -51,7 +51,7 @@ def dissected(octets):
 
 
 def payload_of(packet):
-    """The text of a segment, without the padding of a link."""
+    """The payload of a segment, without link padding."""
     payload = packet[TCP].payload
     if Padding in payload:
         payload = payload.copy()
@@ -68,14 +68,14 @@ def letters_of(tcp):
 
 
 def in_order(flags):
-    """'AS' -> 'SA'; Misuse for letters that are no flags."""
+    """'AS' -> 'SA'; Misuse for letters that are not flags."""
     if not isinstance(flags, str) or set(flags) - set(LETTERS) or len(set(flags)) != len(flags):
         raise Misuse(f"flags are {flags!r}: use letters of {LETTERS}, each once, as in 'SA'")
     return "".join(letter for letter in LETTERS if letter in flags)
 
 
 def options_of(tcp):
-    """Options by scapy's names; NOP and EOL have none."""
+    """Options by scapy's names, without NOP and EOL."""
     return {
         name: value
         for name, value in (tcp.options if isinstance(tcp.options, list) else [])
@@ -85,7 +85,9 @@ def options_of(tcp):
 
 @dataclasses.dataclass(frozen=True)
 class Glance:
-    """What the conversation itself needs of a segment, read without scapy, which takes its time."""
+    """The fields of a segment that the conversation itself needs, parsed without scapy, which is
+    slow.
+    """
 
     flags: str
     seq: int
@@ -96,7 +98,7 @@ class Glance:
 
 
 def glance(octets):
-    """A Glance at an IP packet that bears TCP right behind its header; None if it does not."""
+    """A Glance at an IP packet with TCP directly after its header; None for any other."""
     if not octets:
         return None
     if octets[0] >> 4 == 6:
@@ -122,7 +124,7 @@ def glance(octets):
 
 
 def stamp_of(options):
-    """TSval of these octets of options; None if there is none, or if they are wrong before it."""
+    """TSval in these options; None if there is none, or if an option before it is malformed."""
     at = 0
     while at < len(options) and options[at] != 0:
         if options[at] == 1:
@@ -138,7 +140,7 @@ def stamp_of(options):
 
 
 def words_of(octets, ours, theirs):
-    """One line for a packet: 'SA 0:1(0) ack 1 win 65535 <MSS 1460>', from these two numbers."""
+    """A packet in one line: 'SA 0:1(0) ack 1 win 65535 <MSS 1460>', relative to two numbers."""
     try:
         packet = dissected(octets)
         if TCP not in packet:
@@ -153,10 +155,10 @@ def words_of(octets, ours, theirs):
         options = [f"{name} {value}" if value not in (b"", None, "") else str(name)
                    for name, value in options_of(tcp).items()]
         return words + (f" <{', '.join(options)}>" if options else "")
-    except Exception:  # whatever scapy cannot read is still a packet that can be shown
+    except Exception:  # a packet that scapy cannot parse can still be shown
         return f"{len(octets)} octets"
 
 
 def since(number, origin):
-    """The distance on the circle of sequence numbers, signed."""
+    """The signed distance of two sequence numbers."""
     return (number - origin + MOD // 2) % MOD - MOD // 2

@@ -1,4 +1,4 @@
-# pytest's side: options, the fixture `tcp`, and what a failing test leaves.
+# The pytest plugin: options, the fixture `tcp`, and the output of a failing test.
 import hashlib
 import inspect
 import json
@@ -19,10 +19,10 @@ from .errors import Elsewhere, Mismatch, Misuse, Unsupported
 
 CONVERSATION = pytest.StashKey()
 MODES = ("named", "drawn", "all")
-#: How a test that cannot go on as it is written ends in another profile than its own.
+#: How a test ends that cannot continue as written in a profile other than its own.
 ENDS_THERE = (Elsewhere, AssertionError, LookupError, TypeError, ValueError, AttributeError,
               lockstep.Refused)
-#: Lines of the wire that a failure leaves in --lockstep-results.
+#: Packets on the wire that --lockstep-results shows for a failure.
 SEEN_MAX = 12
 
 
@@ -101,7 +101,7 @@ def pytest_configure(config):
 
 
 class Tally:
-    """Counts what was tested: a run that a target was named for, and that tested nothing, fails."""
+    """Counts the tests that ran: a run with a named target that tested nothing fails."""
 
     def __init__(self, config):
         self._target = config.getoption("--target")
@@ -151,7 +151,7 @@ def pytest_generate_tests(metafunc):
 
 
 def mode_of(config):
-    """Which profiles a test runs in. A live target has no profiles."""
+    """The profiles in which a test runs. A live target has no profiles."""
     mode = config.getoption("--lockstep-profiles") or config.getini("lockstep_profiles")
     if mode not in MODES:
         raise pytest.UsageError(f"lockstep_profiles {mode}: expected one of {', '.join(MODES)}")
@@ -159,7 +159,7 @@ def mode_of(config):
 
 
 def others(metafunc):
-    """Of one test: "" for the profile that it names, and what it runs in besides."""
+    """For one test: "" for the profile that it names, and the others in which it runs."""
     mode = mode_of(metafunc.config)
     if mode == "all":
         marker = metafunc.definition.get_closest_marker("stack")
@@ -175,7 +175,7 @@ def profile_named(config, marker):
 
 
 def profile_elsewhere(elsewhere, named, name):
-    """The other profile of a test: drawn by its name unless `elsewhere` says which."""
+    """The other profile of a test: drawn by the test's name unless `elsewhere` selects it."""
     if elsewhere.startswith("in-"):
         return elsewhere.removeprefix("in-")
     rest = [profile for profile in stack_target.PROFILES if profile != named]
@@ -194,7 +194,7 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_pyfunc_call(pyfuncitem):
-    """In a profile that the test does not name it may end where it cannot go on."""
+    """In a profile that the test does not name it may end where it cannot continue."""
     outcome = yield
     conversation = pyfuncitem.stash.get(CONVERSATION, None)
     if conversation is None or not conversation.elsewhere or outcome.excinfo is None:
@@ -236,14 +236,14 @@ def tcp(request, ip_version, elsewhere):
 
 
 def first_number(seed, name):
-    """The tester's ISS: near 2^32 for one test in two, anywhere for the others."""
+    """The tester's ISS: near 2^32 for half of the tests, anywhere for the others."""
     drawn = hashlib.sha256(f"{seed}:{name}".encode()).digest()
     number = int.from_bytes(drawn[:4], "little")
     return number if drawn[4] & 1 else 0x1_0000_0000 - 1 - number % 64
 
 
 def clauses_of(item, conversation):
-    """(where, ids) of a test: named while it ran, by marker, or by the comment lines above it."""
+    """(where, ids) of a test: named by obeying(), by marker, or by the comment lines above it."""
     if conversation.clauses:
         return conversation.clauses
     marked = [marker.args for marker in item.iter_markers("clause") if len(marker.args) == 2]
@@ -251,7 +251,7 @@ def clauses_of(item, conversation):
 
 
 def cited(function):
-    """What the lines `#= rfc...` and `## id ...` right above a function, or in it, cite."""
+    """The citations in lines `#= rfc...` and `## id ...` directly above a function, or in it."""
     path = inspect.getsourcefile(function)
     lines, first = inspect.getsourcelines(function)
     above = []
@@ -281,7 +281,7 @@ def repro(item):
 
 
 def leave(item, conversation, lines):
-    """Writes the capture and the diagram; returns their paths as they are printed."""
+    """Writes the capture and the diagram; returns their paths as printed."""
     config = item.config
     folder = pathlib.Path(config.rootpath, config.getini("lockstep_artifacts"))
     name = re.sub(r"[^A-Za-z0-9]+", "-", item.nodeid.rpartition("/")[2]).strip("-")
@@ -301,13 +301,13 @@ def leave(item, conversation, lines):
 
 
 def shortest(config, path):
-    """From the root of the tests if it lies below it, else whole."""
+    """Relative to the root of the tests if it lies below it, otherwise absolute."""
     below = path.is_relative_to(config.rootpath)
     return str(path.relative_to(config.rootpath) if below else path)
 
 
 def place(item, excinfo):
-    """file:line of the test that asked."""
+    """file:line of the failing line of the test."""
     for entry in reversed(excinfo.traceback):
         path = pathlib.Path(str(entry.path))
         if path.parent != pathlib.Path(__file__).parent:
@@ -323,7 +323,7 @@ def pytest_runtest_makereport(item, call):
         item.lockstep_call = report
     conversation = item.stash.get(CONVERSATION, None)
     if call.when == "teardown" and conversation is not None:
-        del item.stash[CONVERSATION]  # a stack for each test that ran would be too much to keep
+        del item.stash[CONVERSATION]  # keeping a stack for each test would take too much memory
     if call.excinfo is None:
         if call.when == "call":
             note_result(item, conversation, report, "")
@@ -340,7 +340,7 @@ def pytest_runtest_makereport(item, call):
 
 
 def in_a_line(error):
-    """The first line of an error; of a mismatch also what differs."""
+    """The first line of an error; for a mismatch also the rows that differ."""
     if not isinstance(error, Mismatch):
         return str(error).splitlines()[0] if str(error) else type(error).__name__
     differing = [f"{field} {actual or 'nothing'} in place of {expected or 'nothing'}"
@@ -349,7 +349,7 @@ def in_a_line(error):
 
 
 def note_result(item, conversation, report, words):
-    """A line for --lockstep-results; only of tests that talk to a target."""
+    """Writes a line for --lockstep-results, for tests that use a target."""
     path = item.config.getoption("--lockstep-results")
     if path is None or "tcp" not in getattr(item, "fixturenames", ()):
         return
@@ -364,7 +364,7 @@ def note_result(item, conversation, report, words):
 
 
 def told(item, call, conversation, error):
-    """All that is printed of a mismatch: what, expected and actual, clause, repro, files."""
+    """The report of a mismatch: headline, expected and actual, clause, repro, files."""
     lines = [error.headline, *error.table()]
     where = f" in profile {conversation.elsewhere}" if conversation.elsewhere else ""
     out = [f"{place(item, call.excinfo)}: {error.headline}{where}", *error.table(), ""]

@@ -1,4 +1,4 @@
-# The target `stack`: our own TCP alone, in virtual time, exact to the nanosecond.
+# The target `stack`: our own TCP without a world, in virtual time, exact to the nanosecond.
 import collections
 
 import lockstep
@@ -7,11 +7,12 @@ from .errors import Misuse
 from .target import Departure, Target, Wanted, kinds
 
 PROFILES = ("rfc", "default", "linux", "freebsd")
-#: Instants at which something happens between two packets; more is a loop, and reported.
+#: Instants with an event between two packets; more is an endless loop, which is reported.
 STEPS_MAX = 1_000_000
-#: So long a peer is silent at the end, in nanoseconds: every timeout of a profile runs out.
+#: How long the peer is silent at the end, in nanoseconds: longer than every timeout of a profile.
 SILENCE = 6 * 3600 * 10**9
-#: What may leave in that time of a connection: retransmissions, probes, keep-alives, resets.
+#: The packets that a connection may send in that time: retransmissions, probes, keep-alives,
+#: resets.
 LAST_WORDS_MAX = 60
 ADDRESSES = {
     4: ("10.0.0.1", "10.0.0.2"),
@@ -168,7 +169,7 @@ class StackTarget(Target):
         return self.stack.inspect(connection)
 
     def dropped(self):
-        """Why packets died, by name, and how many."""
+        """Dropped packets by reason, with their numbers."""
         return self.stack.dropped()
 
 

@@ -1,6 +1,6 @@
 # The target `tap:lockstep`: our own stack on a TAP, in real time, in a namespace of the test's own.
-"""The stack is `lockstep serve calls`; the tester writes and reads frames at the kernel's end of
-the TAP, through a packet socket. The kernel has no address there and stays out of it.
+"""The stack is `lockstep serve calls`. The tester writes and reads frames at the kernel's end of
+the TAP through a packet socket; the kernel has no address there and does not reply.
 """
 import json
 import os
@@ -22,7 +22,7 @@ KINDS = {4: b"\x08\x00", 6: b"\x86\xdd"}
 
 
 class TapTarget(LiveTarget):
-    """Our stack, by hw/tap and turn(), as it serves real clients."""
+    """Our stack, run by hw/tap and turn() as for real clients."""
 
     name = "tap:lockstep"
 
@@ -61,7 +61,7 @@ class TapTarget(LiveTarget):
 
 
 def program():
-    """The program `lockstep`: LOCKSTEP_PROGRAM, or build/release/lockstep, or that on the PATH."""
+    """The program `lockstep`: LOCKSTEP_PROGRAM, or build/release/lockstep, or the one in PATH."""
     named = os.environ.get("LOCKSTEP_PROGRAM")
     built = Path("build/release/lockstep").resolve()
     found = named or (str(built) if built.exists() else shutil.which("lockstep"))
@@ -72,7 +72,7 @@ def program():
 
 
 def serve(channel, wanted):
-    """In the child: the namespace, the TAP, then the stack in this process's place."""
+    """In the child: makes the namespace and the TAP, then execs the stack."""
     path = program()
     if shutil.which("ip") is None:
         raise Unsupported("target tap: ip is missing: tools/setup")
@@ -84,7 +84,7 @@ def serve(channel, wanted):
                          f"link set dev {DEVICE} mtu {mtu} up\n")
     wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
     wire.bind((DEVICE, 0))
-    # Until a worker of the kernel has seen the carrier its queue drops frames: they go past it.
+    # Until a kernel worker has seen the carrier, the queue drops frames; this bypasses it.
     wire.setsockopt(SOL_PACKET, PACKET_QDISC_BYPASS, 1)
     socket.send_fds(channel, [json.dumps({"program": path}).encode()], [wire.fileno()])
     local, remote = ADDRESSES[wanted.ip_version]
@@ -92,7 +92,7 @@ def serve(channel, wanted):
              "--address", f"{local}/{24 if wanted.ip_version == 4 else 64}",
              "--neighbour", f"{remote}={TESTERS_MAC}", "--profile", wanted.profile,
              "--seed", str(wanted.seed)]
-    # No wait for whoever else might have the address: the tester is alone with the stack.
+    # No duplicate address detection, because the tester and the stack are alone.
     for name, value in {"duplicate_tests": 0, **wanted.settings}.items():
         if name != "mtu":
             shown = str(value).lower() if isinstance(value, bool) else str(value)

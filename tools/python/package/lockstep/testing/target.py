@@ -1,4 +1,4 @@
-# What a test talks to: a TCP that is handed packets, asked for its own, and called by a program.
+# The interface of a target: a TCP that receives and sends packets, and calls of its program.
 import abc
 import dataclasses
 import enum
@@ -7,7 +7,7 @@ from .errors import Misuse, Unsupported
 
 
 class Timing(enum.Enum):
-    """Why a packet comes when it comes. A live target has a tolerance for each class."""
+    """The reason for a packet's time. A live target has a tolerance for each reason."""
 
     AT_ONCE = "at once"
     DELAYED_ACK = "delayed ACK"
@@ -16,7 +16,7 @@ class Timing(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Departure:
-    """A packet that left the target: the IP packet, and when, in nanoseconds."""
+    """A packet that the target sent: the IP packet, and when, in nanoseconds."""
 
     at: int
     packet: bytes
@@ -25,23 +25,24 @@ class Departure:
 class Target(abc.ABC):
     """One host with a TCP, and the link to it, which carries IP packets without a link header.
 
-    Time is in nanoseconds from an origin of the target's own. A target lives for one test. Handles
-    of connections are opaque. What a target cannot do raises Unsupported: the test is skipped.
+    Time is in nanoseconds from an origin of the target's own. A target is used for one test.
+    Handles of connections are opaque. An operation that a target does not support raises
+    Unsupported: the test is skipped.
     """
 
     name = "?"
-    #: True where time is virtual: what is due at an instant happens then and no other.
+    #: True if time is virtual: what is due at an instant happens exactly then.
     exact = True
     ip_version = 4
-    #: True where UDP is spoken beside TCP.
+    #: True if the host also has UDP.
     speaks_udp = False
-    #: The address of the TCP under test and that of the tester, as text.
+    #: The addresses of the TCP under test and of the tester, as strings.
     local = ""
     remote = ""
 
     @classmethod
     def accepts(cls, more):
-        """Misuse if the target cannot be: `more` is what stands behind the colon of --target."""
+        """Raises Misuse if the target does not exist; `more` follows the colon of --target."""
         if more:
             raise Misuse(f"--target {cls.name}:{more}: {cls.name} takes nothing behind a colon")
 
@@ -49,42 +50,42 @@ class Target(abc.ABC):
 
     @abc.abstractmethod
     def now(self):
-        """The instant, in nanoseconds. Moves in receive() alone, or by itself on a live target."""
+        """The time in nanoseconds. Advances only in receive(), or by itself on a live target."""
 
     @abc.abstractmethod
     def send(self, packet):
-        """Hands over an IP packet (bytes), which arrives now."""
+        """Delivers an IP packet (bytes), which arrives now."""
 
     @abc.abstractmethod
     def receive(self, until):
-        """The next packet that left, as a Departure; None at the instant `until` if there was none.
+        """The next packet sent, as a Departure; None at the instant `until` if there was none.
 
-        Time goes on to that departure or to `until`, never beyond. With `until` in the past only
-        what has left already is returned.
+        Time advances to that departure or to `until`, never beyond. With `until` in the past it
+        returns only packets already sent.
         """
 
     def window(self, due, timing):
-        """(earliest, latest) at which a packet due at `due` for the reason `timing` is in time."""
+        """(earliest, latest): when a packet due at `due` for the reason `timing` is in time."""
         del timing
         return due, due
 
     def settled(self):
-        """Until when the line is listened to for what leaves at once; a live target stays a bit."""
+        """Until when to wait for packets due at once; on a live target a little later than now."""
         return self.now()
 
     def quiet(self, until):
-        """Until when a silence up to `until` is listened to; a live target stops a bit before."""
+        """Until when to check a silence up to `until`; on a live target a little earlier."""
         return until
 
     # --- the program on the host ---
 
     @abc.abstractmethod
     def listen(self, port):
-        """Begins to listen on a port."""
+        """Listens on a port."""
 
     @abc.abstractmethod
     def unlisten(self):
-        """Ends listening; accepted connections go on."""
+        """Stops listening; accepted connections continue."""
 
     @abc.abstractmethod
     def connect(self, local_port, remote_port):
@@ -96,27 +97,27 @@ class Target(abc.ABC):
 
     @abc.abstractmethod
     def write(self, connection, data):
-        """Queues bytes to be sent; returns how many were taken."""
+        """Queues bytes to be sent; returns how many were accepted."""
 
     @abc.abstractmethod
     def read(self, connection, most):
-        """Up to `most` bytes that have arrived in order; b'' if there are none now."""
+        """Up to `most` bytes that arrived in order; b'' if there are none now."""
 
     @abc.abstractmethod
     def finish(self, connection):
-        """Closes our half: a FIN follows what is queued. Reading goes on (shutdown for writing)."""
+        """Closes our half: a FIN follows the queued data. Reading continues."""
 
     @abc.abstractmethod
     def close(self, connection):
-        """Closes our half, and reads no more."""
+        """Closes our half and stops reading."""
 
     @abc.abstractmethod
     def abort(self, connection):
-        """Ends it at once, with a reset where the state asks for one."""
+        """Ends it at once, with a reset if the state requires one."""
 
     @abc.abstractmethod
     def urgent(self, connection):
-        """What was written last is urgent, to its end."""
+        """Makes all data written so far urgent."""
 
     @abc.abstractmethod
     def set(self, connection, name, value):
@@ -125,55 +126,55 @@ class Target(abc.ABC):
     # --- the observer ---
 
     def state(self, local_port, remote_port):
-        """The RFC's name of the state, as 'SYN-RECEIVED'; None where it cannot be known."""
+        """The state by the RFC's name, as 'SYN-RECEIVED'; None if it cannot be observed."""
         del local_port, remote_port
         return None
 
     def events(self, connection):
-        """What the program was told of it, oldest first, as words: 'peer_finished', 'closed:reset'.
+        """The events of the connection, oldest first, as words: 'peer_finished', 'closed:reset'.
 
-        None where it cannot be known.
+        None if they cannot be observed.
         """
         del connection
         return None
 
     def inspect(self, connection):
-        """The variables of a connection by name; a target that cannot show them is Unsupported."""
+        """The variables of a connection by name; Unsupported if the target cannot show them."""
         del connection
         raise Unsupported(f"target {self.name} does not show a connection's variables")
 
     def settled_down(self, judged=True):
-        """What no TCP may do, as lines: judged of all that has left, and of a silence at the end.
+        """Violations, one line each: of all packets sent, and of a final silence.
 
-        The program goes, the peer is silent; what is open has to end by its timers. `judged`: the
-        tester has said nothing that a referee could not read.
+        The program closes, the peer is silent, and every connection must end by its timers.
+        `judged`: all packets of the tester could be parsed by the checker.
         """
         del judged
         return []
 
     def stop(self):
-        """The test is over."""
+        """Ends the test."""
 
 
-#: Name of a kind of target -> function of a Wanted. `--target NAME[:MORE]` chooses one.
+#: Name of a kind of target -> function of a Wanted. `--target NAME[:MORE]` selects one.
 kinds = {}
 
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """What a test wants of its target."""
+    """The target that a test asks for."""
 
     ip_version: int
     seed: int
     profile: str
-    #: Fields of Config that the test sets, by name; a live target refuses what it cannot set.
+    #: Fields of Config that the test sets, by name; a live target refuses those that it cannot set.
     settings: dict
-    #: What stands behind the colon of --target.
+    #: The part after the colon of --target.
     more: str = ""
 
 
 def known(name):
-    """(kind, what stands behind the colon) of `--target`; Misuse if there is no such target."""
+    """(kind, part after the colon) of `--target`; Misuse if there is no such target."""
     kind, colon, more = name.partition(":")
     if kind not in kinds:
         raise Misuse(f"--target {name}: no such target; there is {', '.join(sorted(kinds))}")
@@ -184,6 +185,6 @@ def known(name):
 
 
 def make(name, wanted):
-    """The target that `--target` names; Misuse if there is none."""
+    """Makes the target that `--target` names; Misuse if there is none."""
     kind, more = known(name)
     return kind(dataclasses.replace(wanted, more=more))

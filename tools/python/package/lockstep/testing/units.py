@@ -1,4 +1,4 @@
-# Durations as a test writes them, and instants as a person reads them.
+# Durations as a test writes them, and instants for people.
 import re
 
 from .errors import Misuse
@@ -9,7 +9,8 @@ LONGEST = 30 * 24 * 3600 * SECOND
 
 
 def nanoseconds(text, what="a duration"):
-    """'200ms' -> 200_000_000. Whole nanoseconds, no float on the way, at most 30 days."""
+    """'200ms' -> 200_000_000. Whole nanoseconds, computed without floating point, at most 30 days.
+    """
     pattern = r"(\d+)(?:\.(\d+))?(ns|us|ms|s|m|h)"
     match = re.fullmatch(pattern, text) if isinstance(text, str) else None
     if match is None:
@@ -26,7 +27,7 @@ def nanoseconds(text, what="a duration"):
 
 
 def seconds(ns):
-    """1_200_000_000 -> '1.200000': exact to the microsecond, ns where they matter."""
+    """1_200_000_000 -> '1.200000': to the microsecond, with nanoseconds if they are not 0."""
     sign, ns = ("-", -ns) if ns < 0 else ("", ns)
     whole, rest = divmod(ns, SECOND)
     text = f"{rest:09}"

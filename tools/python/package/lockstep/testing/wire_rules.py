@@ -1,7 +1,7 @@
-# What holds for each packet of a TCP, whatever a test asks for: judged of all that leaves.
-"""A test says what it is about; the rest of each packet is judged here, from what the tester has
-sent and the program has written: addresses, ports, lengths, checksums, flags that cannot be
-together, numbers that nobody can have, text that nobody wrote, options that were not agreed on.
+# Rules for each packet of a TCP, independent of the test: applied to everything that is sent.
+"""A test judges its subject; the rest of each packet is judged here, from what the tester has sent
+and the program has written: addresses, ports, lengths, checksums, invalid combinations of flags,
+impossible numbers, payload that was never written, options that were not negotiated.
 """
 import collections
 import dataclasses
@@ -11,22 +11,22 @@ from .packets import MOD, since, socket_octets
 TCP, ICMP, ICMP6 = 6, 1, 58
 FIN, SYN, RST, ACK, URG, ECE, CWR = 1, 2, 4, 16, 32, 64, 128
 EOL, NOP, MSS, SCALE, SACK_PERMITTED, SACK, STAMPS = 0, 1, 2, 3, 4, 5, 8
-#: kind of an option -> its lengths.
+#: kind of an option -> its valid lengths.
 LENGTHS = {MSS: {4}, SCALE: {3}, SACK_PERMITTED: {2}, SACK: {10, 18, 26, 34}, STAMPS: {10}}
 ON_SYN_ONLY = {MSS: "MSS", SCALE: "WScale", SACK_PERMITTED: "SAckOK"}
 SCALE_MAX = 14
-#: RFC 7323 5.5: of two stamps of milliseconds further apart none is the later one.
+#: RFC 7323 5.5: timestamps of milliseconds further apart than this cannot be ordered.
 STAMPS_ORDERED = (1 << 31) * 1_000_000
 #: Extension headers of IPv6 that a tester may put before its segment.
 EXTENSIONS = {0, 43, 60}
-#: Errors of ICMP, which quote.
+#: ICMP errors, which quote a packet.
 ERRORS = {3, 4, 5, 11, 12}
 QUOTED_OCTETS = 28
 REMEMBERED = 64
 
 
 def summed(octets):
-    """'right' where the Internet checksum over these octets is, else 'wrong'."""
+    """'right' if the Internet checksum over these octets is correct, else 'wrong'."""
     octets = octets + b"\0" * (len(octets) % 2)
     return "right" if any(octets) and int.from_bytes(octets, "big") % 0xFFFF == 0 else "wrong"
 
@@ -36,7 +36,7 @@ def number(octets, at, length):
 
 
 def options_in(octets):
-    """[(kind, value)] of the options of a header, and words on what is wrong there or None."""
+    """[(kind, value)] of a header's options, and a description of the first error or None."""
     out, at = [], 0
     while at < len(octets):
         kind = octets[at]
@@ -55,7 +55,7 @@ def options_in(octets):
 
 @dataclasses.dataclass
 class Segment:
-    """The fields of a TCP segment, as they stand in it."""
+    """The fields of a TCP segment, as in the packet."""
 
     source: int
     destination: int
@@ -71,7 +71,7 @@ class Segment:
 
     @classmethod
     def read(cls, octets):
-        """Of a header and its text; None if it is cut off, or has no room for itself."""
+        """Parses a header and its payload; None if it is truncated, or its lengths contradict."""
         if len(octets) < 20:
             return None
         begin = (octets[12] >> 4) * 4
@@ -96,14 +96,14 @@ class Segment:
 
 @dataclasses.dataclass
 class Pair:
-    """What is known of the two ends of a connection, and of what may become one."""
+    """The known state of the two ends of a connection, or of a possible one."""
 
-    # Of the tester, whatever became of it.
+    # Of the tester; everything it sent, whether it arrived or not.
     pieces: list = dataclasses.field(default_factory=list)
     ends: set = dataclasses.field(default_factory=set)
     acks: set = dataclasses.field(default_factory=set)
     stamps: set = dataclasses.field(default_factory=set)
-    #: What its SYNs have offered: a kind of option or ECE -> the answers there were, {True, False}.
+    #: What its SYNs offered: a kind of option or ECE -> the set of answers, {True, False}.
     offered: dict = dataclasses.field(default_factory=dict)
     scale: int = 0
     limit: int | None = None
@@ -114,15 +114,15 @@ class Pair:
     edge: int | None = None
     own_scale: int = 0
     own: set = dataclasses.field(default_factory=set)
-    #: Its last TSval, and when that left.
+    #: Its last TSval, and when it was sent.
     stamp: tuple | None = None
-    # What the program has written, and what was seen of the text.
+    # The data that the program has written, and how much of it was seen.
     owner: object = None
     written: bytearray | None = None
     seen: bytearray = dataclasses.field(default_factory=bytearray)
 
     def covers(self, octet):
-        """Octets of the tester's from this number on; 0 if it has not sent it."""
+        """How many octets from this number on the tester has sent; 0 if not even this one."""
         for begin, length in self.pieces:
             into = (octet - begin) % MOD
             if into < length:
@@ -130,7 +130,7 @@ class Pair:
         return 0
 
     def covers_all(self, begin, end):
-        """Each octet from begin up to end was sent by the tester."""
+        """Whether the tester sent each octet from begin up to end."""
         while (left := since(end, begin)) > 0:
             run = self.covers(begin)
             if run == 0:
@@ -139,13 +139,13 @@ class Pair:
         return True
 
     def agreed(self, kind):
-        """Both SYNs had it, True or False; None where the tester's do not agree."""
+        """Whether both SYNs had it, True or False; None if the tester's SYNs differ."""
         said = self.offered.get(kind, {False})
         return None if len(said) > 1 else kind in self.own and said == {True}
 
 
 class WireRules:
-    """The judge of one conversation. `sent`, `wrote` and `opened` tell it what happens."""
+    """Judges one conversation. `sent`, `wrote` and `opened` report what happens."""
 
     def __init__(self, target):
         self._exact = target.exact
@@ -154,25 +154,26 @@ class WireRules:
         self._theirs = socket_octets(target.local)
         self._pairs = collections.defaultdict(Pair)
         self._packets = collections.deque(maxlen=REMEMBERED)
-        #: A packet of the tester's was in pieces, or not to be read: what it said is not known.
+        #: A packet of the tester was fragmented or unreadable, so what the target received is not
+        #: known.
         self._blind = False
         self._at = 0
-        #: A packet of the tester's had options of IP.
+        #: A packet of the tester had IP options.
         self._optioned = False
 
     @property
     def blind(self):
-        """A packet of the tester's could not be read here: what the target knows is not known."""
+        """A packet of the tester could not be parsed; what the target has received is unknown."""
         return self._blind
 
-    # --- what happens ---
+    # --- events ---
 
     def opened(self, port, peer_port):
-        """The target may speak from this port to that one of the tester's."""
+        """The target may send from this port to that port of the tester."""
         return self._pairs[port, peer_port]
 
     def wrote(self, port, peer_port, connection, data):
-        """The program has written this into the connection between these ports."""
+        """The program has written this data to the connection between these ports."""
         pair = self.opened(port, peer_port)
         if pair.written is None or pair.owner != connection:
             pair.owner, pair.written = connection, bytearray()
@@ -206,7 +207,7 @@ class WireRules:
             self._note_window(pair, segment)
 
     def _note_window(self, pair, segment):
-        """The furthest octet that the tester has ever been ready to take."""
+        """Records the furthest right edge that the tester has offered."""
         base = segment.ack if segment.flags & ACK else None
         if base is None:
             return
@@ -215,7 +216,7 @@ class WireRules:
             pair.limit = limit
 
     def _segment_within(self, octets):
-        """The octets of TCP of a packet of the tester's; None if it bears none."""
+        """The TCP segment in a packet of the tester; None if it has none."""
         if octets[:1] and octets[0] >> 4 == 6 and len(octets) >= 40:
             kind, at = octets[6], 40
             while kind in EXTENSIONS and at + 8 <= len(octets):
@@ -228,10 +229,11 @@ class WireRules:
         self._optioned = self._optioned or octets[0] & 15 > 5
         return octets[(octets[0] & 15) * 4 : number(octets, 2, 2)]
 
-    # --- the judgement ---
+    # --- judging ---
 
     def faults(self, octets, at):
-        """What is wrong with a packet that left at an instant, as rows of a Mismatch; [] if right.
+        """The violations of a packet that was sent at an instant, as rows of a Mismatch; [] if
+        none.
         """
         rows = Rows()
         self._at = at
@@ -245,7 +247,7 @@ class WireRules:
         return rows
 
     def _header(self, octets, rows):
-        """The header of IP. Gives what is behind it, the protocol, and the bits of ECN."""
+        """Judges the IP header. Returns its payload, the protocol, and the ECN bits."""
         rows.same("version", self._version, octets[0] >> 4 if octets else None)
         least = 20 if self._version == 4 else 40
         rows.true("IP header", f"{least} octets or more", len(octets), len(octets) >= least)
@@ -254,7 +256,7 @@ class WireRules:
         length = (octets[0] & 15) * 4 if self._version == 4 else 40
         if self._version == 4:
             kind, life, addresses, ecn = octets[9], octets[8], octets[12:20], octets[1] & 3
-            # RFC 1122 3.2.1.8 lets an answer have options where what is answered had some.
+            # RFC 1122 3.2.1.8: a reply may have options if the packet that it answers had some.
             rows.true("IP header", "20 octets", f"{length} octets",
                       length == 20 or (self._optioned and length > 20))
             rows.same("IP length", len(octets), number(octets, 2, 2))
@@ -281,7 +283,7 @@ class WireRules:
         return self._theirs + self._ours + length.to_bytes(4, "big") + bytes([0, 0, 0, kind])
 
     def _icmp(self, octets, body, kind, rows):
-        """A message of ICMP: its sum, and that what an error quotes was sent."""
+        """Judges an ICMP message: its checksum, and that the packet quoted by an error was sent."""
         rows.true("ICMP", "8 octets or more", len(body), len(body) >= 8)
         if rows:
             return
@@ -331,7 +333,7 @@ class WireRules:
             rows.same("ECN", "not ECT", "not ECT" if ecn == 0 else str(ecn))
 
     def _begin(self, pair, segment):
-        """A SYN of the target's: what was known of its numbers is of another connection."""
+        """A SYN of the target: its numbers so far belong to another connection."""
         if pair.iss != segment.seq:
             pair.seen = bytearray()
             pair.nxt, pair.stamp = segment.seq, None
@@ -391,7 +393,9 @@ class WireRules:
             rows.true("SACK", "blocks of what was sent", f"{begin}-{end}", sane)
 
     def _reset(self, pair, segment, rows):
-        """Of a connection, or the answer to a segment, with its number or none."""
+        """Judges a RST: of a connection, or in reply to a segment, with that segment's number or
+        none.
+        """
         own = pair.iss is not None and 0 <= since(segment.seq, pair.iss) <= since(
             pair.nxt, pair.iss)
         fine = own or segment.seq in pair.acks or (segment.flags & ACK and segment.seq == 0)
@@ -422,7 +426,7 @@ class WireRules:
         edge = (segment.ack + segment.window * unit) % MOD
         if self._exact and pair.edge is not None and pair.agreed(SCALE) is not None:
             moved = since(edge, pair.edge)
-            # RFC 7323 2.4: the rounding of a scale may take back less than a unit of it.
+            # RFC 7323 2.4: rounding by the scale may move the edge back by less than one unit.
             rows.true("window", "its edge stays or moves on", f"{moved} octets", moved > -unit)
         pair.edge = edge
 
@@ -432,7 +436,7 @@ class WireRules:
         begin = since(segment.seq, pair.iss) - 1 + bool(segment.flags & SYN)
         end = begin + len(segment.text)
         if pair.limit is not None and not segment.flags & SYN:
-            # One octet beyond it is a probe of a window that is closed.
+            # One octet beyond it is a probe of a zero window.
             over = since((segment.seq + len(segment.text)) % MOD, pair.limit)
             rows.true("window", "text inside of it", f"{over} octets over",
                       over <= (len(segment.text) == 1))
@@ -450,7 +454,7 @@ class WireRules:
 
 
 class Rows(list):
-    """Rows of a Mismatch, of what is wrong alone."""
+    """Rows of a Mismatch; stores only those that are wrong."""
 
     def same(self, name, expected, actual):
         if expected != actual:
