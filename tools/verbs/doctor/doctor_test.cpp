@@ -34,7 +34,7 @@ Check only(const DoctorFacts& facts, const DoctorQuestion& question, const std::
     if (check.what == what) {
       out = check;
     } else {
-      EXPECT_NE(check.verdict, Verdict::breaks) << check.what << ": " << check.found;
+      EXPECT_NE(check.severity, Severity::breaks) << check.what << ": " << check.found;
     }
   }
   EXPECT_EQ(out.what, what);
@@ -61,39 +61,39 @@ TEST(Doctor, AnInterfaceThatIsDownOrNoEthernet) {
   facts.carrier = false;
   EXPECT_EQ(only(facts, DriverKind::xdp, "interface").mend, "ip link set dev eth2 up");
   facts.peer = {};
-  EXPECT_EQ(only(facts, DriverKind::xdp, "interface").mend, "set the other end up");
+  EXPECT_EQ(only(facts, DriverKind::xdp, "interface").mend, "bring the other end up");
   facts = good();
   facts.interface.ethernet = false;
-  EXPECT_EQ(only(facts, DriverKind::packet, "interface").verdict, Verdict::breaks);
+  EXPECT_EQ(only(facts, DriverKind::packet, "interface").severity, Severity::breaks);
 }
 
 TEST(Doctor, RightsAndWhatTheKernelHas) {
   DoctorFacts facts = good();
-  facts.ways.bpf = EPERM;
-  EXPECT_EQ(only(facts, DriverKind::packet, "rights").verdict, Verdict::fine);
+  facts.socket_errors.bpf = EPERM;
+  EXPECT_EQ(only(facts, DriverKind::packet, "rights").severity, Severity::fine);
   EXPECT_EQ(only(facts, DriverKind::xdp, "rights").mend,
             "setcap cap_net_raw,cap_net_admin,cap_bpf+ep /usr/bin/lockstep, or run as root");
   facts.in_user_namespace = true;
   EXPECT_EQ(only(facts, DriverKind::xdp, "rights").mend,
             "run as root outside of this user namespace");
   facts = good();
-  facts.ways.packet_socket = EPERM;
-  EXPECT_EQ(only(facts, DriverKind::xdp, "rights").verdict, Verdict::fine);
+  facts.socket_errors.packet_socket = EPERM;
+  EXPECT_EQ(only(facts, DriverKind::xdp, "rights").severity, Severity::fine);
   EXPECT_EQ(only(facts, DriverKind::packet, "rights").mend,
             "setcap cap_net_raw+ep /usr/bin/lockstep, or run as root");
   facts = good();
-  facts.ways.xdp_socket = EAFNOSUPPORT;
+  facts.socket_errors.xdp_socket = EAFNOSUPPORT;
   EXPECT_EQ(only(facts, DriverKind::xdp, "kernel").found, "no AF_XDP");
-  EXPECT_EQ(only(facts, DriverKind::packet, "kernel").verdict, Verdict::fine);
+  EXPECT_EQ(only(facts, DriverKind::packet, "kernel").severity, Severity::fine);
 }
 
 TEST(Doctor, WhatTheDriverCanOfXdp) {
   DoctorFacts facts = good();
   EXPECT_EQ(only(facts, DriverKind::xdp, "XDP in the driver").found, "native, zero-copy");
   facts.xdp.features = 1 | 2;
-  EXPECT_EQ(only(facts, DriverKind::xdp, "XDP in the driver").found, "native, copied");
+  EXPECT_EQ(only(facts, DriverKind::xdp, "XDP in the driver").found, "native, with copies");
   facts.xdp.features = std::nullopt;
-  EXPECT_EQ(only(facts, DriverKind::xdp, "XDP in the driver").verdict, Verdict::note);
+  EXPECT_EQ(only(facts, DriverKind::xdp, "XDP in the driver").severity, Severity::note);
   facts.xdp.features = 0;
   EXPECT_EQ(only(facts, DriverKind::xdp_native, "XDP in the driver").mend,
             "--driver xdp-generic, or --driver packet");
@@ -102,53 +102,53 @@ TEST(Doctor, WhatTheDriverCanOfXdp) {
   EXPECT_EQ(only(facts, DriverKind::xdp_zero_copy, "XDP in the driver").mend,
             "--driver xdp, which copies");
   facts.xdp.program = 7;
-  EXPECT_EQ(only(facts, DriverKind::packet, "XDP program").verdict, Verdict::note);
+  EXPECT_EQ(only(facts, DriverKind::packet, "XDP program").severity, Severity::note);
   facts = good();
   facts.xdp.program = 7;
   EXPECT_EQ(only(facts, DriverKind::xdp, "XDP program").mend,
-            "end its program, or: ip link set dev eth1 xdp off");
+            "stop its owner, or: ip link set dev eth1 xdp off");
   facts.xdp.generic = true;
   EXPECT_EQ(only(facts, DriverKind::xdp, "XDP program").mend,
-            "end its program, or: ip link set dev eth1 xdpgeneric off");
+            "stop its owner, or: ip link set dev eth1 xdpgeneric off");
 }
 
 TEST(Doctor, QueuesThatNobodyHears) {
   DoctorFacts facts = good();
   facts.channels = hw::ChannelCounts{0, 8};
-  EXPECT_EQ(only(facts, DriverKind::packet, "queues and RSS").verdict, Verdict::fine);
+  EXPECT_EQ(only(facts, DriverKind::packet, "queues and RSS").severity, Severity::fine);
   EXPECT_EQ(only(facts, DriverKind::xdp, "queues and RSS").mend, "ethtool -L eth1 combined 1");
   facts.channels = hw::ChannelCounts{2, 0};
   EXPECT_EQ(only(facts, DriverKind::xdp, "queues and RSS").mend, "ethtool -L eth1 rx 1");
   DoctorQuestion const two{DriverKind::xdp, 0, 2};
-  EXPECT_EQ(only(facts, two, "queues and RSS").verdict, Verdict::fine);
+  EXPECT_EQ(only(facts, two, "queues and RSS").severity, Severity::fine);
   facts.channels = hw::ChannelCounts{0, 1};
   EXPECT_EQ(only(facts, two, "queues and RSS").mend, "ethtool -L eth1 combined 2");
   facts.channels = std::nullopt;
-  EXPECT_EQ(only(facts, DriverKind::xdp, "queues and RSS").verdict, Verdict::fine);
+  EXPECT_EQ(only(facts, DriverKind::xdp, "queues and RSS").severity, Severity::fine);
   EXPECT_EQ(only(facts, two, "queues and RSS").mend, "--shards 1");
 }
 
 TEST(Doctor, FramesOfManySegments) {
   DoctorFacts facts = good();
-  EXPECT_EQ(only(facts, DriverKind::xdp, "long frames").verdict, Verdict::fine);
+  EXPECT_EQ(only(facts, DriverKind::xdp, "long frames").severity, Severity::fine);
   EXPECT_EQ(only(facts, DriverKind::xdp_generic, "long frames").mend,
             "ethtool -K eth1 gro off && ethtool -K eth2 tso off gso off");
   facts.offloads.gro = false;
   facts.peer = {true, {}, {}};
-  EXPECT_EQ(only(facts, DriverKind::xdp_generic, "long frames").verdict, Verdict::note);
+  EXPECT_EQ(only(facts, DriverKind::xdp_generic, "long frames").severity, Severity::note);
   facts.offloads.lro = true;
   EXPECT_EQ(only(facts, DriverKind::xdp_native, "long frames").mend, "ethtool -K eth1 lro off");
-  EXPECT_EQ(only(facts, DriverKind::packet, "long frames").verdict, Verdict::fine);
+  EXPECT_EQ(only(facts, DriverKind::packet, "long frames").severity, Severity::fine);
   // A driver without XDP: the program would run behind it.
   facts = good();
   facts.xdp.features = 0;
-  EXPECT_EQ(only(facts, DriverKind::xdp, "long frames").verdict, Verdict::breaks);
+  EXPECT_EQ(only(facts, DriverKind::xdp, "long frames").severity, Severity::breaks);
 }
 
 TEST(Doctor, MtuAndMemory) {
   DoctorFacts facts = good();
   facts.interface.mtu = Bytes{9000};
-  EXPECT_EQ(only(facts, DriverKind::packet, "MTU").verdict, Verdict::fine);
+  EXPECT_EQ(only(facts, DriverKind::packet, "MTU").severity, Severity::fine);
   EXPECT_EQ(only(facts, DriverKind::xdp, "MTU").mend, "ip link set dev eth1 mtu 1500");
   EXPECT_EQ(breaks_in(judge(facts, {DriverKind::xdp, 1500})), 0u);
   auto const asked = judge(facts, {DriverKind::packet, 9001});
@@ -164,9 +164,9 @@ TEST(Doctor, MtuAndMemory) {
   EXPECT_EQ(only(facts, {DriverKind::xdp, 3000}, "MTU").mend, "ip link set dev eth1 mtu 3000");
   facts.memory.locked_bytes_max = (8 << 20) - 1;
   EXPECT_EQ(only(facts, DriverKind::xdp, "locked memory").mend, "ulimit -l unlimited");
-  EXPECT_EQ(only(facts, DriverKind::packet, "locked memory").verdict, Verdict::fine);
+  EXPECT_EQ(only(facts, DriverKind::packet, "locked memory").severity, Severity::fine);
   facts.memory.locked_bytes_max = 8 << 20;
-  EXPECT_EQ(only(facts, DriverKind::xdp, "locked memory").verdict, Verdict::fine);
+  EXPECT_EQ(only(facts, DriverKind::xdp, "locked memory").severity, Severity::fine);
 }
 
 TEST(Doctor, OurAddressIsAnothers) {
@@ -178,13 +178,13 @@ TEST(Doctor, OurAddressIsAnothers) {
   EXPECT_EQ(only(facts, DriverKind::xdp, "address").mend, "ip route del local 10.9.0.0/24 dev lo");
   facts = good();
   facts.owners = {{"eth2", facts.interface.mac}};
-  EXPECT_EQ(only(facts, DriverKind::xdp, "neighbours").verdict, Verdict::fine);
+  EXPECT_EQ(only(facts, DriverKind::xdp, "neighbours").severity, Severity::fine);
   facts.owners[0].mac.octets[5] = 9;
   EXPECT_EQ(only(facts, DriverKind::xdp, "neighbours").mend,
-            "ip neighbour del 10.9.0.2 dev eth2, if that is over");
+            "ip neighbour del 10.9.0.2 dev eth2, if that entry is stale");
   facts = good();
   facts.forwards = true;
-  EXPECT_EQ(only(facts, DriverKind::xdp, "forwarding").verdict, Verdict::fine);
+  EXPECT_EQ(only(facts, DriverKind::xdp, "forwarding").severity, Severity::fine);
   EXPECT_EQ(only(facts, DriverKind::packet, "forwarding").mend,
             "sysctl -w net.ipv4.conf.eth1.forwarding=0");
 }

@@ -26,7 +26,7 @@ struct PeerFacts {
 };
 
 /// What stands in the way of a way to the frames: 0 or an errno.
-struct Ways {
+struct SocketErrors {
   int packet_socket = 0;
   int xdp_socket = 0;
   int bpf = 0;
@@ -55,7 +55,7 @@ struct DoctorFacts {
   hw::Offloads offloads;
   PeerFacts peer;
   XdpFacts xdp;
-  Ways ways;
+  SocketErrors socket_errors;
   MemoryFacts memory;
   std::uint32_t neighbours = 0;          ///< that the kernel knows on the interface
   std::optional<HostAddress> address;    ///< ours, if it was given

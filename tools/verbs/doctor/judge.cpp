@@ -32,20 +32,20 @@ bool would_be_generic(const DoctorFacts& facts, DriverKind driver) {
 }
 
 Check interface_check(const DoctorFacts& facts, const DoctorQuestion&) {
-  Check out{"interface", Verdict::fine, "", ""};
+  Check out{"interface", Severity::fine, "", ""};
   out.found = fmt::format("{}{}{}", facts.driver.empty() ? "driver unknown" : facts.driver,
                           facts.interface.up ? ", up" : ", down",
                           !facts.carrier && facts.interface.up ? ", no carrier" : "");
   if (!facts.interface.ethernet) {
     out.found += ", no Ethernet frames";
-    out.mend = "choose another: `ip -br link` lists those that are";
+    out.mend = "choose an Ethernet interface: `ip -br link` lists them";
   } else if (!facts.interface.up) {
     out.mend = "ip link set dev " + facts.name + " up";
   } else if (!facts.carrier) {
-    out.mend = facts.peer.name.empty() ? "set the other end up"
+    out.mend = facts.peer.name.empty() ? "bring the other end up"
                                        : "ip link set dev " + facts.peer.name + " up";
   }
-  out.verdict = out.mend.empty() ? Verdict::fine : Verdict::breaks;
+  out.severity = out.mend.empty() ? Severity::fine : Severity::breaks;
   return out;
 }
 
@@ -54,91 +54,92 @@ std::string give_rights(const DoctorFacts& facts, const std::string& rights) {
 }
 
 Check rights_check(const DoctorFacts& facts, const DoctorQuestion& question) {
-  Ways const& ways = facts.ways;
+  SocketErrors const& socket_errors = facts.socket_errors;
   auto const lacks = [](int error) { return error == EPERM || error == EACCES; };
   if (!is_xdp(question.driver)) {
-    if (lacks(ways.packet_socket)) {
-      return {"rights", Verdict::breaks, "no packet socket may be opened",
+    if (lacks(socket_errors.packet_socket)) {
+      return {"rights", Severity::breaks, "not permitted to open packet sockets",
               give_rights(facts, "cap_net_raw+ep")};
     }
-    return {"rights", Verdict::fine, "packet sockets", ""};
+    return {"rights", Severity::fine, "packet sockets", ""};
   }
-  if (lacks(ways.xdp_socket) || lacks(ways.bpf)) {
-    bool const root_here = !lacks(ways.xdp_socket) && facts.in_user_namespace;
-    return {"rights", Verdict::breaks,
-            lacks(ways.xdp_socket) ? "no AF_XDP socket may be opened" : "bpf(2) is not allowed",
+  if (lacks(socket_errors.xdp_socket) || lacks(socket_errors.bpf)) {
+    bool const root_here = !lacks(socket_errors.xdp_socket) && facts.in_user_namespace;
+    return {"rights", Severity::breaks,
+            lacks(socket_errors.xdp_socket) ? "not permitted to open AF_XDP sockets"
+                                            : "not permitted to call bpf(2)",
             root_here ? "run as root outside of this user namespace"
                       : give_rights(facts, "cap_net_raw,cap_net_admin,cap_bpf+ep")};
   }
-  return {"rights", Verdict::fine, "AF_XDP sockets, bpf(2)", ""};
+  return {"rights", Severity::fine, "AF_XDP sockets, bpf(2)", ""};
 }
 
 Check kernel_check(const DoctorFacts& facts, const DoctorQuestion& question) {
-  Ways const& ways = facts.ways;
+  SocketErrors const& socket_errors = facts.socket_errors;
   if (!is_xdp(question.driver)) {
-    bool const none = ways.packet_socket == EAFNOSUPPORT;
-    return none ? Check{"kernel", Verdict::breaks, "no packet sockets",
+    bool const none = socket_errors.packet_socket == EAFNOSUPPORT;
+    return none ? Check{"kernel", Severity::breaks, "no packet sockets",
                         "run a kernel with CONFIG_PACKET"}
-                : Check{"kernel", Verdict::fine, "packet sockets", ""};
+                : Check{"kernel", Severity::fine, "packet sockets", ""};
   }
-  if (ways.xdp_socket == EAFNOSUPPORT) {
-    return {"kernel", Verdict::breaks, "no AF_XDP",
+  if (socket_errors.xdp_socket == EAFNOSUPPORT) {
+    return {"kernel", Severity::breaks, "no AF_XDP",
             "run a kernel with CONFIG_XDP_SOCKETS, or --driver packet"};
   }
-  if (ways.bpf == ENOSYS || ways.bpf == EINVAL) {
-    return {"kernel", Verdict::breaks, "no map of AF_XDP sockets",
+  if (socket_errors.bpf == ENOSYS || socket_errors.bpf == EINVAL) {
+    return {"kernel", Severity::breaks, "no BPF map type for AF_XDP sockets",
             "run a kernel with CONFIG_BPF_SYSCALL and CONFIG_XDP_SOCKETS, or --driver packet"};
   }
-  return {"kernel", Verdict::fine, "AF_XDP", ""};
+  return {"kernel", Severity::fine, "AF_XDP", ""};
 }
 
 Check xdp_check(const DoctorFacts& facts, const DoctorQuestion& question) {
-  Check out{"XDP in the driver", Verdict::fine, "", ""};
+  Check out{"XDP in the driver", Severity::fine, "", ""};
   if (!facts.xdp.features) {
-    out.found = "unknown: kernels before 6.3 do not say";
-    out.verdict = is_xdp(question.driver) ? Verdict::note : Verdict::fine;
+    out.found = "unknown: kernels before 6.3 do not report it";
+    out.severity = is_xdp(question.driver) ? Severity::note : Severity::fine;
     return out;
   }
   bool const zero_copy = (*facts.xdp.features & feature_zero_copy) != 0;
   bool const native = is_native_known(facts);
-  out.found = native ? (zero_copy ? "native, zero-copy" : "native, copied") : "none: generic only";
+  out.found =
+      native ? (zero_copy ? "native, zero-copy" : "native, with copies") : "none: generic only";
   bool const wants_native =
       question.driver == DriverKind::xdp_native || question.driver == DriverKind::xdp_zero_copy;
   if (!native && wants_native) {
-    out.verdict = Verdict::breaks;
+    out.severity = Severity::breaks;
     out.mend = "--driver xdp-generic, or --driver packet";
   } else if (!zero_copy && question.driver == DriverKind::xdp_zero_copy) {
-    out.verdict = Verdict::breaks;
+    out.severity = Severity::breaks;
     out.mend = "--driver xdp, which copies";
   } else if (!native && question.driver == DriverKind::xdp) {
-    out.verdict = Verdict::note;
+    out.severity = Severity::note;
   }
   return out;
 }
 
 Check program_check(const DoctorFacts& facts, const DoctorQuestion& question) {
   if (facts.xdp.program == 0) {
-    return {"XDP program", Verdict::fine, "none", ""};
+    return {"XDP program", Severity::fine, "none", ""};
   }
   bool const ours = is_xdp(question.driver);
-  return {"XDP program", ours ? Verdict::breaks : Verdict::note,
-          fmt::format("number {} is attached{}", facts.xdp.program,
-                      ours ? "" : ": it sees frames first"),
-          ours ? fmt::format("end its program, or: ip link set dev {} {} off", facts.name,
+  return {"XDP program", ours ? Severity::breaks : Severity::note,
+          fmt::format("program {} is attached{}", facts.xdp.program,
+                      ours ? "" : ": it gets each frame before the packet socket does"),
+          ours ? fmt::format("stop its owner, or: ip link set dev {} {} off", facts.name,
                              facts.xdp.generic ? "xdpgeneric" : "xdp")
                : ""};
 }
 
 /// AF_XDP hears one queue a shard: frames in any other would be lost.
 Check queues_check(const DoctorFacts& facts, const DoctorQuestion& question) {
-  Check out{"queues and RSS", Verdict::fine, "one: the driver has none to set", ""};
+  Check out{"queues and RSS", Severity::fine, "one queue: the driver has no setting for it", ""};
   std::uint32_t const count = facts.channels ? std::max(1u, facts.channels->arriving()) : 1;
   if (facts.channels) {
-    out.found = count == 1 ? "one queue: nothing is spread"
-                           : fmt::format("RSS spreads frames over {} queues", count);
+    out.found = count == 1 ? "one queue" : fmt::format("RSS spreads frames over {} queues", count);
   }
   if (is_xdp(question.driver) && count != question.shards) {
-    out.verdict = Verdict::breaks;
+    out.severity = Severity::breaks;
     out.found += question.shards == 1 ? "" : fmt::format(", for {} shards", question.shards);
     out.mend = facts.channels
                    ? fmt::format("ethtool -L {} {} {}", facts.name,
@@ -155,29 +156,30 @@ void add_word(std::string& text, const char* word, const std::optional<bool>& is
 }
 
 Check checksums_check(const DoctorFacts& facts, const DoctorQuestion& question) {
-  Check out{"checksums", Verdict::fine, "", ""};
+  Check out{"checksums", Severity::fine, "", ""};
   bool const peer = facts.peer.offloads.send_checksum.value_or(false);
   if (!is_xdp(question.driver)) {
-    out.found = "the kernel says which are left out";
+    out.found = "the kernel marks frames whose checksum was offloaded";
   } else if (facts.driver == "veth") {
-    out.found = facts.peer.elsewhere ? "the other end is in another namespace: what it leaves out "
-                                       "is seen"
-                : peer               ? facts.peer.name + " leaves them out, which is seen"
-                                     : "the other end sends them";
+    out.found = facts.peer.elsewhere ? "the other end is in another namespace: if it offloads "
+                                       "checksums, that is detected"
+                : peer               ? facts.peer.name + " offloads them, which is detected"
+                                     : "the other end computes them";
   } else {
-    out.found = "every one is verified";
+    out.found = "all are verified";
   }
   return out;
 }
 
 /// Frames longer than the MTU: of several segments, put together or not yet cut.
 Check segments_check(const DoctorFacts& facts, const DoctorQuestion& question) {
-  Check out{"long frames", Verdict::fine, "", ""};
+  Check out{"long frames", Severity::fine, "", ""};
   if (!is_xdp(question.driver)) {
     std::string merged;
     add_word(merged, "gro", facts.offloads.gro);
     add_word(merged, "lro", facts.offloads.lro);
-    out.found = merged.empty() ? "none are put together" : merged + " on: taken apart again";
+    out.found = merged.empty() ? "no receive offload merges segments"
+                               : merged + " on: merged frames are split again";
     return out;
   }
   std::string here;
@@ -208,13 +210,13 @@ Check segments_check(const DoctorFacts& facts, const DoctorQuestion& question) {
   }
   if (here.empty()) {
     bool const unseen = generic && facts.peer.elsewhere;
-    out.verdict = unseen ? Verdict::note : Verdict::fine;
-    out.found =
-        unseen ? "tso and gso have to be off at the other end, in another namespace" : "none come";
+    out.severity = unseen ? Severity::note : Severity::fine;
+    out.found = unseen ? "tso and gso must be off at the other end, which is in another namespace"
+                       : "none arrive";
     return out;
   }
-  out.verdict = Verdict::breaks;
-  out.found = here + ": such frames would be lost";
+  out.severity = Severity::breaks;
+  out.found = here + ": frames longer than the MTU would be lost";
   out.mend = commands;
   return out;
 }
@@ -223,9 +225,11 @@ Check tags_check(const DoctorFacts& facts, const DoctorQuestion& question) {
   bool const stripped = facts.offloads.strips_tags.value_or(false);
   bool const lost = stripped && is_xdp(question.driver) && facts.driver != "veth";
   if (!lost) {
-    return {"802.1Q tags", Verdict::fine, stripped ? "taken off, and put back" : "left on", ""};
+    return {"802.1Q tags", Severity::fine,
+            stripped ? "stripped by the NIC, and restored" : "not stripped", ""};
   }
-  return {"802.1Q tags", Verdict::note, "taken off by the driver: only if there are such frames",
+  return {"802.1Q tags", Severity::note,
+          "stripped by the NIC and lost: matters only if tagged frames arrive",
           "ethtool -K " + facts.name + " rxvlan off"};
 }
 
@@ -233,19 +237,19 @@ Check mtu_check(const DoctorFacts& facts, const DoctorQuestion& question) {
   std::uint32_t const own = facts.interface.mtu.count;
   std::uint32_t const wanted = question.mtu == 0 ? own : question.mtu;
   std::uint32_t const most = hw::xdp_mtu_max.count;
-  Check out{"MTU", Verdict::fine, std::to_string(own), ""};
+  Check out{"MTU", Severity::fine, std::to_string(own), ""};
   if (wanted > most && is_xdp(question.driver)) {
-    out.found += fmt::format(", {} is asked for, and {} is the most here", wanted, most);
+    out.found += fmt::format(", but {} is requested and AF_XDP allows at most {}", wanted, most);
     out.mend = question.mtu == 0 ? fmt::format("ip link set dev {} mtu 1500", facts.name)
                                  : fmt::format("--mtu {}", std::min(own, most));
   } else if (wanted > own) {
-    out.found += fmt::format(", and {} is asked for", wanted);
+    out.found += fmt::format(", but {} is requested", wanted);
     out.mend = fmt::format("ip link set dev {} mtu {}", facts.name, wanted);
   } else if (wanted < 1280) {
-    out.verdict = Verdict::note;
-    out.found += ": too little for IPv6";
+    out.severity = Severity::note;
+    out.found += ": too small for IPv6 (1280)";
   }
-  out.verdict = out.mend.empty() ? out.verdict : Verdict::breaks;
+  out.severity = out.mend.empty() ? out.severity : Severity::breaks;
   return out;
 }
 
@@ -254,32 +258,33 @@ Check memory_check(const DoctorFacts& facts, const DoctorQuestion& question) {
   std::uint64_t const wanted = hw::xdp_memory_bytes(mtu) * question.shards;
   auto const limit = facts.memory.locked_bytes_max;
   if (!is_xdp(question.driver) || !limit || *limit >= wanted) {
-    return {"locked memory", Verdict::fine,
-            limit ? fmt::format("{} KiB", *limit / 1024) : std::string("as much as there is"), ""};
+    return {"locked memory", Severity::fine,
+            limit ? fmt::format("{} KiB", *limit / 1024) : std::string("unlimited"), ""};
   }
-  return {"locked memory", Verdict::breaks,
-          fmt::format("{} KiB, and {} KiB are needed", *limit / 1024, wanted / 1024),
+  return {"locked memory", Severity::breaks,
+          fmt::format("{} KiB allowed, but {} KiB are needed", *limit / 1024, wanted / 1024),
           "ulimit -l unlimited"};
 }
 
 Check pages_check(const DoctorFacts& facts, const DoctorQuestion&) {
-  return {"hugepages", Verdict::fine,
-          fmt::format("{} free of {}; no driver here needs any", facts.memory.huge_pages_free,
+  return {"hugepages", Severity::fine,
+          fmt::format("{} free of {}; no driver of ours uses them", facts.memory.huge_pages_free,
                       facts.memory.huge_pages),
           ""};
 }
 
 Check address_check(const DoctorFacts& facts, const DoctorQuestion&) {
   if (!facts.address) {
-    return {"address", Verdict::note, "none was given", "--address 10.9.0.2/24, as serve is told"};
+    return {"address", Severity::note, "none given, so not checked",
+            "give --address as for serve, like 10.9.0.2/24"};
   }
   std::string const text = text_of(facts.address->address);
   if (!facts.clash) {
-    return {"address", Verdict::fine, text + " is no one's in the kernel", ""};
+    return {"address", Severity::fine, text + " is not an address of the kernel", ""};
   }
   hw::KernelOwner const& owner = *facts.clash;
-  return {"address", Verdict::breaks,
-          fmt::format("{} is the kernel's {}on {}: it would answer for us", text,
+  return {"address", Severity::breaks,
+          fmt::format("{} is an address of the kernel {}on {}: the kernel would answer too", text,
                       owner.is_route ? "by a local route " : "", owner.interface),
           fmt::format("ip {} {}/{} dev {}", owner.is_route ? "route del local" : "address del",
                       text_of(owner.first), owner.prefix_bits, owner.interface)};
@@ -289,34 +294,37 @@ Check neighbours_check(const DoctorFacts& facts, const DoctorQuestion&) {
   for (const KnownNeighbour& owner : facts.owners) {
     if (owner.mac != facts.interface.mac) {
       std::string const text = text_of(facts.address->address);
-      return {"neighbours", Verdict::breaks,
-              fmt::format("the kernel takes another machine for {} on {}", text, owner.interface),
-              fmt::format("ip neighbour del {} dev {}, if that is over", text, owner.interface)};
+      return {
+          "neighbours", Severity::breaks,
+          fmt::format("the kernel's neighbour table has another machine for {} on {}", text,
+                      owner.interface),
+          fmt::format("ip neighbour del {} dev {}, if that entry is stale", text, owner.interface)};
     }
   }
-  return {"neighbours", Verdict::fine, fmt::format("{} known to the kernel", facts.neighbours), ""};
+  return {"neighbours", Severity::fine, fmt::format("{} in the kernel's table", facts.neighbours),
+          ""};
 }
 
 Check forwarding_check(const DoctorFacts& facts, const DoctorQuestion& question) {
   bool const v6 = facts.address && !facts.address->address.is_v4();
   if (!facts.forwards || is_xdp(question.driver)) {
-    return {"forwarding", Verdict::fine,
-            facts.forwards ? "on: the kernel sees none of the frames" : "off", ""};
+    return {"forwarding", Severity::fine,
+            facts.forwards ? "on, but the kernel gets none of the frames" : "off", ""};
   }
-  return {"forwarding", Verdict::breaks,
-          "on: the kernel would send our frames on, and tell clients that we are not there",
+  return {"forwarding", Severity::breaks,
+          "on: the kernel would forward our frames, and send ICMP unreachable to clients",
           fmt::format("sysctl -w net.{}.conf.{}.forwarding=0", v6 ? "ipv6" : "ipv4", facts.name)};
 }
 
 }  // namespace
 
-std::string name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::fine:
+std::string name_of(Severity severity) {
+  switch (severity) {
+    case Severity::fine:
       return "fine";
-    case Verdict::note:
+    case Severity::note:
       return "note";
-    case Verdict::breaks:
+    case Severity::breaks:
       break;
   }
   return "breaks";

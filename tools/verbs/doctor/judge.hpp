@@ -13,13 +13,13 @@ namespace lockstep::tools {
 enum class DriverKind : unsigned char { packet, xdp, xdp_native, xdp_generic, xdp_zero_copy };
 
 /// fine. note: it works, and this is good to know. breaks: it would not work, or not rightly.
-enum class Verdict : unsigned char { fine, note, breaks };
+enum class Severity : unsigned char { fine, note, breaks };
 
-std::string name_of(Verdict verdict);
+std::string name_of(Severity severity);
 
 struct Check {
   std::string what;
-  Verdict verdict = Verdict::fine;
+  Severity severity = Severity::fine;
   std::string found;
   std::string mend;  ///< a command, or what to do; empty where nothing is to be mended
 };

@@ -166,7 +166,7 @@ DoctorFacts probe(const std::string& name, const std::optional<HostAddress>& add
   facts.channels = hw::channels_of(name);
   facts.offloads = hw::offloads_of(name);
   facts.xdp.features = hw::xdp_features_of(facts.interface.index);
-  facts.ways = {error_of_socket(AF_PACKET), error_of_socket(AF_XDP), error_of_bpf()};
+  facts.socket_errors = {error_of_socket(AF_PACKET), error_of_socket(AF_XDP), error_of_bpf()};
   facts.memory = probe_memory();
   probe_link(facts);
   probe_neighbours(facts);

@@ -51,23 +51,25 @@ int run_doctor(const Options& options) {
 
 void register_doctor(CLI::App& app, int& exit_code) {
   CLI::App* const verb = app.add_subcommand(
-      "doctor", "What would break a driver on an interface, and the command that mends it");
+      "doctor",
+      "Checks what would keep a driver from working on an interface, and prints the fixes");
   auto const options = std::make_shared<Options>();
-  verb->add_option("--iface", options->interface, "an interface that is there")->required();
+  verb->add_option("--iface", options->interface, "an existing interface")->required();
   verb->add_option("--driver", options->driver,
-                   "as of `serve http`: packet, xdp, xdp-native, xdp-generic or xdp-zero-copy")
+                   "as for `serve http`: packet, xdp, xdp-native, xdp-generic or xdp-zero-copy")
       ->check(CLI::IsMember({"packet", "xdp", "xdp-native", "xdp-generic", "xdp-zero-copy"}))
       ->capture_default_str();
-  verb->add_option("--address", options->address, "ours, with its prefix");
-  verb->add_option("--mtu", options->mtu, "octets of an IP packet (the interface's own)")
+  verb->add_option("--address", options->address, "the address and prefix that the stack will use");
+  verb->add_option("--mtu", options->mtu,
+                   "largest IP packet in octets (default: the interface's MTU)")
       ->check(CLI::Range(576, 65'000));
-  verb->add_option("--shards", options->shards, "as of `serve http`")
+  verb->add_option("--shards", options->shards, "as for `serve http`")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer(
-      "It changes nothing. Run it with the rights that the server will have. Exit code 1 where\n"
-      "something would break.\n"
+      "It changes nothing. Run it with the rights that the server will have.\n"
+      "Exit code 1: a check found something that would keep the driver from working.\n"
       "Example: lockstep doctor --iface eth1 --driver xdp --address 10.9.0.2/24");
   verb->callback([options, &exit_code] { exit_code = run_doctor(*options); });
 }

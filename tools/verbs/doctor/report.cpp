@@ -12,22 +12,22 @@
 namespace lockstep::tools {
 
 std::size_t breaks_in(const std::vector<Check>& checks) {
-  return static_cast<std::size_t>(std::ranges::count(checks, Verdict::breaks, &Check::verdict));
+  return static_cast<std::size_t>(std::ranges::count(checks, Severity::breaks, &Check::severity));
 }
 
 std::string doctor_text(const std::vector<Check>& checks, std::size_t width) {
   using Align = TextTable::Align;
   TextTable table({{"check", Align::left},
-                   {"verdict", Align::left},
+                   {"severity", Align::left},
                    {"found", Align::left},
                    {"mend", Align::left}});
   for (const Check& check : checks) {
-    table.add({check.what, name_of(check.verdict), check.found, check.mend});
+    table.add({check.what, name_of(check.severity), check.found, check.mend});
   }
   std::size_t const breaks = breaks_in(checks);
-  return table.text(width) + (breaks == 0 ? "nothing would break it\n"
-                                          : fmt::format("{} {} would break it\n", breaks,
-                                                        breaks == 1 ? "thing" : "things"));
+  return table.text(width) +
+         (breaks == 0 ? "no check failed\n"
+                      : fmt::format("{} {} failed\n", breaks, breaks == 1 ? "check" : "checks"));
 }
 
 std::string doctor_json(const DoctorFacts& facts, const std::string& driver,
@@ -39,7 +39,7 @@ std::string doctor_json(const DoctorFacts& facts, const std::string& driver,
   auto& list = out["checks"] = nlohmann::ordered_json::array();
   for (const Check& check : checks) {
     list.push_back({{"check", check.what},
-                    {"verdict", name_of(check.verdict)},
+                    {"severity", name_of(check.severity)},
                     {"found", check.found},
                     {"mend", check.mend}});
   }

@@ -12,23 +12,23 @@ std::uint64_t frames_of(const FramesByFlow& flows, const Flow& flow) {
   return found == flows.end() ? 0 : found->second;
 }
 
-Fate fate_of(std::uint64_t offered, std::uint64_t delivered) {
-  Fate fate{.offered = offered, .delivered = delivered};
-  fate.lost = offered > delivered ? offered - delivered : 0;
-  fate.made = delivered > offered ? delivered - offered : 0;
-  return fate;
+FrameCounts counts_of(std::uint64_t offered, std::uint64_t delivered) {
+  FrameCounts counts{.offered = offered, .delivered = delivered};
+  counts.lost = offered > delivered ? offered - delivered : 0;
+  counts.injected = delivered > offered ? delivered - offered : 0;
+  return counts;
 }
 
-void add(Fate& sum, const Fate& each) {
+void add(FrameCounts& sum, const FrameCounts& each) {
   sum.offered += each.offered;
-  sum.made += each.made;
+  sum.injected += each.injected;
   sum.delivered += each.delivered;
   sum.lost += each.lost;
 }
 
-std::set<Flow> flows_of(const Counted::Way& way) {
+std::set<Flow> flows_of(const Counted::Direction& direction) {
   std::set<Flow> flows;
-  for (const Tally* const tally : {&way.offered, &way.delivered}) {
+  for (const Tally* const tally : {&direction.offered, &direction.delivered}) {
     for (auto const& [flow, frames] : tally->flows) {
       flows.insert(flow);
     }
@@ -45,40 +45,41 @@ std::uint64_t beyond(const Tally& tally) {
   return std::max(tally.frames, in_flows) - std::min(tally.frames, in_flows);
 }
 
-FlowFate judge_flow(const Counted::Way& way, const Flow& flow, const std::vector<Cause>& causes,
-                    Reconciled& out) {
-  FlowFate fate{.way = way.name, .flow = flow};
-  fate.fate = fate_of(frames_of(way.offered.flows, flow), frames_of(way.delivered.flows, flow));
+FlowCounts judge_flow(const Counted::Direction& direction, const Flow& flow,
+                      const std::vector<Cause>& causes, Reconciled& out) {
+  FlowCounts counts{.direction = direction.name, .flow = flow};
+  counts.frames = counts_of(frames_of(direction.offered.flows, flow),
+                            frames_of(direction.delivered.flows, flow));
   std::uint64_t known = 0;
   for (const Cause& cause : causes) {
     if (std::uint64_t const frames = frames_of(cause.flows, flow); frames != 0) {
-      fate.causes.push_back({cause.name, frames, {}});
+      counts.causes.push_back({cause.name, frames, {}});
       known += frames;
     }
   }
-  out.contradicted = out.contradicted || known > fate.fate.lost;
-  fate.other = fate.fate.lost - std::min(known, fate.fate.lost);
-  return fate;
+  out.contradicted = out.contradicted || known > counts.frames.lost;
+  counts.other = counts.frames.lost - std::min(known, counts.frames.lost);
+  return counts;
 }
 
 }  // namespace
 
 bool Reconciled::has_strays() const {
-  return std::any_of(ways.begin(), ways.end(),
-                     [](const Way& way) { return way.without_flow != 0; });
+  return std::any_of(directions.begin(), directions.end(),
+                     [](const Direction& direction) { return direction.without_flow != 0; });
 }
 
 Reconciled reconcile(const Counted& counted) {
   Reconciled out;
-  for (const Counted::Way& way : counted.ways) {
-    Reconciled::Way sum{.name = way.name};
-    for (const Flow& flow : flows_of(way)) {
-      out.flows.push_back(judge_flow(way, flow, counted.causes, out));
-      add(sum.fate, out.flows.back().fate);
+  for (const Counted::Direction& direction : counted.directions) {
+    Reconciled::Direction sum{.name = direction.name};
+    for (const Flow& flow : flows_of(direction)) {
+      out.flows.push_back(judge_flow(direction, flow, counted.causes, out));
+      add(sum.frames, out.flows.back().frames);
     }
-    sum.without_flow = beyond(way.offered) + beyond(way.delivered);
-    out.lost += sum.fate.lost;
-    out.ways.push_back(sum);
+    sum.without_flow = beyond(direction.offered) + beyond(direction.delivered);
+    out.lost += sum.frames.lost;
+    out.directions.push_back(sum);
   }
   for (const Cause& cause : counted.causes) {
     if (cause.frames != 0) {

@@ -34,43 +34,43 @@ struct Cause {
 
 /// What was counted.
 struct Counted {
-  struct Way {
+  struct Direction {
     std::string name;
     Tally offered, delivered;
-    bool operator==(const Way&) const = default;
+    bool operator==(const Direction&) const = default;
   };
-  std::vector<Way> ways;
+  std::vector<Direction> directions;
   std::vector<Cause> causes;
   std::string remainder;  ///< what is lost by no counted cause; empty: nothing may be
   bool operator==(const Counted&) const = default;
 };
 
-/// What became of frames: offered + made = delivered + lost.
-struct Fate {
+/// What became of frames: offered + injected = delivered + lost.
+struct FrameCounts {
   std::uint64_t offered = 0;
-  std::uint64_t made = 0;  ///< by the box: nobody had offered them
+  std::uint64_t injected = 0;  ///< by the box: nobody had offered them
   std::uint64_t delivered = 0;
   std::uint64_t lost = 0;
 };
 
-struct FlowFate {
-  std::string way;
+struct FlowCounts {
+  std::string direction;
   Flow flow = {};
-  Fate fate = {};
+  FrameCounts frames = {};
   std::vector<Cause> causes = {};  ///< that are known of this flow, without their flows
   std::uint64_t other = 0;         ///< lost by causes that do not know flows
 };
 
 struct Reconciled {
-  struct Way {
+  struct Direction {
     std::string name;
-    Fate fate = {};
+    FrameCounts frames = {};
     std::uint64_t without_flow = 0;  ///< offered or delivered, but in no row of a table
   };
-  std::vector<Way> ways;
-  std::vector<FlowFate> flows;
+  std::vector<Direction> directions;
+  std::vector<FlowCounts> flows;
   std::vector<Cause> causes;      ///< that took any, the remainder too if it has a name
-  std::uint64_t lost = 0;         ///< of all ways
+  std::uint64_t lost = 0;         ///< of all directions
   std::uint64_t explained = 0;    ///< by causes
   std::uint64_t unexplained = 0;  ///< lost by no cause
   std::uint64_t others = 0;       ///< what causes counted of frames that are in no flow

@@ -130,7 +130,7 @@ Tally delivered_of(const std::string& nft_json, const std::string& interface) {
 
 std::vector<Cause> rule_causes(const std::string& nft_json) {
   json const shown = json::parse(nft_json);
-  Cause ours{"lost on purpose (--lose)", 0, flows_in(shown, table_name, "lost")};
+  Cause ours{"dropped by --lose", 0, flows_in(shown, table_name, "lost")};
   std::vector<Cause> out;
   visit(shown, "rule", [&](const json& rule) {
     std::uint64_t counted = 0;
@@ -171,19 +171,20 @@ std::vector<Cause> queue_causes(const std::string& tc_json, const std::string& s
   return out;
 }
 
-std::vector<Cause> link_causes(const std::string& ip_json, const std::string& side, LinkWays ways) {
+std::vector<Cause> link_causes(const std::string& ip_json, const std::string& side,
+                               LinkDirections directions) {
   std::vector<Cause> out;
   for (const json& link : json::parse(ip_json)) {
-    for (const char* const way : {"tx", "rx"}) {
-      if (ways == LinkWays::outwards && way[0] == 'r') {
+    for (const char* const direction : {"tx", "rx"}) {
+      if (directions == LinkDirections::outwards && direction[0] == 'r') {
         continue;
       }
-      const json& counted = link.at("stats64").at(way);
+      const json& counted = link.at("stats64").at(direction);
       for (const char* const what : {"dropped", "errors"}) {
-        out.push_back(
-            {fmt::format("{} {} {} of {}", side, way, what, link.at("ifname").get<std::string>()),
-             number_in(counted, what),
-             {}});
+        out.push_back({fmt::format("{} {} {} of {}", side, direction, what,
+                                   link.at("ifname").get<std::string>()),
+                       number_in(counted, what),
+                       {}});
       }
     }
   }

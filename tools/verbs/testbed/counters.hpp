@@ -25,8 +25,9 @@ std::vector<Cause> rule_causes(const std::string& nft_json);
 /// What queues have lost, by `tc -s -j qdisc`.
 std::vector<Cause> queue_causes(const std::string& tc_json, const std::string& side);
 /// What interfaces have lost, by `ip -s -j link`. At an end what arrives has been counted before.
-enum class LinkWays : unsigned char { both, outwards };
-std::vector<Cause> link_causes(const std::string& ip_json, const std::string& side, LinkWays ways);
+enum class LinkDirections : unsigned char { both, outwards };
+std::vector<Cause> link_causes(const std::string& ip_json, const std::string& side,
+                               LinkDirections directions);
 /// What IP has lost, by the text of /proc/net/snmp and /proc/net/netstat.
 std::vector<Cause> internet_causes(const std::string& text);
 

@@ -68,12 +68,12 @@ Netspace Netspace::own() { return Netspace(open_own()); }
 Netspace Netspace::make() {
   hw::Descriptor const before = open_own();
   if (::unshare(CLONE_NEWNET) != 0) {
-    fail(fmt::format("a network namespace cannot be made: {}: run it as root, or in `unshare -Urn`",
+    fail(fmt::format("cannot create a network namespace: {}: run it as root, or in `unshare -Urn`",
                      std::strerror(errno)));
   }
   Netspace made(open_own());
   if (::setns(before.number(), CLONE_NEWNET) != 0) {
-    fail(fmt::format("this namespace cannot be entered again: {}: run it as root",
+    fail(fmt::format("cannot return to the original namespace: {}: run it as root",
                      std::strerror(errno)));
   }
   return made;
@@ -87,7 +87,7 @@ Child::Child(const Netspace& where, Words words) : name_(words.front()) {
   for (std::size_t i = 0; i < pipes; ++i) {
     std::array<int, 2> both{};
     if (::pipe2(both.data(), O_CLOEXEC) != 0) {
-      fail(fmt::format("no pipe can be made: {}", std::strerror(errno)));
+      fail(fmt::format("cannot create a pipe: {}", std::strerror(errno)));
     }
     ends_[i] = hw::Descriptor(both[0]);
     theirs[i] = hw::Descriptor(both[1]);
@@ -100,7 +100,7 @@ Child::Child(const Netspace& where, Words words) : name_(words.front()) {
   pointers.push_back(nullptr);
   pid_ = ::fork();
   if (pid_ < 0) {
-    fail(fmt::format("no process can be started: {}", std::strerror(errno)));
+    fail(fmt::format("cannot start a process: {}", std::strerror(errno)));
   }
   if (pid_ == 0) {
     exec_in(where.number(), numbers, pointers.data());
@@ -175,13 +175,13 @@ int Child::wait() {
 Afterwards::Afterwards(const std::string& shell_command) {
   std::array<int, 2> both{};
   if (::pipe2(both.data(), O_CLOEXEC) != 0) {
-    fail(fmt::format("no pipe can be made: {}", std::strerror(errno)));
+    fail(fmt::format("cannot create a pipe: {}", std::strerror(errno)));
   }
   hw::Descriptor const heard(both[0]);
   held_ = hw::Descriptor(both[1]);
   pid_ = ::fork();
   if (pid_ < 0) {
-    fail(fmt::format("no process can be started: {}", std::strerror(errno)));
+    fail(fmt::format("cannot start a process: {}", std::strerror(errno)));
   }
   if (pid_ == 0) {
     ::close(both[1]);
@@ -207,7 +207,7 @@ Said run(const Netspace& where, const Words& words) {
     fail(fmt::format("{} is missing: tools/setup --with capture", words.front()));
   }
   if (code == no_way_in && child.errors().empty()) {
-    fail("the namespace cannot be entered: run it as root, or in `unshare -Urn`");
+    fail("cannot enter the namespace: run it as root, or in `unshare -Urn`");
   }
   return {code, child.out(), first_line(child.errors())};
 }
@@ -219,7 +219,7 @@ std::string demand(const Netspace& where, const Words& words) {
     for (const std::string& word : words) {
       line += (line.empty() ? "" : " ") + word;
     }
-    fail(fmt::format("`{}`: {}: see to it that it can be done", line, said.errors));
+    fail(fmt::format("`{}` failed: {}: correct the cause and run again", line, said.errors));
   }
   return std::move(said.out);
 }

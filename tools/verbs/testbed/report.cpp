@@ -1,4 +1,4 @@
-// Loads, ways, causes and the flows that lost most as tables; all flows as JSON.
+// Loads, directions, causes and the flows that lost most as tables; all flows as JSON.
 #include "tools/verbs/testbed/report.hpp"
 
 #include <fmt/core.h>
@@ -45,11 +45,12 @@ std::string load_table(const TestbedOptions& options, const TestbedResult& resul
   return table.text(width) + said;
 }
 
-std::string way_table(const Reconciled& account, std::size_t width) {
-  TextTable table({{"frames", Align::left}, {"offered"}, {"made"}, {"delivered"}, {"lost"}});
-  for (const Reconciled::Way& way : account.ways) {
-    table.add({way.name, grouped(way.fate.offered), grouped(way.fate.made),
-               grouped(way.fate.delivered), grouped(way.fate.lost)});
+std::string direction_table(const Reconciled& account, std::size_t width) {
+  TextTable table({{"frames", Align::left}, {"offered"}, {"injected"}, {"delivered"}, {"lost"}});
+  for (const Reconciled::Direction& direction : account.directions) {
+    table.add({direction.name, grouped(direction.frames.offered),
+               grouped(direction.frames.injected), grouped(direction.frames.delivered),
+               grouped(direction.frames.lost)});
   }
   return table.text(width);
 }
@@ -66,26 +67,26 @@ std::string cause_table(const Reconciled& account, std::size_t width) {
 }
 
 std::string flow_table(const Reconciled& account, std::size_t width) {
-  std::vector<const FlowFate*> worst;
-  for (const FlowFate& each : account.flows) {
-    if (each.fate.lost + each.fate.made != 0) {
+  std::vector<const FlowCounts*> worst;
+  for (const FlowCounts& each : account.flows) {
+    if (each.frames.lost + each.frames.injected != 0) {
       worst.push_back(&each);
     }
   }
-  std::string out = fmt::format("{} flows, {} of them lost frames or were given some\n",
+  std::string out = fmt::format("{} flows, of which {} have lost or injected frames\n",
                                 grouped(account.flows.size()), grouped(worst.size()));
   if (worst.empty()) {
     return out;
   }
-  std::sort(worst.begin(), worst.end(), [](const FlowFate* left, const FlowFate* right) {
-    bool const alike = left->fate.lost == right->fate.lost;
-    return alike ? left->flow < right->flow : left->fate.lost > right->fate.lost;
+  std::sort(worst.begin(), worst.end(), [](const FlowCounts* left, const FlowCounts* right) {
+    bool const alike = left->frames.lost == right->frames.lost;
+    return alike ? left->flow < right->flow : left->frames.lost > right->frames.lost;
   });
-  TextTable table({{"offered"}, {"made"}, {"delivered"}, {"lost"}, {"flow", Align::left}});
+  TextTable table({{"offered"}, {"injected"}, {"delivered"}, {"lost"}, {"flow", Align::left}});
   for (std::size_t i = 0; i < std::min(worst.size(), flows_shown); ++i) {
-    const Fate& fate = worst[i]->fate;
-    table.add({grouped(fate.offered), grouped(fate.made), grouped(fate.delivered),
-               grouped(fate.lost),
+    const FrameCounts& counts = worst[i]->frames;
+    table.add({grouped(counts.offered), grouped(counts.injected), grouped(counts.delivered),
+               grouped(counts.lost),
                fmt::format("{} to {}", worst[i]->flow.from, worst[i]->flow.to)});
   }
   return out + table.text(width);
@@ -93,30 +94,31 @@ std::string flow_table(const Reconciled& account, std::size_t width) {
 
 std::string verdict(const Reconciled& account) {
   if (account.has_strays()) {
-    return "not reconciled: more flows than the kernel's tables hold: fewer --connections\n";
+    return "not reconciled: more flows than the counter tables hold: choose fewer --connections\n";
   }
   if (account.contradicted) {
-    return "not reconciled: a cause has taken more of a flow than it has lost\n";
+    return "not reconciled: a drop counter exceeds the frames that the flow lost\n";
   }
   if (account.unexplained != 0) {
     return fmt::format(
-        "not reconciled: {} frames were lost by nothing that is counted: give each "
-        "rule that drops a counter\n",
+        "not reconciled: {} lost frames are in no drop counter: add a counter to each "
+        "rule that drops\n",
         grouped(account.unexplained));
   }
-  std::string out = "reconciled: offered + made = delivered + lost, each loss by its cause\n";
+  std::string out =
+      "reconciled: offered + injected = delivered + lost, and every loss has a cause\n";
   if (account.others != 0) {
-    out += fmt::format("(causes have counted {} frames more, of no flow here)\n",
+    out += fmt::format("(drop counters also hold {} frames that belong to none of these flows)\n",
                        grouped(account.others));
   }
   return out;
 }
 
-ordered_json json_of(const Fate& fate) {
-  return {{"offered", fate.offered},
-          {"made", fate.made},
-          {"delivered", fate.delivered},
-          {"lost", fate.lost}};
+ordered_json json_of(const FrameCounts& counts) {
+  return {{"offered", counts.offered},
+          {"injected", counts.injected},
+          {"delivered", counts.delivered},
+          {"lost", counts.lost}};
 }
 
 ordered_json json_of(const std::vector<Cause>& causes) {
@@ -137,7 +139,7 @@ bool TestbedResult::is_fine() const {
 std::string testbed_text(const TestbedOptions& options, const TestbedResult& result,
                          std::size_t width) {
   return fmt::format("box: {}\n", options.box) + load_table(options, result, width) + "\n" +
-         way_table(result.account, width) + "\n" + cause_table(result.account, width) +
+         direction_table(result.account, width) + "\n" + cause_table(result.account, width) +
          flow_table(result.account, width) + verdict(result.account);
 }
 
@@ -146,21 +148,22 @@ std::string testbed_json(const TestbedOptions& options, const TestbedResult& res
   ordered_json out;
   out["box"] = options.box;
   out["reconciled"] = account.holds();
-  auto& ways = out["ways"] = ordered_json::array();
-  for (const Reconciled::Way& way : account.ways) {
-    ordered_json each = json_of(way.fate);
-    each["way"] = way.name;
-    each["without_flow"] = way.without_flow;
-    ways.push_back(each);
+  auto& directions = out["directions"] = ordered_json::array();
+  for (const Reconciled::Direction& direction : account.directions) {
+    ordered_json each = json_of(direction.frames);
+    each["direction"] = direction.name;
+    each["without_flow"] = direction.without_flow;
+    directions.push_back(each);
   }
   out["causes"] = json_of(account.causes);
   out["lost"] = account.lost;
   out["unexplained"] = account.unexplained;
   out["of_others"] = account.others;
   auto& flows = out["flows"] = ordered_json::array();
-  for (const FlowFate& flow : account.flows) {
-    ordered_json each = {{"way", flow.way}, {"from", flow.flow.from}, {"to", flow.flow.to}};
-    each.update(json_of(flow.fate));
+  for (const FlowCounts& flow : account.flows) {
+    ordered_json each = {
+        {"direction", flow.direction}, {"from", flow.flow.from}, {"to", flow.flow.to}};
+    each.update(json_of(flow.frames));
     each["lost_by"] = json_of(flow.causes);
     each["lost_otherwise"] = flow.other;
     flows.push_back(each);

@@ -62,7 +62,7 @@ std::unique_ptr<Child> start_server(const TestbedOptions& options, const End& en
     if (!more || Clock::now() - begun > patience) {
       int const code = more ? 3 : server->wait();
       throw Failure(code == 2 ? ExitCode::bad_input : ExitCode::environment,
-                    fmt::format("the server: {}", more ? "it does not begin: look at the machine's "
+                    fmt::format("the server: {}", more ? "it did not start: check the machine's "
                                                          "load"
                                                        : first_line(server->errors())));
     }

@@ -30,15 +30,15 @@ def try_box(folder, *words):
 
 
 def check_sums(result):
-    """offered + made = delivered + lost, of each flow and of each way; the ways are their flows."""
-    rows = result["ways"] + result["flows"]
+    """offered + injected = delivered + lost, per flow and per direction (the sum of its flows)."""
+    rows = result["directions"] + result["flows"]
     for row in rows:
-        assert row["offered"] + row["made"] == row["delivered"] + row["lost"], row
-    for way in result["ways"]:
-        assert way["offered"] > 100 and way["delivered"] > 100, way
-        for what in ("offered", "made", "delivered", "lost"):
-            assert way[what] == sum(flow[what] for flow in result["flows"]
-                                    if flow["way"] == way["way"])
+        assert row["offered"] + row["injected"] == row["delivered"] + row["lost"], row
+    for direction in result["directions"]:
+        assert direction["offered"] > 100 and direction["delivered"] > 100, direction
+        for what in ("offered", "injected", "delivered", "lost"):
+            assert direction[what] == sum(flow[what] for flow in result["flows"]
+                                    if flow["direction"] == direction["direction"])
     for flow in result["flows"]:
         known = sum(cause["frames"] for cause in flow["lost_by"])
         assert flow["lost"] == known + flow["lost_otherwise"], flow
@@ -67,7 +67,7 @@ def test_what_is_lost_on_purpose_is_known_of_each_flow(tmp_path, box):
     code, result, said = try_box(tmp_path, "--box", box, "--lose", "2%", *SHORT)
     assert code == 0, said
     check_sums(result)
-    assert causes_of(result) == {"lost on purpose (--lose)": result["lost"]}, said
+    assert causes_of(result) == {"dropped by --lose": result["lost"]}, said
     assert result["lost"] > 0
     assert all(flow["lost_otherwise"] == 0 for flow in result["flows"])
 
@@ -88,7 +88,7 @@ def test_rules_of_the_user(tmp_path, box, family):
     assert causes_of(result) == {f"rule of {family} box forward: two percent": result["lost"]}
     code, result, said = run("")
     assert code == 1, said
-    assert result["unexplained"] == result["lost"] > 0 and "give each rule" in said
+    assert result["unexplained"] == result["lost"] > 0 and "add a counter to each" in said
     check_sums(result)
 
 
@@ -110,7 +110,7 @@ def test_a_box_that_forwards_nothing(tmp_path):
                      "counter drop comment \"closed\"; }; }\n", encoding="utf-8")
     code, result, said = try_box(tmp_path, "--rules", str(rules), "--timeout", "1s", *SHORT)
     assert code == 1, said
-    assert "nobody takes a connection" in said
+    assert "no connection was established" in said
     assert causes_of(result) == {"rule of inet box forward: closed": result["lost"]}, said
 
 

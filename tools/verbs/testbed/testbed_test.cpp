@@ -15,24 +15,25 @@ using testing::HasSubstr;
 const Flow there{"10.0.0.1:1024", "10.0.0.2:80"};
 const Flow back{"10.0.0.2:80", "10.0.0.1:1024"};
 
-Counted two_ways(std::uint64_t offered, std::uint64_t delivered) {
-  return {.ways = {{"forth", {offered, {{there, offered}}}, {delivered, {{there, delivered}}}},
-                   {"back", {7, {{back, 7}}}, {7, {{back, 7}}}}},
-          .causes = {},
-          .remainder = ""};
+Counted two_directions(std::uint64_t offered, std::uint64_t delivered) {
+  return {
+      .directions = {{"forth", {offered, {{there, offered}}}, {delivered, {{there, delivered}}}},
+                     {"back", {7, {{back, 7}}}, {7, {{back, 7}}}}},
+      .causes = {},
+      .remainder = ""};
 }
 
 TEST(TestbedAccount, NothingLost) {
-  Reconciled const out = reconcile(two_ways(10, 10));
+  Reconciled const out = reconcile(two_directions(10, 10));
   EXPECT_TRUE(out.holds());
   EXPECT_EQ(out.lost, 0u);
-  ASSERT_EQ(out.ways.size(), 2u);
-  EXPECT_EQ(out.ways[0].fate.offered, 10u);
-  EXPECT_EQ(out.ways[1].fate.delivered, 7u);
+  ASSERT_EQ(out.directions.size(), 2u);
+  EXPECT_EQ(out.directions[0].frames.offered, 10u);
+  EXPECT_EQ(out.directions[1].frames.delivered, 7u);
 }
 
 TEST(TestbedAccount, EveryLossNeedsACause) {
-  Counted counted = two_ways(10, 7);
+  Counted counted = two_directions(10, 7);
   EXPECT_EQ(reconcile(counted).unexplained, 3u);
   EXPECT_FALSE(reconcile(counted).holds());
   counted.causes = {{"a queue", 2, {}}, {"nothing", 0, {}}};
@@ -43,43 +44,43 @@ TEST(TestbedAccount, EveryLossNeedsACause) {
   EXPECT_THAT(out.causes,
               ElementsAre(Field(&Cause::name, "a queue"), Field(&Cause::name, "a rule")));
   ASSERT_EQ(out.flows.size(), 2u);
-  EXPECT_EQ(out.flows[0].fate.lost, 3u);
+  EXPECT_EQ(out.flows[0].frames.lost, 3u);
   EXPECT_THAT(out.flows[0].causes, ElementsAre(Field(&Cause::frames, 1u)));
   EXPECT_EQ(out.flows[0].other, 2u);
 }
 
 TEST(TestbedAccount, CausesMayCountFramesOfOthers) {
-  Counted counted = two_ways(10, 9);
+  Counted counted = two_directions(10, 9);
   counted.causes = {{"a queue", 4, {}}};
   EXPECT_TRUE(reconcile(counted).holds());
   EXPECT_EQ(reconcile(counted).others, 3u);
 }
 
 TEST(TestbedAccount, ACauseMayNotTakeMoreOfAFlowThanItLost) {
-  Counted counted = two_ways(10, 9);
+  Counted counted = two_directions(10, 9);
   counted.causes = {{"a rule", 2, {{there, 2}}}};
   EXPECT_FALSE(reconcile(counted).holds());
 }
 
 TEST(TestbedAccount, WhatTheBoxMakesIsNoLossOfOthers) {
-  Counted counted = two_ways(10, 10);
-  counted.ways[1].delivered = {9, {{back, 9}}};
+  Counted counted = two_directions(10, 10);
+  counted.directions[1].delivered = {9, {{back, 9}}};
   Reconciled const out = reconcile(counted);
-  EXPECT_EQ(out.ways[1].fate.made, 2u);
+  EXPECT_EQ(out.directions[1].frames.injected, 2u);
   EXPECT_EQ(out.lost, 0u);
   EXPECT_TRUE(out.holds());
 }
 
 TEST(TestbedAccount, AFullTableIsSeen) {
-  Counted counted = two_ways(10, 10);
-  counted.ways[0].offered.frames = 12;
+  Counted counted = two_directions(10, 10);
+  counted.directions[0].offered.frames = 12;
   Reconciled const out = reconcile(counted);
-  EXPECT_EQ(out.ways[0].without_flow, 2u);
+  EXPECT_EQ(out.directions[0].without_flow, 2u);
   EXPECT_FALSE(out.holds());
 }
 
 TEST(TestbedAccount, ABoxOfOthersHasOneCause) {
-  Counted counted = two_ways(10, 4);
+  Counted counted = two_directions(10, 4);
   counted.causes = {{"an interface", 1, {}}};
   counted.remainder = "in between";
   Reconciled const out = reconcile(counted);
@@ -110,7 +111,7 @@ TEST(TestbedCounters, OfNft) {
   EXPECT_EQ(offered.frames, 6u);
   EXPECT_EQ(offered.flows, (FramesByFlow{{there, 5}}));
   EXPECT_EQ(delivered_of(shown, "link").frames, 0u);
-  EXPECT_THAT(rule_causes(shown), ElementsAre(Cause{"lost on purpose (--lose)", 2, {{there, 2}}},
+  EXPECT_THAT(rule_causes(shown), ElementsAre(Cause{"dropped by --lose", 2, {{there, 2}}},
                                               Cause{"rule of inet t c: no uploads", 3, {}},
                                               Cause{"rule of inet t c: handle 10", 0, {}}));
 }
@@ -120,9 +121,9 @@ TEST(TestbedCounters, OfQueuesAndLinks) {
               ElementsAre(Cause{"queue tbf of box server", 4, {}}));
   constexpr const char* link = R"([{"ifname": "a", "stats64": {
     "rx": {"dropped": 1, "errors": 0}, "tx": {"dropped": 2, "errors": 3}}}])";
-  EXPECT_THAT(link_causes(link, "box", LinkWays::outwards),
+  EXPECT_THAT(link_causes(link, "box", LinkDirections::outwards),
               ElementsAre(Cause{"box tx dropped of a", 2, {}}, Cause{"box tx errors of a", 3, {}}));
-  EXPECT_EQ(link_causes(link, "box", LinkWays::both).size(), 4u);
+  EXPECT_EQ(link_causes(link, "box", LinkDirections::both).size(), 4u);
 }
 
 TEST(TestbedCounters, OfIp) {

@@ -62,7 +62,7 @@ std::uint32_t part_of(const TestbedOptions& options) {
   auto const part = parse_probability(options.lose);
   if (!part) {
     refuse(
-        fmt::format("--lose {}: expected a part like 1% or 0.001, down to a billionth: "
+        fmt::format("--lose {}: expected a share like 1% or 0.001, at least 1e-9: "
                     "correct it",
                     options.lose));
   }
@@ -83,7 +83,7 @@ void refuse_merging(const std::string& interface) {
   hw::Offloads const offloads = hw::offloads_of(interface);
   if (offloads.gro.value_or(false) || offloads.lro.value_or(false)) {
     throw Failure(ExitCode::environment,
-                  fmt::format("{}: the kernel puts frames together there, which would be counted "
+                  fmt::format("{}: the kernel merges frames there (GRO, LRO), which would count "
                               "as one: `ethtool -K {} gro off lro off`",
                               interface, interface));
   }
@@ -114,14 +114,15 @@ std::vector<std::string> two_addresses(const std::string& option, const std::str
 /// Each of the pair is another, and so is each address.
 void refuse_twins(const TestbedOptions& options, const std::vector<std::string>& clients) {
   if (options.interfaces[0] == options.interfaces[1]) {
-    refuse(fmt::format("--iface {}: it is both ends of the pair: name two", options.interfaces[0]));
+    refuse(fmt::format("--iface {}: given for both ends of the pair: give two interfaces",
+                       options.interfaces[0]));
   }
   auto const server = parse_address_and_prefix(options.server);
   for (const std::string& client : clients) {
     auto const asks = parse_address_and_prefix(client);
     if (server && asks && server->address == asks->address) {
       refuse(
-          fmt::format("--server {}: the client calls from {} and from the next address: choose "
+          fmt::format("--server {}: the client uses {} and the next address: choose "
                       "another",
                       options.server, options.client));
     }
@@ -141,10 +142,10 @@ Topology::Topology(const TestbedOptions& options) : own_(Netspace::own()) {
 
 void Topology::take_interfaces(const TestbedOptions& options) {
   if (options.interfaces.size() != 2 || options.client.empty() || options.server.empty()) {
-    refuse("--box pair: it is between two interfaces: give --iface twice, --client and --server");
+    refuse("--box pair: it needs two interfaces: give --iface twice, --client and --server");
   }
   if (!options.rules.empty() || !options.lose.empty() || !options.rate.empty()) {
-    refuse("--rules, --lose and --rate: the box of a pair is your own: leave them out");
+    refuse("--rules, --lose and --rate: they do not apply to --box pair: leave them out");
   }
   std::vector<std::string> const clients = two_addresses("--client", options.client);
   refuse_twins(options, clients);
@@ -176,7 +177,8 @@ void Topology::take_interfaces(const TestbedOptions& options) {
 void Topology::build(const TestbedOptions& options) {
   if (!options.interfaces.empty() || !options.client.empty() || !options.server.empty() ||
       !options.client_gateway.empty() || !options.server_gateway.empty()) {
-    refuse("--iface, --client, --server and gateways: they are of --box pair: leave them out");
+    refuse(
+        "--iface, --client, --server and gateways: they apply to --box pair only: leave them out");
   }
   client_ = Netspace::make();
   box_ = Netspace::make();
@@ -257,14 +259,14 @@ std::vector<Cause> Topology::causes() const {
   for (const End& end : ends_) {
     for (Cause& each :
          link_causes(demand(*end.where, {"ip", "-s", "-j", "link", "show", "dev", end.interface}),
-                     end.name, LinkWays::outwards)) {
+                     end.name, LinkDirections::outwards)) {
       out.push_back(std::move(each));
     }
   }
   if (box_) {
     add(rule_causes(demand(*box_, {"nft", "-j", "list", "ruleset"})));
     add(queue_causes(demand(*box_, {"tc", "-s", "-j", "qdisc"}), "box"));
-    add(link_causes(demand(*box_, {"ip", "-s", "-j", "link"}), "box", LinkWays::both));
+    add(link_causes(demand(*box_, {"ip", "-s", "-j", "link"}), "box", LinkDirections::both));
     add(internet_causes(demand(*box_, {"cat", "/proc/self/net/snmp", "/proc/self/net/netstat"})));
   }
   return out;
@@ -279,12 +281,12 @@ Tally Topology::tally(std::size_t end, bool offered) const {
 
 Counted Topology::count() const {
   Counted out;
-  // What arrives first, so that what is on its way may only look lost, never made.
+  // What arrives first, so that what is on its way may only look lost, never injected.
   Tally at_server = tally(1, false);
   Tally at_client = tally(0, false);
   out.causes = since(causes(), before_);
-  out.ways.push_back({"to the server", tally(0, true), std::move(at_server)});
-  out.ways.push_back({"to the client", tally(1, true), std::move(at_client)});
+  out.directions.push_back({"to the server", tally(0, true), std::move(at_server)});
+  out.directions.push_back({"to the client", tally(1, true), std::move(at_client)});
   out.remainder = remainder_;
   return out;
 }
