@@ -14,8 +14,8 @@ std::string wrong_answers(const load::Counters& counters) {
                                   load::Fault::wrong_body, load::Fault::unasked}) {
     if (counters.faults[static_cast<std::uint32_t>(fault)] != 0) {
       return fmt::format(
-          "{} is counted among the errors: the server, or we, say what is wrong; "
-          "a capture shows who",
+          "errors include {}: the server's answers or our checks are wrong; a capture "
+          "(--record, or --pcapng with --sim) shows which",
           name_of(fault));
     }
   }
@@ -45,7 +45,7 @@ int Conclusion::draw(const LoadResult& result, const std::string& json, const st
   }
   findings.push_back(wrong_answers(result.counters));
   if (result.counters.answered == 0) {
-    findings.emplace_back("nothing was answered: the errors above say why");
+    findings.emplace_back("no request was answered: see the errors above");
   }
   bool is_fine = true;
   for (const std::string& each : findings) {

@@ -396,7 +396,7 @@ TEST(Load, RefusesInOneLine) {
   options = in_the_wire("echo://10.0.0.2");
   options.connections = 1;
   options.idle_share = 1;
-  EXPECT_NE(refusal(options).find("none would ask"), std::string::npos);
+  EXPECT_NE(refusal(options).find("would send requests"), std::string::npos);
   options.connections = 2;
   options.idle_share = 37;
   EXPECT_EQ(refusal(options), "");
@@ -516,17 +516,17 @@ TEST(Limit, CountsWhatWasNotAnsweredAsEndless) {
   result.counters.asked = 1'000;
   result.counters.answered = 10;
   EXPECT_EQ(Limit("p50>3ms").broken_by(result),
-            "--fail-if p50>3ms: it is for ever: requests that were not answered count as that");
+            "--fail-if p50>3ms: it is infinite, because unanswered requests count as infinite");
   EXPECT_NE(Limit("most>3ms").broken_by(result), "");
   EXPECT_NE(Limit("mean>3ms").broken_by(result), "");
   EXPECT_EQ(Limit("p99<1ms").broken_by(result), "");
-  EXPECT_NE(load_text(result).find("of all asked p50 never, "), std::string::npos);
+  EXPECT_NE(load_text(result).find("of all sent  p50 never, "), std::string::npos);
   result.counters.asked = 11;  // 10 of 11: the half is among the answered, 95 of 100 is not
   EXPECT_EQ(Limit("p50>3ms").broken_by(result), "");
   EXPECT_NE(Limit("p95>3ms").broken_by(result), "");
   result.counters.asked = 10;
   EXPECT_EQ(Limit("p99.99>3ms").broken_by(result), "");
-  EXPECT_EQ(load_text(result).find("of all asked"), std::string::npos);
+  EXPECT_EQ(load_text(result).find("of all sent"), std::string::npos);
 }
 
 // As above, of a schedule that the server cannot follow.

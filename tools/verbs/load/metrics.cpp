@@ -48,19 +48,19 @@ void add(LoadTotals& sum, const LoadTotals& each) {
 
 std::string load_metrics(const std::vector<LoadTotals>& shards) {
   MetricsPage<LoadTotals> page(shards);
-  page.gauge("connections_open", "Connections that are open.",
+  page.gauge("connections_open", "Open connections.",
              [](const LoadTotals& t) { return t.gauges.open; });
-  page.gauge("connections_active", "Of these, on which an answer is waited for.",
+  page.gauge("connections_active", "Open connections that wait for an answer.",
              [](const LoadTotals& t) { return t.gauges.active; });
   page.gauge("connections_time_wait", "Connections in TIME-WAIT.",
              [](const LoadTotals& t) { return t.time_wait; });
-  page.counter("connections_total", "Connections made.",
+  page.counter("connections_total", "Connections established.",
                [](const LoadTotals& t) { return t.load.counters.connections; });
-  page.counter("asked_total", "Requests that were wanted.",
+  page.counter("asked_total", "Requests that were due.",
                [](const LoadTotals& t) { return t.load.counters.asked; });
-  page.counter("answered_total", "Requests answered rightly and in time.",
+  page.counter("answered_total", "Requests answered correctly and in time.",
                [](const LoadTotals& t) { return t.load.counters.answered; });
-  page.counter("body_bytes_total", "Octets of bodies in right answers.",
+  page.counter("body_bytes_total", "Octets of bodies in correct answers.",
                [](const LoadTotals& t) { return t.load.counters.body_octets; });
   page.head("faults_total", "Requests and connections that failed, by name.", "counter");
   for (std::uint32_t i = 1; i < load::fault_count; ++i) {
@@ -68,9 +68,10 @@ std::string load_metrics(const std::vector<LoadTotals>& shards) {
                fmt::format("fault=\"{}\",", load::name_of(static_cast<load::Fault>(i))),
                [i](const LoadTotals& t) { return t.load.counters.faults[i]; });
   }
-  add_times(page, "latency", "From a request's wanted instant to its answer's end.",
+  add_times(page, "latency", "From the instant when a request was due to the end of its answer.",
             &load::Times::latency);
-  add_times(page, "round_trip", "Smoothed, as connections knew it.", &load::Times::rtt);
+  add_times(page, "round_trip", "Smoothed round-trip time (SRTT) of connections.",
+            &load::Times::rtt);
   page.add_shard();
   return page.text;
 }

@@ -38,7 +38,7 @@ void refuse_of_a_world(const LoadOptions& options) {
   refuse_each({{"--from", !options.from.empty()},
                {"--set", !options.settings.empty()},
                {"--pcapng", !options.pcapng_folder.empty()}},
-              "it is of a load in a world (--sim)");
+              "it applies to a load in a world (--sim) only");
 }
 
 /// Of --make-site, which measures nothing.
@@ -53,21 +53,23 @@ void refuse_of_a_run(const LoadOptions& options) {
 
 void refuse_of_another_load(const LoadOptions& options, const load::Plan& plan) {
   refuse_each({{"--updates", options.updates && plan.protocol != load::Protocol::memcached}},
-              "it is of memcached://");
+              "it applies to memcached:// only");
   refuse_each({{"--message", options.message && plan.protocol == load::Protocol::http}},
-              "it is of echo:// and memcached://");
-  refuse_each({{"--poisson", options.poisson && plan.rate == 0}}, "it is of a schedule (--rate)");
+              "it applies to echo:// and memcached:// only");
+  refuse_each({{"--poisson", options.poisson && plan.rate == 0}},
+              "it applies to a schedule (--rate) only");
   refuse_each({{"--think", !options.think.empty() && plan.rate != 0}},
-              "a schedule (--rate) waits for no pause");
+              "requests on a schedule (--rate) have no pauses");
   refuse_each({{"--time-wait 0", !options.time_wait.empty() && plan.time_wait.ns == 0}},
-              "a port would be free at once, which --close reset does");
+              "to reuse ports at once choose --close reset");
 }
 
 }  // namespace
 
 void refuse_unheard(const LoadOptions& options, const load::Plan& plan) {
   if (!options.sim.empty()) {
-    refuse_of_an_interface(options, "it is of a load on an interface; --set is of a world's hosts");
+    refuse_of_an_interface(options,
+                           "it applies to a load on an interface only (in a world use --set)");
   } else {
     refuse_of_a_world(options);
   }

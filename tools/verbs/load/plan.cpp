@@ -90,8 +90,8 @@ load::Item item_of(const std::string& path) {
   load::Item item;
   item.name = path.empty() ? "/" : path;
   if (item.name.size() > load::Composer::name_max) {
-    refuse(fmt::format("the path has {} octets, at most {} are sent: shorten it", item.name.size(),
-                       load::Composer::name_max));
+    refuse(fmt::format("the path has {} octets, and at most {} can be sent: shorten it",
+                       item.name.size(), load::Composer::name_max));
   }
   constexpr std::string_view generated = "/bytes/";
   if (item.name.starts_with(generated)) {
@@ -164,7 +164,7 @@ void read_upload(const LoadOptions& options, load::Plan& plan) {
     return;
   }
   if (plan.protocol != load::Protocol::http || !options.workload.empty()) {
-    refuse("--upload: it is of an http:// URL without a --workload: leave one of them out");
+    refuse("--upload: it needs an http:// URL and excludes --workload: leave one of them out");
   }
   plan.upload = options.upload;
   for (load::Item& item : plan.catalogue.items) {
@@ -268,25 +268,25 @@ load::Plan load_plan_of(const LoadOptions& options) {
   read_time("--think", options.think, plan.think);
   read_time("--time-wait", options.time_wait, plan.time_wait);
   if (plan.timeout.ns == 0) {
-    refuse("--timeout 0: nothing could be answered in it: give a longer one");
+    refuse("--timeout 0: no answer could arrive in time: give a longer one");
   }
   read_farewell(options.close_mode, plan);
   plan.seed = seed_of(options.seed);
   if (plan.requests != 0 && !options.duration.empty()) {
-    refuse("--requests and --duration both say when it ends: give one of them");
+    refuse("--requests and --duration exclude each other: give one of them");
   }
   if (plan.requests == 0 && plan.duration.ns == 0) {
-    refuse("--duration 0: nothing would be measured: give a longer one");
+    refuse("--duration 0: there would be no time to measure: give a longer one");
   }
   if (plan.rate != 0 && plan.silent_percent != 0 && plan.requests_a_connection != 0) {
     refuse(
-        "--idle-share: with --rate, connections have to last: leave out "
+        "--idle-share: with --rate, connections must stay open: leave out "
         "--requests-per-connection");
   }
   if (load::silent_of(plan) == plan.connections) {
     refuse(
-        fmt::format("--idle-share {}: of {} connections none would ask: choose fewer percent, "
-                    "or more --connections",
+        fmt::format("--idle-share {}: none of {} connections would send requests: choose fewer "
+                    "percent, or more --connections",
                     plan.silent_percent, plan.connections));
   }
   return plan;

@@ -52,7 +52,7 @@ std::string of_all_asked(const LoadResult& result) {
   }
   return unanswered == 0
              ? ""
-             : fmt::format("of all asked {}; {} were not answered\n", out, grouped(unanswered));
+             : fmt::format("of all sent  {}; {} were not answered\n", out, grouped(unanswered));
 }
 
 std::string faults_line(const load::Counters& counters) {
@@ -127,7 +127,7 @@ std::string load_text(const LoadResult& result) {
   const load::Counters& all = result.counters;
   const load::Counters& timed = result.in_time;
   out += fmt::format("measured     {}\n", text_of(result.measured));
-  out += fmt::format("requests     {} asked, {} answered: {}/s\n", grouped(all.asked),
+  out += fmt::format("requests     {} sent, {} answered: {}/s\n", grouped(all.asked),
                      grouped(all.answered), grouped(a_second(timed.answered, result.measured)));
   out += fmt::format("connections  {}: {}/s\n", grouped(all.connections),
                      grouped(a_second(timed.connections, result.measured)));
@@ -138,7 +138,7 @@ std::string load_text(const LoadResult& result) {
   out += of_all_asked(result);
   out += fmt::format("connect      {}\n", times_line(result.times.connect));
   out += fmt::format("round trip   {}\n", all.answered != 0 && result.times.rtt.count() == 0
-                                              ? "of every eighth answer, and there were fewer"
+                                              ? "too few answers: every eighth is sampled"
                                               : times_line(result.times.rtt));
   if (result.plan.protocol == load::Protocol::memcached) {
     out += fmt::format("memcached    {} updates, {} misses\n", grouped(all.updates),
@@ -146,7 +146,7 @@ std::string load_text(const LoadResult& result) {
   }
   out += fmt::format("errors       {}\n", faults_line(all));
   if (result.times.latency.count() != 0) {
-    out += "latency, a line a doubling:\n" + bars(result.times.latency);
+    out += "latency histogram, one line per power of two:\n" + bars(result.times.latency);
   }
   return out;
 }
@@ -253,7 +253,7 @@ std::string Limit::text_of_value(std::uint64_t value) const {
     case What::latency_most:
     case What::latency_mean:
       return Duration{value} == Duration::forever()
-                 ? "for ever: requests that were not answered count as that"
+                 ? "infinite, because unanswered requests count as infinite"
                  : text_of(Duration{value});
     case What::goodput:
       return rate_text(value);

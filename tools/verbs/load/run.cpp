@@ -19,15 +19,16 @@ int run_load(const LoadOptions& options) {
   bool const simulated = !options.sim.empty();
   if (simulated != options.addresses.empty()) {
     throw Failure(ExitCode::bad_input,
-                  simulated ? "--address: a host of the world has its own: leave it out"
-                            : "--address is missing: give one that is ours, like 10.9.0.2/24");
+                  simulated
+                      ? "--address: the world's file gives each host its address: leave it out"
+                      : "--address is missing: give the stack's address, like 10.9.0.2/24");
   }
   bool const of_a_wire = options.shards != 1 || !options.cpus.empty() || !options.metrics.empty() ||
                          !options.record.empty();
   if (simulated && of_a_wire) {
     throw Failure(ExitCode::bad_input,
-                  "--shards, --cpus, --metrics, --record: they are of a load on an interface; a "
-                  "world's file says how many shards its hosts have: leave them out");
+                  "--shards, --cpus, --metrics, --record: they apply to a load on an interface "
+                  "only (a world's file gives its hosts' shards): leave them out");
   }
   return simulated ? simulate_load(options, plan) : load_on_the_wire(options, plan);
 }

@@ -109,7 +109,7 @@ sim::HostIndex host_at(const sim::World& world, const load::Target& target) {
     }
   }
   throw Failure(ExitCode::bad_input,
-                fmt::format("{}: no host of the world has that address, there are {}: choose one",
+                fmt::format("{}: no host of the world has that address; choose one of {}",
                             target.authority, names_of(world)));
 }
 
@@ -133,9 +133,8 @@ Cast cast_of(const LoadOptions& options, const load::Plan& plan, const sim::Worl
   throw Failure(
       ExitCode::bad_input,
       options.from.empty()
-          ? fmt::format("{}: every host of the world is a target: add one that asks", options.sim)
-          : fmt::format("--from {}: no host that is not a target has that name, there "
-                        "are {}: choose one",
+          ? fmt::format("{}: every host of the world is a target: add a client host", options.sim)
+          : fmt::format("--from {}: no such host, or it is a target; choose one of {}",
                         options.from, names_of(world)));
 }
 

@@ -125,7 +125,7 @@ def test_who_cannot_be_reached(tmp_path, alone):
     """One line each, and the exit code; the namespace is left as it was."""
     where = ["--tap", ns.NAME, "--address", f"{ns.OURS}/24", "--host", f"{ns.KERNEL}/24"]
     for words, code, said in [
-            ([f"http://{ns.KERNEL}:9", *where], 3, "refuses connections"),
+            ([f"http://{ns.KERNEL}:9", *where], 3, "connection refused"),
             (["http://10.9.0.77:9", "--timeout", "1s", *where], 3, "nobody takes a connection"),
             (["http://192.0.2.1/", *where], 2, "no --address is in its network"),
             ([f"http://{ns.KERNEL}/", "--iface", "eth7", "--address", f"{ns.OURS}/24"], 2, "eth7"),

@@ -160,10 +160,10 @@ def test_servers_without_files(tmp_path, scheme, shards):
 
 
 @pytest.mark.parametrize("words, said", [
-    (["--shards", "3", "--connections", "2"], "shard 2 would have nothing to do"),
-    (["--shards", "2", "--rate", "1", "--connections", "2"], "shard 1 would have nothing to do"),
-    (["--metrics", "10.9.0.77:9100"], "no --address of ours"),
-    (["--metrics", f"{ns.OURS}:9100", "--record", "j"], "leave --record out"),
+    (["--shards", "3", "--connections", "2"], "shard 2 would be idle"),
+    (["--shards", "2", "--rate", "1", "--connections", "2"], "shard 1 would be idle"),
+    (["--metrics", "10.9.0.77:9100"], "not one of --address"),
+    (["--metrics", f"{ns.OURS}:9100", "--record", "j"], "leave out --record"),
     (["--cpus", "0,1"], "2 processors for 1 shards")])
 def test_bad_words(tmp_path, words, said):
     """One line, and nothing is left."""

@@ -64,10 +64,9 @@ struct LoadRole {
   bool const refused = counters.faults[static_cast<std::uint32_t>(load::Fault::refused)] != 0;
   throw Failure(ExitCode::environment,
                 fmt::format("{}: {}", plan.targets.front().authority,
-                            refused ? "it refuses connections: start the server, or correct the "
-                                      "port"
-                                    : "nobody takes a connection there: is it up, and does the "
-                                      "interface lead to it?"));
+                            refused ? "connection refused: start the server, or correct the port"
+                                    : "no connection was established: check that the server is up "
+                                      "and reachable through the interface"));
 }
 
 /// What all shards came to, and each.
@@ -205,8 +204,8 @@ void find_ways(const LoadOptions& options, const ServePlan& where, load::Plan& p
     bool const routed = to.is_v4() && !options.gateway.empty();
     if (!is_near(where.config, to) && !routed) {
       throw Failure(ExitCode::bad_input,
-                    fmt::format("{}: no --address is in its network, and there is no --gateway: "
-                                "give one of them",
+                    fmt::format("{}: not in the network of an --address, and there is no "
+                                "--gateway: give one of them",
                                 target.authority));
     }
   }
@@ -225,8 +224,8 @@ std::vector<load::Plan> shares_of(const load::Plan& plan, ShardCount shards) {
     auto share = share_of(plan, {i}, shards);
     if (!share) {
       throw Failure(ExitCode::bad_input,
-                    fmt::format("--shards {}: shard {} would have nothing to do: each wants a "
-                                "connection, and one of --requests and of --rate: choose fewer",
+                    fmt::format("--shards {}: shard {} would be idle: each shard needs at least "
+                                "1 of --connections, --requests and --rate: choose fewer",
                                 shards.value, i));
     }
     out.push_back(std::move(*share));

@@ -37,32 +37,32 @@ inline constexpr std::uint32_t keys = 10'000;
 
 inline constexpr std::array<Workload, 6> workloads{{
     {.id = "pages",
-     .what = "500 front pages, one a connection, 1000 at once (Rusty, 2015)",
+     .what = "500 front pages, one per connection, 1000 at a time (Rusty, 2015)",
      .asking = Asking::pages,
      .connections = 1000,
      .requests_a_connection = 1},
     {.id = "pages-mtu",
-     .what = "the same, to be run with --mtu 128, 256, 512, 1500, 3000, 6000 and 9000",
+     .what = "the same, meant for --mtu 128, 256, 512, 1500, 3000, 6000 and 9000",
      .asking = Asking::pages,
      .connections = 1000,
      .requests_a_connection = 1},
     {.id = "pingpong64",
-     .what = "connect, 64 octets there and back, close (mTCP, NSDI 2014)",
+     .what = "connect, 64 octets each way, close (mTCP, NSDI 2014)",
      .protocol = load::Protocol::echo,
      .asking = Asking::messages,
      .connections = 64,
      .requests_a_connection = 1,
      .close_mode = load::CloseMode::client},
     {.id = "zipf-files",
-     .what = "a file set's sizes, open loop, one a connection, 10,000/s unless --rate says more "
+     .what = "sizes of a file set, open loop, one per connection, 10,000/s or as --rate says "
              "(Cforall thesis)",
      .asking = Asking::files,
      .connections = 20'000,
      .requests_a_connection = 1,
      .rate = 10'000},
     {.id = "memcached",
-     .what = "keys read on 15,360 lasting connections, open loop, 3 % updates, 100,000/s unless "
-             "--rate says more (Cforall thesis)",
+     .what = "keys read on 15,360 long-lived connections, open loop, 3 % updates, 100,000/s or "
+             "as --rate says (Cforall thesis)",
      .protocol = load::Protocol::memcached,
      .asking = Asking::keys,
      .connections = 15'360,
@@ -70,7 +70,7 @@ inline constexpr std::array<Workload, 6> workloads{{
      .close_mode = load::CloseMode::client,
      .updates_percent = 3},
     {.id = "chat",
-     .what = "long-lived clients, 50 new a second: 20 % silent, 60 % say something every minute, "
+     .what = "long-lived clients, 50 new per second: 20 % idle, 60 % send a message every minute, "
              "20 % every second (Erlang study)",
      .protocol = load::Protocol::echo,
      .asking = Asking::messages,

@@ -17,9 +17,9 @@ namespace lockstep::tools {
 /// One value a shard: written by that shard alone, read by anyone, always whole. Lines of a place
 /// are nobody else's. `Value` is copied word by word.
 template <class Value>
-class Board {
+class PublishedTotals {
  public:
-  explicit Board(ShardCount shards) {
+  explicit PublishedTotals(ShardCount shards) {
     for (std::uint32_t i = 0; i < shards.value; ++i) {
       places_.push_back(std::make_unique<Place>());
     }

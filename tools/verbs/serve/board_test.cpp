@@ -15,9 +15,9 @@ struct Numbers {
   std::uint32_t last = 0;
 };
 
-TEST(Board, IsReadWholeWhileItIsWritten) {
+TEST(PublishedTotals, IsReadWholeWhileItIsWritten) {
   constexpr std::uint32_t rounds = 3'000;
-  Board<Numbers> board({2});
+  PublishedTotals<Numbers> board({2});
   EXPECT_EQ(board.read({1}).last, 0u);
   std::thread writer([&] {
     for (std::uint32_t i = 1; i <= rounds; ++i) {
@@ -40,12 +40,12 @@ TEST(Board, IsReadWholeWhileItIsWritten) {
   EXPECT_EQ(board.read({0}).last, 0u);
 }
 
-TEST(Board, PlacesShareNoLine) {
-  Board<ServeTotals> board({3});
+TEST(PublishedTotals, PlacesShareNoLine) {
+  PublishedTotals<ServeTotals> board({3});
   for (std::uint32_t i = 0; i < 3; ++i) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(board.line({i})) % hw::line_bytes, 0u);
   }
-  EXPECT_EQ(Board<ServeTotals>::place_bytes() % hw::line_bytes, 0u);
+  EXPECT_EQ(PublishedTotals<ServeTotals>::place_bytes() % hw::line_bytes, 0u);
 }
 
 TEST(Summary, OfSeveralShardsIsTheirSum) {

@@ -93,7 +93,7 @@ class Program {
       Local local;
       local.port = port(call.at(1));
       if (listens_) {
-        throw Refused{"it listens already: unlisten first"};
+        throw Refused{"already listening: unlisten first"};
       }
       accept_or_throw(stack_.listen(local, Backlog{}, listener_));
       listens_ = true;
@@ -133,7 +133,7 @@ class Program {
   json of_connection(const std::string& name, const json& call) {
     const auto number = call.at(1).get<std::size_t>();
     if (number == 0 || number > known_.size()) {
-      throw Refused{fmt::format("connection {} is not known", number)};
+      throw Refused{fmt::format("unknown connection {}", number)};
     }
     const ConnectionId id = known_[number - 1];
     if (name == "write") {
@@ -165,7 +165,7 @@ class Program {
       const SettingKind kind = python::setting_named(call.at(2).get<std::string>());
       accept_or_throw(stack_.set(id, {kind, call.at(3).get<std::uint64_t>()}));
     } else {
-      throw Refused{fmt::format("there is no call {}", name)};
+      throw Refused{fmt::format("unknown call {}", name)};
     }
     return nullptr;
   }

@@ -24,7 +24,7 @@ std::vector<std::byte> contents(const fs::path& path) {
   if (!file.read(reinterpret_cast<char*>(bytes.data()),
                  static_cast<std::streamsize>(bytes.size()))) {
     throw Failure(ExitCode::bad_input,
-                  fmt::format("{}: it cannot be read: give the right to, or serve another folder",
+                  fmt::format("{}: cannot be read: change its permissions, or serve another folder",
                               path.string()));
   }
   return bytes;

@@ -13,8 +13,7 @@ namespace lockstep::tools {
 namespace {
 
 void add_application(MetricsPage<ServeTotals>& page) {
-  page.gauge("connections_open", "Connections that are open.",
-             [](const ServeTotals& t) { return t.open; });
+  page.gauge("connections_open", "Open connections.", [](const ServeTotals& t) { return t.open; });
   page.counter("connections_total", "Connections accepted.",
                [](const ServeTotals& t) { return t.server.connections; });
   page.counter("body_bytes_total", "Octets of bodies in answers.",

@@ -49,23 +49,23 @@ class MetricsPage {
 
  private:
   void add_tcp() {
-    counter("sent_bytes_total", "Octets of text sent for the first time.",
+    counter("sent_bytes_total", "Octets of data sent, without retransmissions.",
             [](const Totals& t) { return t.stack.tcp.bytes_sent; });
-    counter("received_bytes_total", "Octets of text received in order.",
+    counter("received_bytes_total", "Octets of data received in order.",
             [](const Totals& t) { return t.stack.tcp.bytes_delivered; });
     counter("segments_sent_total", "Segments sent.",
             [](const Totals& t) { return t.stack.tcp.segments_sent; });
     counter("segments_received_total", "Segments received.",
             [](const Totals& t) { return t.stack.tcp.segments_received; });
-    counter("retransmissions_total", "Segments sent again.",
+    counter("retransmissions_total", "Segments retransmitted.",
             [](const Totals& t) { return t.stack.tcp.retransmissions; });
-    counter("fast_retransmits_total", "Of these, without a timeout.",
+    counter("fast_retransmits_total", "Segments retransmitted without a timeout.",
             [](const Totals& t) { return t.stack.tcp.fast_retransmits; });
     counter("timeouts_total", "Retransmission timeouts.",
             [](const Totals& t) { return t.stack.tcp.timeouts; });
     counter("resets_sent_total", "Resets sent.",
             [](const Totals& t) { return t.stack.tcp.resets_sent; });
-    head("drops_total", "Frames that died in the stack, by reason.", "counter");
+    head("drops_total", "Frames dropped in the stack, by reason.", "counter");
     for (std::uint32_t i = 0; i < drop_count; ++i) {
       auto const drop = static_cast<Drop>(i);
       lines("drops_total", fmt::format("reason=\"{}\",", name_of(drop)),
@@ -74,17 +74,17 @@ class MetricsPage {
   }
 
   void add_port() {
-    counter("frames_in_total", "Frames that the port got.",
+    counter("frames_in_total", "Frames received by the port.",
             [](const Totals& t) { return t.port.frames_in; });
-    counter("frames_out_total", "Frames that the port sent.",
+    counter("frames_out_total", "Frames sent by the port.",
             [](const Totals& t) { return t.port.frames_out; });
-    counter("frames_blocked_total", "Frames that had to wait for room.",
+    counter("frames_blocked_total", "Frames that waited for space in the device.",
             [](const Totals& t) { return t.port.blocked; });
-    counter("frames_missed_total", "Frames that the kernel had no room for.",
+    counter("frames_missed_total", "Frames lost because the kernel's buffer was full.",
             [](const Totals& t) { return t.port.missed; });
-    counter("frames_unsent_total", "Frames that the kernel did not take.",
+    counter("frames_unsent_total", "Frames that the kernel refused.",
             [](const Totals& t) { return t.port.link_down + t.port.no_buffers + t.port.refused; });
-    head("frames_unfit_total", "Frames that came and could not be used, by reason.", "counter");
+    head("frames_unfit_total", "Frames received and unusable, by reason.", "counter");
     lines("frames_unfit_total", "reason=\"too_long\",",
           [](const Totals& t) { return t.port.too_long; });
     lines("frames_unfit_total", "reason=\"too_short\",",
@@ -93,27 +93,28 @@ class MetricsPage {
           [](const Totals& t) { return t.port.malformed; });
     lines("frames_unfit_total", "reason=\"segmented\",",
           [](const Totals& t) { return t.port.segmented; });
-    counter("frames_taken_apart_total", "Frames of which each segment became one of its own.",
+    counter("frames_taken_apart_total", "Merged frames that were split into their segments.",
             [](const Totals& t) { return t.port.taken_apart; });
-    counter("frames_unsummed_total", "Frames whose checksum their own machine left out: taken.",
+    counter("frames_unsummed_total", "Frames accepted without checksum, as sent by this machine.",
             [](const Totals& t) { return t.port.left_out; });
-    counter("read_errors_total", "Reads that failed but for want of a frame.",
+    counter("read_errors_total", "Failed reads.",
             [](const Totals& t) { return t.port.read_errors; });
-    counter("frames_forwarded_total", "Frames given to the shard whose they are.",
+    counter("frames_forwarded_total", "Frames forwarded to the shard of their flow.",
             [](const Totals& t) { return t.shard.forwarded; });
-    counter("frames_given_total", "Frames that came from other shards.",
+    counter("frames_given_total", "Frames forwarded from other shards.",
             [](const Totals& t) { return t.shard.given; });
-    counter("frames_announced_total", "Copies given to other shards of what is everyone's.",
+    counter("frames_announced_total",
+            "Copies of frames for all shards (ARP, ICMP) given to other shards.",
             [](const Totals& t) { return t.shard.announced; });
-    counter("frames_ring_full_total", "Frames lost for a full ring between shards.",
+    counter("frames_ring_full_total", "Frames lost because a ring between shards was full.",
             [](const Totals& t) { return t.shard.lost; });
   }
 
   void add_loop() {
     counter("loop_turns_total", "Turns of the loop.", [](const Totals& t) { return t.loop.turns; });
-    counter("loop_worked_total", "Turns in which something was done.",
+    counter("loop_worked_total", "Turns of the loop that had work.",
             [](const Totals& t) { return t.loop.worked; });
-    counter("loop_sleeps_total", "Times that the loop slept.",
+    counter("loop_sleeps_total", "Sleeps of the loop.",
             [](const Totals& t) { return t.loop.slept; });
     gauge("connections_time_wait", "Connections in TIME-WAIT.",
           [](const Totals& t) { return t.time_wait; });

@@ -62,11 +62,10 @@ struct PlainRole {
   }
   std::string metrics(const std::vector<Totals>& shards) const {
     MetricsPage<Totals> page(shards);
-    page.gauge("connections_open", "Connections that are open.",
-               [](const Totals& t) { return t.open; });
+    page.gauge("connections_open", "Open connections.", [](const Totals& t) { return t.open; });
     page.counter("connections_total", "Connections accepted.",
                  [](const Totals& t) { return t.connections; });
-    page.counter("answers_total", "Commands answered; none of an echo.",
+    page.counter("answers_total", "Commands answered (0 for echo).",
                  [](const Totals& t) { return t.answers; });
     page.add_shard();
     return page.text;

@@ -41,10 +41,10 @@ HostAddress address_in(const std::string& option, const std::string& text) {
 std::string_view unfit(const HostAddress& ours) {
   IpAddress const& address = ours.address;
   if (address.is_multicast() || address.is_unspecified()) {
-    return address.is_multicast() ? "it is a group's" : "it is nobody's";
+    return address.is_multicast() ? "it is a multicast address" : "it is the unspecified address";
   }
   if (address.is_v4() && (address.as_v4().is_loopback() || address.as_v4().is_reserved())) {
-    return address.as_v4().is_loopback() ? "no frame carries loopback's" : "it is reserved";
+    return address.as_v4().is_loopback() ? "it is a loopback address" : "it is reserved";
   }
   if (!address.is_v4() || ours.prefix_bits >= 31) {
     return {};
@@ -52,7 +52,7 @@ std::string_view unfit(const HostAddress& ours) {
   // RFC 1122 3.2.1.3: all bits of the host 0 or 1 mean the network, and all of it.
   std::uint32_t const host_bits = ~std::uint32_t{0} >> ours.prefix_bits;
   std::uint32_t const host = address.as_v4().value & host_bits;
-  return host == 0           ? "it is the network's own"
+  return host == 0           ? "it is the address of the network"
          : host == host_bits ? "it is the network's broadcast address"
                              : "";
 }
@@ -70,7 +70,7 @@ void read_addresses(const ServeOptions& options, ServePlan& plan) {
   for (const std::string& text : options.addresses) {
     HostAddress const ours = address_in("--address", text);
     if (auto const why = unfit(ours); !why.empty()) {
-      refuse(fmt::format("--address {}: {}: choose a host's", text, why));
+      refuse(fmt::format("--address {}: {}: choose a host's address", text, why));
     }
     plan.config.addresses[plan.config.address_count.value] = ours;
     ++plan.config.address_count.value;
@@ -85,14 +85,15 @@ void read_addresses(const ServeOptions& options, ServePlan& plan) {
       HostAddress const& ours = plan.config.addresses[i];
       if (ours.address == host.address) {
         refuse(
-            fmt::format("--host {}: it is --address as well, and both would answer: choose "
+            fmt::format("--host {}: it is also an --address, and both would answer: choose "
                         "another",
                         text));
       }
       near = near || same_network(ours, host);
     }
     if (!near) {
-      refuse(fmt::format("--host {}: no --address is in its network: choose one that is", text));
+      refuse(fmt::format(
+          "--host {}: no --address is in its network: choose one in a network of --address", text));
     }
     plan.tap.hosts.push_back(host);
   }
@@ -115,8 +116,8 @@ void read_gateway(const ServeOptions& options, Config& config) {
   }
   for (std::uint32_t i = 0; i < config.address_count.value; ++i) {
     if (config.addresses[i].address == *gateway) {
-      refuse(
-          fmt::format("--gateway {}: it is our own --address: name the router's", options.gateway));
+      refuse(fmt::format("--gateway {}: it is our own --address: give the router's address",
+                         options.gateway));
     }
   }
   config.gateway = *gateway;
@@ -136,7 +137,7 @@ void size_pools(tcp::Config& tcp, std::uint32_t connections) {
 
 void by_chance(std::span<std::byte> into) {
   if (getrandom(into.data(), into.size(), 0) != static_cast<ssize_t>(into.size())) {
-    throw Failure(ExitCode::environment, "the kernel has no random numbers: give --seed");
+    throw Failure(ExitCode::environment, "the kernel's random numbers cannot be read: give --seed");
   }
 }
 
@@ -174,7 +175,7 @@ void draw_secrets(const std::string& seed, Config& config) {
 void read_driver(const ServeOptions& options, ServePlan& plan) {
   if (!options.tap.empty()) {
     if (options.driver != "packet") {
-      refuse("--driver: a TAP has its own; give --iface an interface that is there");
+      refuse("--driver: it does not apply to --tap; give --iface and an existing interface");
     }
     return;
   }
@@ -200,8 +201,8 @@ Bytes read_interface(const ServeOptions& options, ServePlan& plan) {
     return plan.tap.mtu;
   }
   if (!options.hosts.empty()) {
-    refuse("--host: only the kernel's end of a TAP is set; give " + options.interface +
-           " its address by `ip address add`");
+    refuse("--host: it applies to --tap only; give " + options.interface +
+           " its address with `ip address add`");
   }
   hw::InterfaceFacts facts;
   if (auto const trouble = hw::look_at(options.interface, facts)) {
@@ -211,9 +212,9 @@ Bytes read_interface(const ServeOptions& options, ServePlan& plan) {
   }
   plan.config.mac = facts.mac;
   if (options.mtu > facts.mtu.count) {
-    refuse(fmt::format("--mtu {}: {} takes {}: `ip link set dev {} mtu {}`, or ask for less",
-                       options.mtu, options.interface, facts.mtu.count, options.interface,
-                       options.mtu));
+    refuse(fmt::format(
+        "--mtu {}: the MTU of {} is {}: `ip link set dev {} mtu {}`, or a smaller --mtu",
+        options.mtu, options.interface, facts.mtu.count, options.interface, options.mtu));
   }
   return options.mtu == 0 ? Bytes{std::min(facts.mtu.count, mtu_max)} : Bytes{options.mtu};
 }
@@ -236,7 +237,7 @@ void read_shards(const ServeOptions& options, ServePlan& plan) {
     refuse("--cpus: " + trouble.text);
   }
   if (plan.cpus.size() != options.shards) {
-    refuse(fmt::format("--cpus {}: {} processors for {} shards: name one for each", options.cpus,
+    refuse(fmt::format("--cpus {}: {} processors for {} shards: give one for each", options.cpus,
                        plan.cpus.size(), options.shards));
   }
   std::vector<hw::Cpu> const allowed = hw::allowed_cpus();
@@ -244,7 +245,7 @@ void read_shards(const ServeOptions& options, ServePlan& plan) {
     if (std::find(allowed.begin(), allowed.end(), each) == allowed.end()) {
       refuse(
           fmt::format("--cpus {}: this program may not run on processor {}: `taskset -cp $$` "
-                      "says where it may",
+                      "lists those where it may",
                       options.cpus, each.number));
     }
   }
@@ -257,17 +258,15 @@ Endpoint metrics_of(const ServeOptions& options, const ServePlan& plan) {
     ours = ours || plan.config.addresses[i].address == place.address;
   }
   if (!ours) {
-    refuse(fmt::format("--metrics {}: that is no --address of ours: choose one of them",
-                       options.metrics));
+    refuse(fmt::format("--metrics {}: not one of --address: choose one of them", options.metrics));
   }
   if (place.port.value == options.port) {
-    refuse(
-        fmt::format("--metrics {}: --port is that one already: choose another", options.metrics));
+    refuse(fmt::format("--metrics {}: --port uses this port: choose another", options.metrics));
   }
   if (!options.record.empty()) {
     refuse(
-        "--metrics: what it shows of all shards is in no journal, so that none could be "
-        "replayed: leave --record out, or this");
+        "--metrics: a journal does not hold the other shards' counters, so it could not be "
+        "replayed: leave out --record or --metrics");
   }
   return place;
 }
@@ -282,10 +281,11 @@ void check_memory(const ServeOptions& options, const ServePlan& plan) {
   void* const tried =
       mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (tried == MAP_FAILED) {
-    throw Failure(ExitCode::environment,
-                  fmt::format("no memory: {} MiB are wanted for {} connections: choose fewer "
-                              "--connections, or raise the limit (ulimit -v)",
-                              wanted >> 20, options.connections));
+    throw Failure(
+        ExitCode::environment,
+        fmt::format("not enough memory: {} MiB are needed for {} connections: choose fewer "
+                    "--connections, or raise the limit (ulimit -v)",
+                    wanted >> 20, options.connections));
   }
   munmap(tried, wanted);
 }
@@ -309,8 +309,8 @@ void check_snapshot(const ServeOptions& options, const Config& config) {
       Stack::arena_bytes(config) + http::Server::snapshot_bytes_max(config.tcp.connections_max);
   if (most + 1024 > journal::record_max) {
     refuse(
-        fmt::format("--record-on: the state of {} connections takes up to {} octets, and a "
-                    "journal's record {}: choose fewer --connections, or more --shards",
+        fmt::format("--record-on: the state of {} connections takes up to {} octets, and a record "
+                    "of a journal holds {}: choose fewer --connections, or more --shards",
                     options.connections, most, journal::record_max));
   }
 }
@@ -321,7 +321,7 @@ ServePlan plan_of(const ServeOptions& options) {
   ServePlan plan;
   auto const profile = profile_by_name(options.profile);
   if (!profile) {
-    refuse(fmt::format("--profile {}: there are default, rfc, linux and freebsd: choose one",
+    refuse(fmt::format("--profile {}: choose one of default, rfc, linux and freebsd",
                        options.profile));
   }
   plan.config = *profile;
@@ -337,7 +337,7 @@ ServePlan plan_of(const ServeOptions& options) {
   }
   if (!options.record_on.empty()) {
     if (options.record.empty()) {
-      refuse("--record-on: the file's name is missing: give --record as well");
+      refuse("--record-on: it needs a file: give --record as well");
     }
     plan.record_on = journal::parse_troubles(options.record_on);
   }

@@ -32,7 +32,7 @@ void announce(const ServePlan& plan, const http::Site& site, const std::string& 
   }
   if (!plan.cpus.empty()) {
     std::uint32_t const nodes = hw::memory_nodes();
-    fmt::print("memory of each shard on its processor's node: {}\n",
+    fmt::print("memory of each shard on the NUMA node of its processor: {}\n",
                nodes == 1 ? std::string("there is one") : fmt::format("there are {}", nodes));
   }
   std::fflush(stdout);

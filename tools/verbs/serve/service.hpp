@@ -111,21 +111,21 @@ struct Common {
   Common(const ServePlan& run_plan, const R& run_role)
       : plan(run_plan),
         role(run_role),
-        board(run_plan.shards),
+        published(run_plan.shards),
         at_work(run_plan.shards.value),
         draws(isatty(STDERR_FILENO) != 0) {}
 
   std::vector<typename R::Totals> all() const {
     std::vector<typename R::Totals> out;
-    for (std::uint32_t i = 0; i < board.shards().value; ++i) {
-      out.push_back(board.read({i}));
+    for (std::uint32_t i = 0; i < published.shards().value; ++i) {
+      out.push_back(published.read({i}));
     }
     return out;
   }
 
   const ServePlan& plan;
   const R& role;
-  Board<typename R::Totals> board;
+  PublishedTotals<typename R::Totals> published;
   std::atomic<std::uint32_t> at_work;  ///< shards whose application is not over
   bool draws;                          ///< a table, on a terminal
 };
@@ -192,7 +192,7 @@ class Reporter {
     if (around_.shard != nullptr) {
       totals.shard = *around_.shard;
     }
-    around_.common.board.write(around_.self, totals);
+    around_.common.published.write(around_.self, totals);
   }
 
   const Surroundings<R>& around_;

@@ -12,10 +12,9 @@ namespace lockstep::tools {
 namespace {
 
 void on_failed_check(const CheckSite& site) {
-  fmt::print(
-      stderr, "lockstep: a bug of ours: CHECK({}) failed at {}:{}; please report it{}\n",
-      site.condition, site.file, site.line,
-      open_log == nullptr ? ", with a journal (--record) if it comes again" : " with the journal");
+  fmt::print(stderr, "lockstep: internal error: CHECK({}) failed at {}:{}; please report it{}\n",
+             site.condition, site.file, site.line,
+             open_log == nullptr ? ", if possible with a journal (--record)" : " with the journal");
   if (open_log != nullptr) {
     open_log->flush();
   }
@@ -50,7 +49,7 @@ Ended ended_of(const std::vector<Ended>& shards) {
 std::string kept_text(const Ended& ended) {
   std::string out;
   for (const std::string& name : ended.kept) {
-    out += fmt::format("trouble          {}\n", name);
+    out += fmt::format("triggers         {}\n", name);
   }
   return out;
 }
@@ -58,19 +57,21 @@ std::string kept_text(const Ended& ended) {
 void fail_if_cut_short(const Ended& ended, const ServePlan& plan, const Journals& journals) {
   if (ended.ending == hw::Ending::gone) {
     throw Failure(ExitCode::environment,
-                  fmt::format("{} was deleted while it was used: make it again, or let this "
-                              "program make it",
+                  fmt::format("{} was deleted while in use: create it again, or let this "
+                              "program create it",
                               plan.interface));
   }
   if (ended.kept_failed != 0) {
-    throw Failure(ExitCode::environment,
-                  fmt::format("--record-on: {}: seconds around a trouble were lost; make room",
-                              std::strerror(ended.kept_failed)));
+    throw Failure(
+        ExitCode::environment,
+        fmt::format(
+            "--record-on: {}: the seconds around an event were lost; free space on the disk",
+            std::strerror(ended.kept_failed)));
   }
   for (auto const& writer : journals.writers) {
     if (writer->failed() != 0) {
       throw Failure(ExitCode::environment,
-                    fmt::format("{}: {}: the journal ends after {} octets; make room",
+                    fmt::format("{}: {}: the journal ends after {} octets; free space on the disk",
                                 writer->path(), std::strerror(writer->failed()), writer->bytes()));
     }
   }

@@ -96,9 +96,9 @@ std::string summary_text(const ServeTotals& totals) {
                      ends.empty() ? "" : ": " + ends);
   out += fmt::format("requests         {}{}\n", grouped(totals.server.requests),
                      answers.empty() ? "" : ": " + answers);
-  out += fmt::format("octets           {} of text sent, {} received\n", grouped(tcp.bytes_sent),
+  out += fmt::format("octets           {} of data sent, {} received\n", grouped(tcp.bytes_sent),
                      grouped(tcp.bytes_delivered));
-  out += fmt::format("frames           {} in, {} out, {} waited for room\n",
+  out += fmt::format("frames           {} in, {} out, {} waited for space\n",
                      grouped(totals.port.frames_in), grouped(totals.port.frames_out),
                      grouped(totals.port.blocked));
   out += fmt::format("retransmissions  {}, of them {} fast; {} timeouts\n",

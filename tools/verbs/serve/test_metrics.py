@@ -66,10 +66,10 @@ def test_metrics(tmp_path, shards):
 
 
 @pytest.mark.parametrize("words, said", [
-    (["--metrics", "10.9.0.77:9100"], "no --address of ours"),
-    (["--metrics", f"{ns.OURS}:80"], "--port is that one already"),
+    (["--metrics", "10.9.0.77:9100"], "not one of --address"),
+    (["--metrics", f"{ns.OURS}:80"], "--port uses this port"),
     (["--metrics", "nonsense"], "expected an address of ours and a port"),
-    (["--metrics", f"{ns.OURS}:9100", "--record", "j"], "leave --record out")])
+    (["--metrics", f"{ns.OURS}:9100", "--record", "j"], "leave out --record")])
 def test_bad_places(tmp_path, words, said):
     done = subprocess.run([str(ns.PROGRAM), "serve", "http", "--tap", ns.NAME, "--address",
                            f"{ns.OURS}/24", *words], capture_output=True, text=True, check=False,
