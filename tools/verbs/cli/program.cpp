@@ -70,7 +70,7 @@ int flushed(int exit_code) {
     return exit_code;
   }
   fmt::print(stderr,
-             "lockstep: standard output cannot be written; expected a place with room: send it "
+             "lockstep: standard output cannot be written (disk full or closed pipe?): redirect it "
              "elsewhere\n");
   return static_cast<int>(ExitCode::environment);
 }
@@ -113,7 +113,7 @@ void add_manuals(CLI::App& app) {
 
 /// Until a verb knows more to say: the world, the seed, the journal.
 void say_failed_check(const CheckSite& site) {
-  fmt::print(stderr, "lockstep: a bug of ours: CHECK({}) failed at {}:{}; please report it\n",
+  fmt::print(stderr, "lockstep: internal error: CHECK({}) failed at {}:{}; please report it\n",
              site.condition, site.file, site.line);
 }
 
@@ -124,7 +124,7 @@ int run_program(int count, const char* const* arguments) {
   app.set_version_flag("--version", fmt::format("lockstep {}", version));
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 fine, 1 finding, 2 wrong usage or bad input, 3 environment.\n"
+      "Exit codes: 0 success, 1 a finding, 2 wrong usage or bad input, 3 environment.\n"
       "Each verb has its own --help with an example.");
   int exit_code = static_cast<int>(ExitCode::fine);
   set_check_handler(say_failed_check);

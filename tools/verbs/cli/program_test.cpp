@@ -139,7 +139,7 @@ TEST(Program, AVerbsFailureIsOneLineWithItsCode) {
 TEST(Program, AFailedCheckSaysWhatFailed) {
   const char* const version_of[] = {"lockstep", "--version"};
   EXPECT_DEATH((run_program(2, version_of), check_failed({"one == two", "some.cpp", 7})),
-               "a bug of ours: CHECK\\(one == two\\) failed at some.cpp:7; please report it");
+               "internal error: CHECK\\(one == two\\) failed at some.cpp:7; please report it");
 }
 
 }  // namespace

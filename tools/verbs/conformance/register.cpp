@@ -29,10 +29,9 @@ std::filesystem::path find_home() {
   std::filesystem::path folder = std::filesystem::current_path();
   while (!std::filesystem::exists(folder / "pcaps" / "README.md")) {
     if (folder == folder.root_path()) {
-      throw Failure(
-          ExitCode::bad_input,
-          "no pcaps/ at or above this folder; expected the repository: change into it, or "
-          "name the scenarios' folder with --pcaps");
+      throw Failure(ExitCode::bad_input,
+                    "no pcaps/ in this folder or above it: change into the repository, or name the "
+                    "scenarios' folder with --pcaps");
     }
     folder = folder.parent_path();
   }
@@ -53,7 +52,7 @@ bool write_page(const conformance::SuiteReport& suite, const std::string& path) 
   LiveResults const live = load_live_results(root);
   save_file(path, conformance::suite_html({suite, scripts, catalogue, coverage, live}));
   std::size_t const passed = scripts.count(conformance::script::Verdict::passed);
-  fmt::print("page: {}, with {} scripts, of which {} pass\n", path, scripts.scripts.size(), passed);
+  fmt::print("page: {} ({} scripts, {} pass)\n", path, scripts.scripts.size(), passed);
   return passed == scripts.scripts.size();
 }
 
@@ -86,27 +85,31 @@ int run_conformance(const ConformanceOptions& options) {
 
 void register_conformance(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand(
-      "conformance", "Replays the scenarios of pcaps/ and their twins, and prints the verdicts");
+      "conformance",
+      "Replays the scenarios of pcaps/ and their mutated twins, and prints the verdicts");
   auto const options = std::make_shared<ConformanceOptions>();
   verb->add_option("suite", options->suites,
-                   "only scenarios with this in their names, such as rfc5681 (default: all)");
-  verb->add_flag("--twins", options->twins, "print a row for each twin as well");
+                   "only scenarios whose names contain this, such as rfc5681 (default: all)");
+  verb->add_flag("--twins", options->twins, "also print a row for each twin");
   verb->add_option("--pcaps", options->pcaps,
-                   "the folder of the scenarios (default: pcaps/ at or above this folder)");
-  verb->add_option("--json", options->json,
-                   "the report as JSON (default: build/report/conformance.json)");
-  verb->add_option("--junit", options->junit,
-                   "the report as JUnit XML (default: build/report/conformance.xml)");
+                   "the folder of the scenarios (default: pcaps/ in this folder or above it)");
+  verb->add_option(
+      "--json", options->json,
+      "write the report as JSON to this file (default: build/report/conformance.json)");
+  verb->add_option(
+      "--junit", options->junit,
+      "write the report as JUnit XML to this file (default: build/report/conformance.xml)");
   verb->add_option("--html", options->html,
-                   "also runs conformance/script and writes a page of all verdicts to this file");
-  verb->add_option("--driver", options->driver,
-                   "what the device stands on: the plain port, the mPIPE driver on its model, or, "
-                   "by lockstep ns3, a device of ns-3")
+                   "also run conformance/script, and write a page of all verdicts to this file");
+  verb->add_option(
+          "--driver", options->driver,
+          "the driver below the device's stack: the plain port, the mPIPE driver on a model "
+          "of its hardware, or (in lockstep ns3) a device of ns-3")
       ->check(CLI::IsMember(port_names()))
       ->capture_default_str();
   verb->footer(
-      "Exit code 1: a scenario does not agree, or a twin does not violate its clause; with --html\n"
-      "also: a script fails.\n"
+      "Exit code 1: a scenario does not agree, a twin does not violate its clause, or (with\n"
+      "--html) a script fails.\n"
       "Example: lockstep conformance rfc5681 rfc6582 --twins");
   verb->callback([options, &exit_code] { exit_code = run_conformance(*options); });
 }

@@ -32,8 +32,8 @@ int run_coverage(const CoverageOptions& options) {
   for (const int rfc : options.rfcs) {
     if (!catalogue.titles.contains(rfc)) {
       throw Failure(ExitCode::bad_input,
-                    fmt::format("--rfc {}: no such RFC in conformance/requirements; ls it for the "
-                                "numbers",
+                    fmt::format("--rfc {}: no such RFC: conformance/requirements has one file for "
+                                "each RFC that can be given",
                                 rfc));
     }
   }
@@ -58,18 +58,22 @@ int run_coverage(const CoverageOptions& options) {
 
 void register_coverage(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand(
-      "coverage", "Where each RFC requirement is cited in code and tests, or why it is declined");
+      "coverage", "Lists where code and tests cite each RFC requirement, or why it is declined");
   const auto options = std::make_shared<CoverageOptions>();
   verb->add_option("--rfc", options->rfcs,
-                   "only this RFC; its bare requirements decide the exit code (default: those of "
-                   "all that are built)")
+                   "only this RFC, which then decides the exit code (default: all that are "
+                   "implemented)")
       ->allow_extra_args(false);
   verb->add_flag("--json", options->json, "print JSON");
-  verb->add_flag("--bare", options->bare, "print only what is neither shown nor declined");
-  verb->add_flag("--places", options->places, "print every place of each row, not a line a row");
-  verb->add_option("--html", options->html, "write a page with filters to this file as well");
-  verb->add_option("--root", options->root, "the repository (default: at or above this folder)");
+  verb->add_flag("--bare", options->bare,
+                 "print only required rows that are neither tested nor declined");
+  verb->add_flag("--places", options->places,
+                 "print every citation of each row, not one line per row");
+  verb->add_option("--html", options->html, "also write an HTML page with filters to this file");
+  verb->add_option("--root", options->root,
+                   "the repository (default: found in this folder or above)");
   verb->footer(
+      "A row is bare if it is required and neither tested nor declined.\n"
       "Exit code 1: a MUST, MUST NOT or text row is bare (of RFCs 2018, 5681, 5961,\n"
       "6298, 7323 and 9293 also a SHOULD, SHOULD NOT or RECOMMENDED row), or a citation\n"
       "is wrong.\n"

@@ -57,9 +57,8 @@ std::vector<HostileBound> chosen(const HostileOptions& options) {
     }
   }
   if (out.empty()) {
-    throw Failure(
-        ExitCode::bad_input,
-        fmt::format("--lie {}: no such lie; there are {}: choose one", options.lie, known));
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("--lie {}: no such lie; choose one of {}", options.lie, known));
   }
   return out;
 }

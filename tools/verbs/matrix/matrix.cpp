@@ -53,7 +53,7 @@ std::string whole_file(const std::string& path) {
   if (!in) {
     throw Failure(
         ExitCode::bad_input,
-        fmt::format("{}: cannot be read: name the table by --table, or --write one", path));
+        fmt::format("{}: cannot be read: name the table with --table, or --write one", path));
   }
   return text.str();
 }
@@ -80,9 +80,9 @@ std::uint32_t number(std::string_view word, const std::string& where) {
   std::uint32_t value = 0;
   auto const [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (error != std::errc{} || end != word.data() + word.size()) {
-    throw Failure(
-        ExitCode::bad_input,
-        fmt::format("{}: expected kilobits a second, not {}: write the table anew", where, word));
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("{}: expected kilobits per second, found {}: write the table anew",
+                              where, word));
   }
   return value;
 }
@@ -101,7 +101,7 @@ bool compare(const std::vector<CellResult>& old, const std::vector<CellResult>& 
       fmt::print("+{}\n", line_of(each, all));
     }
   }
-  fmt::print("{} of {} cells are not as the table has them\n", changed, fresh.size());
+  fmt::print("{} of {} cells differ from the table\n", changed, fresh.size());
   return changed == 0;
 }
 
@@ -129,8 +129,10 @@ std::vector<CellResult> parse_table(std::string_view text, const std::string& pa
       return line.starts_with(name_of(each));
     });
     if (cell == cells.end() || find(out, *cell) != nullptr) {
-      throw Failure(ExitCode::bad_input,
-                    fmt::format("{}: names no cell, or one twice: write the table anew", where));
+      throw Failure(
+          ExitCode::bad_input,
+          fmt::format("{}: not a cell of the matrix, or listed twice: write the table anew",
+                      where));
     }
     std::istringstream rest(line.substr(name_of(*cell).size()));
     std::string on;
@@ -213,14 +215,15 @@ int run_matrix_verb(const MatrixOptions& options) {
   for (const std::string& each : missed) {
     fmt::print("missed: {}\n", each);
   }
-  fmt::print("{} cells, {} gates missed\n", fresh.size(), missed.size());
+  fmt::print("{} cells, {} limits missed\n", fresh.size(), missed.size());
   if (!options.json.empty()) {
     save_file(options.json, matrix_json(fresh, old, missed));
   }
   if (options.write) {
     save_file(options.table, table_text(all));
   } else if (!same) {
-    fmt::print("if that is meant, `tools/evidence reorder-matrix --write` writes the table\n");
+    fmt::print(
+        "if this change is intended, `tools/evidence reorder-matrix --write` writes the table\n");
   }
   bool const fine = missed.empty() && (same || options.write);
   return static_cast<int>(fine ? ExitCode::fine : ExitCode::finding);

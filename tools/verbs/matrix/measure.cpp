@@ -78,7 +78,8 @@ class Workers {
   void start() {
     pid_t const pid = fork();
     if (pid < 0) {
-      throw Failure(ExitCode::environment, "no further process can be started: fewer --jobs");
+      throw Failure(ExitCode::environment,
+                    "no further process can be started: choose fewer --jobs");
     }
     if (pid == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -106,7 +107,7 @@ class Workers {
       if (waitpid(pids_[i], &status, WNOHANG) == pids_[i]) {
         pids_.erase(pids_.begin() + static_cast<std::ptrdiff_t>(i));
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-          throw Failure(ExitCode::finding, "a run of the matrix ended its process");
+          throw Failure(ExitCode::finding, "a worker process of the matrix died");
         }
       }
     }

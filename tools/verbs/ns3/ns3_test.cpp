@@ -20,8 +20,8 @@ TEST(Ns3Verb, SaysHowToGetNs3) {
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), ExitCode::environment);
     EXPECT_THAT(failure.what(),
-                testing::EndsWith("lockstep_ns3 is missing: it is built where ns-3 is: tools/setup "
-                                  "--with ns3, then build the target program_lockstep_ns3"));
+                testing::EndsWith("lockstep_ns3 is missing: run tools/setup --with ns3, then build "
+                                  "the target program_lockstep_ns3"));
   }
 }
 

@@ -16,8 +16,8 @@ namespace {
   if (!std::filesystem::exists(program)) {
     throw Failure(ExitCode::environment,
                   program.string() +
-                      " is missing: it is built where ns-3 is: tools/setup --with "
-                      "ns3, then build the target program_lockstep_ns3");
+                      " is missing: run tools/setup --with ns3, then build the "
+                      "target program_lockstep_ns3");
   }
   std::vector<std::string> kept{"lockstep ns3"};
   kept.insert(kept.end(), words.begin(), words.end());
@@ -28,11 +28,11 @@ namespace {
 
 void register_ns3(CLI::App& app, int&) {
   CLI::App* const verb = app.add_subcommand(
-      "ns3", "Ready topologies of ns-3, with flows of our TCP and of ns-3's own");
+      "ns3", "Runs ready-made ns-3 topologies with flows of our TCP and of ns-3's");
   verb->prefix_command();
   verb->footer(
-      "What follows goes to the program lockstep_ns3, which has run, conformance and\n"
-      "matrix: lockstep ns3 run --help\n"
+      "All arguments are passed to the program lockstep_ns3, which has the verbs run,\n"
+      "conformance and matrix: see lockstep ns3 run --help\n"
       "Example: lockstep ns3 run dumbbell --flows ours,newreno --seed 7 --out run");
   verb->callback([verb] { exec_ns3(verb->remaining()); });
 }

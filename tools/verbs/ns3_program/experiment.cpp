@@ -75,7 +75,7 @@ void check(const ExperimentSettings& settings) {
   for (const auto& kind : settings.flows) {
     if (kind != "ours" && !type_of(kind)) {
       throw Failure(ExitCode::bad_input,
-                    fmt::format("--flows: no TCP is called '{}': use ours, newreno, cubic, bbr, "
+                    fmt::format("--flows: unknown TCP '{}': use ours, newreno, cubic, bbr, "
                                 "dctcp, vegas, linuxreno, newreno-ruled or cubic-ruled",
                                 kind));
     }
@@ -86,7 +86,7 @@ void check(const ExperimentSettings& settings) {
         })) {
       throw Failure(ExitCode::bad_input,
                     fmt::format("--set {}={}: LockstepStack has no such attribute, or the value "
-                                "is out of its range: core/stack/README.md lists them",
+                                "is out of range: core/stack/README.md lists them",
                                 name, value));
     }
   }
@@ -94,7 +94,7 @@ void check(const ExperimentSettings& settings) {
     if (!ns3_takes([&] { return ns3::Config::SetDefaultFailSafe(name, StringValue(value)); })) {
       throw Failure(ExitCode::bad_input,
                     fmt::format("--default {}={}: ns-3 has no such attribute, or the value is out "
-                                "of its range: write it as ns3::TcpSocketBase::MinRto=200ms",
+                                "of range: write it like ns3::TcpSocketBase::MinRto=200ms",
                                 name, value));
     }
   }
@@ -369,7 +369,7 @@ std::string result_text(const ExperimentResult& result) {
   std::string text = flows.text(terminal_columns());
   for (std::size_t i = 0; i < result.queues.size(); ++i) {
     QueueResult const& queue = result.queues[i];
-    text += fmt::format("queue {}: {} packets at most, {:.1f} in the mean, {} dropped, {} marked\n",
+    text += fmt::format("queue {}: {} packets at most, {:.1f} on average, {} dropped, {} marked\n",
                         i, queue.most, queue.mean, queue.drops, queue.marks);
   }
   text += fmt::format("Jain's index {:.4f}; {:.1f} s simulated, {} events in {:.2f} s\n",

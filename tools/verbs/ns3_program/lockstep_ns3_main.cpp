@@ -34,8 +34,8 @@ int run_it(CLI::App& run, RunOptions& options) {
 /// ns-3's TcpRateLinux, of which every sender of ns-3's has one, is known to do so.
 void say_fault(int signal) {
   constexpr std::string_view line =
-      "lockstep: this run wrote where it must not, and came to nothing: ns-3's senders do so where "
-      "a receiver takes much less than a megabyte; try --set ReceiveBufferBytes=1048576\n";
+      "lockstep: the run ended with a memory access error: ns-3's senders do this when a "
+      "receiver's buffer is much smaller than a megabyte; try --set ReceiveBufferBytes=1048576\n";
   static_cast<void>(::write(STDERR_FILENO, line.data(), line.size()) < 0);
   std::signal(signal, SIG_DFL);
   std::raise(signal);
@@ -44,7 +44,8 @@ void say_fault(int signal) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  CLI::App app("Ready topologies of ns-3, with flows of our TCP and of ns-3's own", "lockstep ns3");
+  CLI::App app("Runs ready-made ns-3 topologies with flows of our TCP and of ns-3's",
+               "lockstep ns3");
   app.require_subcommand(1);
   app.footer("Example: lockstep ns3 run dumbbell --flows ours,newreno --seed 7 --out run");
   RunOptions options;

@@ -14,41 +14,43 @@ namespace {
 void add_network(CLI::App& run, TopologySettings& topology) {
   run.add_option("topology", topology.name,
                  "dumbbell, parking-lot, lan, wifi, lossy or datacenter");
-  run.add_option("--rate", topology.rate, "of the bottleneck, as 10Mbps");
-  run.add_option("--delay", topology.delay, "of the bottleneck, as 20ms");
-  run.add_option("--queue", topology.queue, "packets at the bottleneck")
+  run.add_option("--rate", topology.rate, "rate of the bottleneck, like 10Mbps");
+  run.add_option("--delay", topology.delay, "delay of the bottleneck, like 20ms");
+  run.add_option("--queue", topology.queue, "packets that the bottleneck's queue can hold")
       ->check(CLI::Range(2, 1'000'000));
-  run.add_option("--disc", topology.disc, "at the bottleneck")
+  run.add_option("--disc", topology.disc, "queue discipline at the bottleneck")
       ->check(CLI::IsMember({"none", "pfifo", "codel", "fqcodel", "red"}));
-  run.add_flag("--ecn", topology.ecn, "ns-3's TCP and the disc use ECN");
-  run.add_option("--loss", topology.loss, "of each packet behind the bottleneck: 0.01 is 1%")
+  run.add_flag("--ecn", topology.ecn, "ECN in ns-3's TCP and in the queue discipline");
+  run.add_option("--loss", topology.loss,
+                 "probability of losing a packet after the bottleneck: 0.01 is 1%")
       ->check(CLI::Range(0.0, 0.9));
 }
 
 void add_flows(CLI::App& run, RunOptions& options) {
   auto& settings = options.settings;
-  run.add_option("--flows", settings.flows,
-                 "the sender of each flow: ours, newreno, cubic, bbr, dctcp, vegas, linuxreno, and "
-                 "newreno-ruled, cubic-ruled, whose single rules --default makes as ours")
+  run.add_option(
+         "--flows", settings.flows,
+         "the sender's TCP of each flow: ours, newreno, cubic, bbr, dctcp, vegas, linuxreno, "
+         "or newreno-ruled, cubic-ruled: single rules of these can be set as in ours by --default")
       ->delimiter(',')
       ->capture_default_str();
-  run.add_option("--receivers", settings.receivers, "whose TCP receives")
+  run.add_option("--receivers", settings.receivers, "the receivers' TCP")
       ->check(CLI::IsMember({"same", "ours", "ns3"}))
       ->capture_default_str();
   run.add_option("--bytes", settings.bytes, "octets that each flow sends")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40))
       ->capture_default_str();
-  run.add_option("--stop", settings.stop, "seconds to simulate at most")
+  run.add_option("--stop", settings.stop, "simulated seconds after which the run stops")
       ->check(CLI::Range(1.1, 100'000.0))
       ->capture_default_str();
   run.add_option("--seed", settings.seed, "ns-3's seed")->check(CLI::Range(1u, 4294944442u));
   run.add_option("--run", settings.run, "ns-3's run number");
-  run.add_option("--profile", settings.profile, "of our stacks")
+  run.add_option("--profile", settings.profile, "profile of our stacks")
       ->check(CLI::IsMember({"default", "rfc", "linux", "freebsd"}))
       ->capture_default_str();
-  run.add_option("--set", options.sets, "an attribute of our stacks: Congestion=reno");
+  run.add_option("--set", options.sets, "set an attribute of our stacks, like Congestion=reno");
   run.add_option("--default", options.defaults,
-                 "a default of ns-3's own: ns3::TcpSocket::SndBufSize=4194304");
+                 "set a default of ns-3, like ns3::TcpSocket::SndBufSize=4194304");
 }
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
@@ -59,7 +61,7 @@ Pairs pairs_of(const char* option, const std::vector<std::string>& words, const 
     auto const equals = each.find('=');
     if (equals == std::string::npos) {
       throw Failure(ExitCode::bad_input,
-                    fmt::format("{} {}: expected NAME=VALUE, as {}", option, each, example));
+                    fmt::format("{} {}: expected NAME=VALUE, like {}", option, each, example));
     }
     pairs.emplace_back(each.substr(0, equals), each.substr(equals + 1));
   }
@@ -80,7 +82,7 @@ std::string word_of(const std::string& file, const toml::node& node) {
   if (auto const* const flag = node.as_boolean()) {
     return flag->get() ? "true" : "false";
   }
-  refuse(file, node, "expected a text in quotes, a number, true, false, or an array of these");
+  refuse(file, node, "expected a quoted string, a number, true, false, or an array of these");
 }
 
 /// The option that a key names, or null: what is of the command line alone is none.
@@ -95,7 +97,7 @@ void take(CLI::App& run, const std::string& file, const std::string& key, const 
   CLI::Option* const option = option_of(run, key);
   if (option == nullptr) {
     refuse(file, node,
-           fmt::format("no option is called '{}': 'lockstep ns3 run --help' lists them", key));
+           fmt::format("unknown option '{}': 'lockstep ns3 run --help' lists them", key));
   }
   if (option->count() != 0) {
     return;  // the command line has said it
@@ -127,16 +129,16 @@ void add_run_options(CLI::App& run, RunOptions& options) {
   add_network(run, settings.topology);
   add_flows(run, options);
   run.add_option("--measure-from", settings.measure_from,
-                 "also tell the goodput from this second to the end")
+                 "also report the goodput from this second to the end")
       ->check(CLI::Range(0.0, 100'000.0));
-  run.add_flag("--speed", settings.speed, "count the frames of hosts, and tell the time taken");
+  run.add_flag("--speed", settings.speed, "count the hosts' frames, and report the time taken");
   run.add_option("--out", settings.folder,
-                 "a folder for summary.json, traces.csv and a pcap of each interface");
+                 "write summary.json, traces.csv and a pcap of each interface to this folder");
   run.add_flag("!--no-pcap", settings.pcap, "write no pcap");
   run.add_flag("--json", options.json, "print the summary as JSON");
   run.add_option("--config", options.config,
-                 "a TOML file of the same options, as topology = \"lan\", flows = [\"ours\", "
-                 "\"cubic\"] or rate = \"1Gbps\"; those of the command line win");
+                 "a TOML file with the same options, like topology = \"lan\", flows = [\"ours\", "
+                 "\"cubic\"] or rate = \"1Gbps\"; the command line overrides it");
   run.footer(
       "Exit code 1: a flow did not finish.\n"
       "Example: lockstep ns3 run dumbbell --flows ours,newreno --seed 7 --out run");
@@ -152,7 +154,7 @@ ExperimentSettings settings_of(CLI::App& run, RunOptions& options) {
   auto& settings = options.settings;
   if (settings.topology.name.empty()) {
     throw Failure(ExitCode::bad_input,
-                  "which topology is missing: dumbbell, parking-lot, lan, wifi, lossy or "
+                  "the topology is missing: give dumbbell, parking-lot, lan, wifi, lossy or "
                   "datacenter; see 'lockstep ns3 run --help'");
   }
   settings.attributes = pairs_of("--set", options.sets, "Congestion=reno");

@@ -110,7 +110,7 @@ TEST_F(RunOptionsOf, NoTopologyIsNamed) {
         write("");
         read("");
       },
-      testing::ThrowsMessage<Failure>(HasSubstr("which topology is missing: dumbbell")));
+      testing::ThrowsMessage<Failure>(HasSubstr("the topology is missing: give dumbbell")));
 }
 
 }  // namespace

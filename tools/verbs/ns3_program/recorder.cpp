@@ -41,7 +41,7 @@ void Recorder::close() {
   bool const failed = std::ferror(file_) != 0;
   if (std::fclose(file_) != 0 || failed) {
     file_ = nullptr;
-    throw Failure(ExitCode::environment, fmt::format("{} could not be written whole", path_));
+    throw Failure(ExitCode::environment, fmt::format("{} could not be written completely", path_));
   }
   file_ = nullptr;
 }

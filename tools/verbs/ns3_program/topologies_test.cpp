@@ -221,13 +221,13 @@ TEST(Topologies, WhatIsWrongIsNamed) {
     settings.topology.rate = rate;
     EXPECT_THAT(complaint(settings), HasSubstr("--rate " + std::string(rate) +
                                                ": expected a rate "
-                                               "from 1kbps to 1000Gbps, as 10Mbps"));
+                                               "from 1kbps to 1000Gbps, like 10Mbps"));
   }
   settings.topology.rate = "";
   for (const char* delay : {"5parsec", "-5ms", "ms", "2h", "late"}) {
     settings.topology.delay = delay;
     EXPECT_THAT(complaint(settings), HasSubstr("--delay " + settings.topology.delay +
-                                               ": expected a time from 0s to 1h, as 20ms"));
+                                               ": expected a time from 0s to 1h, like 20ms"));
   }
   settings.topology.delay = "";
   settings.measure_from = settings.stop;

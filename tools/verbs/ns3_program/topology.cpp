@@ -211,16 +211,16 @@ void check_link(const TopologySettings& settings) {
                       return bits >= 1'000 && bits <= 1'000'000'000'000;
                     });
   if (!rate) {
-    throw Failure(
-        ExitCode::bad_input,
-        fmt::format("--rate {}: expected a rate from 1kbps to 1000Gbps, as 10Mbps", settings.rate));
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("--rate {}: expected a rate from 1kbps to 1000Gbps, like 10Mbps",
+                              settings.rate));
   }
   bool const delay = begins_as_number(settings.delay) &&
                      ns3_takes([&] { return Time(settings.delay) <= Hours(1); });
   if (!delay) {
     throw Failure(
         ExitCode::bad_input,
-        fmt::format("--delay {}: expected a time from 0s to 1h, as 20ms", settings.delay));
+        fmt::format("--delay {}: expected a time from 0s to 1h, like 20ms", settings.delay));
   }
 }
 
@@ -232,9 +232,9 @@ void check_lan(const TopologySettings& settings) {
                                                                                  : nullptr;
   if (option != nullptr) {
     throw Failure(ExitCode::bad_input,
-                  fmt::format("{}: the topology lan has no routers, and so no bottleneck that "
-                              "loses, marks or has a disc: leave it out, or use dumbbell, "
-                              "parking-lot, wifi, lossy or datacenter",
+                  fmt::format("{}: the topology lan has no bottleneck that can lose or mark "
+                              "packets or have a queue discipline: leave it out, or use "
+                              "dumbbell, parking-lot, wifi, lossy or datacenter",
                               option));
   }
 }
@@ -244,7 +244,7 @@ void check_lan(const TopologySettings& settings) {
 TopologySettings completed(const TopologySettings& settings) {
   if (std::ranges::find(topology_names, settings.name) == topology_names.end()) {
     throw Failure(ExitCode::bad_input,
-                  fmt::format("no topology is called '{}': use dumbbell, parking-lot, lan, wifi, "
+                  fmt::format("unknown topology '{}': use dumbbell, parking-lot, lan, wifi, "
                               "lossy or datacenter",
                               settings.name));
   }

@@ -187,7 +187,7 @@ TEST_F(Verb, AFailedCheckSaysWhatAndUnderWhichScript) {
   Overrides overrides;
   overrides.before_referee = [](std::span<std::byte> ours) { CHECK(ours.empty()); };
   EXPECT_DEATH(run_text(good_, overrides),
-               "a bug of ours: CHECK\\(ours.empty\\(\\)\\) failed at .*pkt_test.cpp:[0-9]+, under "
+               "internal error: CHECK\\(ours.empty\\(\\)\\) failed at .*pkt_test.cpp:[0-9]+, under "
                "x.pkt:6; please report");
   EXPECT_DEATH(CHECK(before == print_failed_check && false), "pkt_test.cpp:[0-9]+; please report");
   set_check_handler(before);

@@ -80,7 +80,7 @@ int run_scripts(const PktOptions& options) {
     fmt::print("{}", script::tap_text(report));
   } else {
     fmt::print("{}", script::table_text(report, options.failed, terminal_columns()));
-    fmt::print("{} scripts a second, {} at a time\n", report.per_second(), options.jobs);
+    fmt::print("{} scripts per second, {} at a time\n", report.per_second(), options.jobs);
   }
   std::fflush(stdout);
   save_reports(options, report);
@@ -126,29 +126,32 @@ int check_scripts(const PktOptions& options) {
 void register_run(CLI::App& verb, int& exit_code) {
   CLI::App* const run = verb.add_subcommand("run", "Runs .pkt scripts and prints their verdicts");
   auto const options = std::make_shared<PktOptions>();
-  run->add_option("script", options->paths, "scripts, and folders of .pkt files")->required();
+  run->add_option("script", options->paths, "scripts, or folders of .pkt files")->required();
   run->add_option("--profile", options->overrides.profile,
-                  "default, rfc, linux or freebsd, in place of what the scripts say");
-  run->add_option("-D,--define", options->defines, "NAME=VALUE, for names in the scripts");
+                  "default, rfc, linux or freebsd; overrides the scripts' profile");
+  run->add_option("-D,--define", options->defines,
+                  "NAME=VALUE, defines a name used in the scripts");
   run->add_flag("--strict-segments", options->overrides.strict_segments,
-                "a segment of the script is one segment on the wire");
+                "each segment of a script must be exactly one segment on the wire");
   run->add_flag("--allow-trailing", options->overrides.allow_trailing,
-                "packets that leave behind the last one expected are no finding");
-  run->add_flag("--no-referee", options->no_referee,
-                "what leaves is compared with the script only, and not judged by RFCs");
-  run->add_option("--jobs", options->jobs, "how many run at a time (default: 1)")
+                "allow packets after the last expected one");
+  run->add_flag(
+      "--no-referee", options->no_referee,
+      "compare what our stack sends with the script only, not with the rules of the RFCs");
+  run->add_option("--jobs", options->jobs, "scripts run at the same time (default: 1)")
       ->check(CLI::Range(1, 256));
-  run->add_flag("--failed", options->failed, "rows only of scripts that do not pass");
-  run->add_flag("--tap", options->tap, "print TAP 14 in place of the table");
-  run->add_option("--json", options->json, "the report as JSON into this file");
-  run->add_option("--junit", options->junit, "the report as JUnit XML into this file");
+  run->add_flag("--failed", options->failed, "print only the rows of scripts that do not pass");
+  run->add_flag("--tap", options->tap,
+                "print TAP 14 (Test Anything Protocol) instead of the table");
+  run->add_option("--json", options->json, "write the report as JSON to this file");
+  run->add_option("--junit", options->junit, "write the report as JUnit XML to this file");
   run->add_option("--pcapng", options->pcapng,
-                  "the folder for a capture of each script that fails (default: pkt-failures)");
+                  "write a capture of each failed script to this folder (default: pkt-failures)");
   run->add_option("--captures", options->captures,
-                  "the folder for a capture of every script, whether it passes or not");
+                  "write a capture of every script to this folder");
   run->footer(
-      "Exit code 1: a script fails; 2: one is not in the language, or no file; 3: one is missing. "
-      "conformance/script/README.md has the language.\n"
+      "Exit code 1: a script fails; 2: a script has an error, or there is none; 3: a file is\n"
+      "missing. conformance/script/README.md describes the language.\n"
       "Example: lockstep pkt run conformance/script --failed --jobs 2");
   run->callback([options, &exit_code] { exit_code = run_scripts(*options); });
 }
@@ -192,18 +195,20 @@ int write_from_capture(const FromCaptureOptions& options) {
 }
 
 void register_from_capture(CLI::App& verb, int& exit_code) {
-  CLI::App* const from = verb.add_subcommand(
-      "from-capture", "Writes a script of a connection that a capture begins with");
+  CLI::App* const from =
+      verb.add_subcommand("from-capture", "Writes a script of the first connection of a capture");
   auto const options = std::make_shared<FromCaptureOptions>();
   from->add_option("capture", options->capture, "pcap or pcapng")->required();
   from->add_option("--local", options->local,
-                   "the end whose place our stack takes (default: the one that was called)");
-  from->add_option("--out", options->out, "the script into this file (default: standard output)");
+                   "the end that our stack replaces (default: the passive opener)");
+  from->add_option("--out", options->out,
+                   "write the script to this file (default: standard output)");
   from->add_flag("--json", options->json,
-                 "print JSON: whether it passes, what differs, and the script");
+                 "print JSON: whether the script passes, what differs, and the script");
   from->footer(
-      "The script passes; where our stack does otherwise than the capture one line says how, and "
-      "the exit code is 1.\nExample: lockstep pkt from-capture web.pcapng --out web.pkt");
+      "The script passes with our stack. If our stack behaves differently from the captured end,\n"
+      "one line says where, and the exit code is 1.\n"
+      "Example: lockstep pkt from-capture web.pcapng --out web.pkt");
   from->callback([options, &exit_code] { exit_code = write_from_capture(*options); });
 }
 
@@ -228,13 +233,13 @@ void print_sysctls(bool json) {
 
 void register_sysctls(CLI::App& verb, int& exit_code) {
   CLI::App* const sysctls = verb.add_subcommand(
-      "sysctls", "Lists the sysctls that scripts may set, and what they are of Config");
+      "sysctls", "Lists the sysctls that scripts may set, and their fields of Config");
   auto const json = std::make_shared<bool>(false);
   sysctls->add_flag("--json", *json, "print JSON");
   sysctls->footer(
-      "head: before the first call and packet; any time: for sockets made from then on.\n"
-      "--profile=NAME, of a script or of the command line, comes first; then sysctls, then "
-      "--config=FIELD=VALUE.\nExample: lockstep pkt sysctls");
+      "head: only before the first call and packet; any time: applies to sockets created later.\n"
+      "--profile=NAME is applied first, then sysctls, then --config=FIELD=VALUE.\n"
+      "Example: lockstep pkt sysctls");
   sysctls->callback([json, &exit_code] {
     print_sysctls(*json);
     exit_code = static_cast<int>(ExitCode::fine);
@@ -250,12 +255,14 @@ struct ExplainOptions {
 
 void register_explain(CLI::App& verb, int& exit_code) {
   CLI::App* const explain = verb.add_subcommand(
-      "explain", "Says what a step of a script exercises, and which clauses are cited for it");
+      "explain",
+      "Explains what a step of a script exercises, and which RFC clauses are cited for it");
   auto const options = std::make_shared<ExplainOptions>();
   explain->add_option("place", options->place, "FILE:LINE, of a .pkt script")->required();
   explain->add_option("--profile", options->overrides.profile,
-                      "default, rfc, linux or freebsd, in place of what the script says");
-  explain->add_option("-D,--define", options->defines, "NAME=VALUE, for names in the script");
+                      "default, rfc, linux or freebsd; overrides the script's profile");
+  explain->add_option("-D,--define", options->defines,
+                      "NAME=VALUE, defines a name used in the script");
   explain->add_flag("--json", options->json, "print JSON");
   explain->footer("Example: lockstep pkt explain conformance/script/rto/karn.pkt:19");
   explain->callback([options, &exit_code] {
@@ -270,19 +277,20 @@ void register_explain(CLI::App& verb, int& exit_code) {
 }  // namespace
 
 void register_pkt(CLI::App& app, int& exit_code) {
-  CLI::App* const verb =
-      app.add_subcommand("pkt", "Scripts of packets and calls for the stack, in virtual time");
+  CLI::App* const verb = app.add_subcommand(
+      "pkt", "Runs scripts of packets and socket calls on the stack, in virtual time");
   verb->require_subcommand(1);
   register_run(*verb, exit_code);
   register_from_capture(*verb, exit_code);
   CLI::App* const check = verb->add_subcommand(
-      "check", "Reads scripts and names what is not in the language: FILE:LINE:COLUMN");
+      "check", "Checks the syntax of scripts, and names errors as FILE:LINE:COLUMN");
   auto const options = std::make_shared<PktOptions>();
-  check->add_option("script", options->paths, "scripts, and folders of .pkt files")->required();
-  check->add_option("-D,--define", options->defines, "NAME=VALUE, for names in the scripts");
-  check->add_option("--json", options->json, "write the counts and the errors to this file too");
+  check->add_option("script", options->paths, "scripts, or folders of .pkt files")->required();
+  check->add_option("-D,--define", options->defines,
+                    "NAME=VALUE, defines a name used in the scripts");
+  check->add_option("--json", options->json, "also write the counts and the errors to this file");
   check->footer(
-      "Exit code 2: one is wrong; 3: one is missing.\n"
+      "Exit code 2: a script has an error; 3: a file is missing.\n"
       "Example: lockstep pkt check conformance/script");
   check->callback([options, &exit_code] { exit_code = check_scripts(*options); });
   register_sysctls(*verb, exit_code);

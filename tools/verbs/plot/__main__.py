@@ -18,7 +18,7 @@ def some_of(known: tuple):
         for word in text.split(","):
             if word not in known:
                 raise argparse.ArgumentTypeError(
-                    f"'{word}' is none of {', '.join(known)}")
+                    f"'{word}' is not one of {', '.join(known)}")
         return text.split(",")
     return parse
 
@@ -34,17 +34,17 @@ def options_of(words: list) -> argparse.Namespace:
     parser = Parser(
         prog="lockstep plot", description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="A figure of which nothing was traced is left out, and said so.\n"
-               "Exit codes: 0 fine, 2 wrong usage or bad input, 3 the environment.\n"
+        epilog="A figure without traces is left out, with a warning.\n"
+        "Exit codes: 0 success, 2 wrong usage or bad input, 3 environment.\n"
                "Example: lockstep ns3 run dumbbell --seed 7 --out run; lockstep plot run")
     parser.add_argument("runs", nargs="+", type=Path, metavar="FILE|FOLDER",
-                        help="traces.csv, or the folder in which it is")
-    parser.add_argument("--out", type=Path, help="where figures go (beside the traces); with "
-                        "several runs a folder of its name each")
+                        help="traces.csv, or the folder that contains it")
+    parser.add_argument("--out", type=Path, help="folder for the figures (default: beside the "
+                                            "traces); with several runs a subfolder for each")
     parser.add_argument("--only", type=some_of(FIGURES), default=list(FIGURES),
-                        metavar="FIGURE,...", help="some of " + ", ".join(FIGURES))
+                        metavar="FIGURE,...", help="only these of " + ", ".join(FIGURES))
     parser.add_argument("--format", type=some_of(("png", "svg")), default=["png", "svg"],
-                        metavar="FORMAT,...", help="png, svg or both (both)")
+                        metavar="FORMAT,...", help="png, svg or both (default: both)")
     parser.add_argument("--json", action="store_true", help="print the list of files as JSON")
     return parser.parse_args(words)
 
@@ -70,8 +70,8 @@ def run_all(options: argparse.Namespace) -> int:
         if options.out and len(options.runs) > 1:
             into = options.out / run.file.resolve().parent.name
         if into in drawn:
-            raise reading.BadInput(f"{path}: its figures would go to {into}, as those of a run "
-                                   "before it: give each a folder of its own")
+            raise reading.BadInput(f"{path}: its figures would overwrite those of another run in "
+                                   f"{into}: give each its own folder")
         drawn.append(into)
         into.mkdir(parents=True, exist_ok=True)
         written, empty = draw(run, into, options)
@@ -80,7 +80,7 @@ def run_all(options: argparse.Namespace) -> int:
             for file in written:
                 print(file)
         for name in empty:
-            print(f"lockstep plot: {run.file} has nothing for {name}", file=sys.stderr)
+            print(f"lockstep plot: {run.file} has no traces for the figure {name}", file=sys.stderr)
     if options.json:
         print(json.dumps([str(file) for file in files], indent=2))
     return 0

@@ -202,7 +202,7 @@ def throughput(run: Run):
     for who, series in run.of("Received"):
         first, last = span_of(run, who)
         means.append(series.values[-1] * 8 / (last - first) / 1e6 if last > first else 0)
-    figure, axes = sheet(f"{run.title}: {claim('goodput while it ran', names, means, 'Mbit/s')}",
+    figure, axes = sheet(f"{run.title}: {claim('goodput', names, means, 'Mbit/s')}",
                          "time (s)", f"goodput of each {width * 1000:g} ms (Mbit/s)")
     ends = []
     for who, values in rates.items():
@@ -247,15 +247,15 @@ def fairness(run: Run):
         return None
     middle_value = sorted(values)[len(values) // 2]
     figure, axes = sheet(
-        f"{run.title}: Jain's index of {len(rates)} flows is {middle_value:.3f} in the median",
+        f"{run.title}: median of Jain's index over {len(rates)} flows is {middle_value:.3f}",
         "time (s)", f"Jain's index of each {width * 1000:g} ms (1: equal)")
     axes.plot(seconds, values, linewidth=1.4, marker="o", markersize=3, **look(0))
     axes.axhline(1 / len(rates), color=look(1)["color"], linewidth=1, linestyle="--")
     axes.axhline(middle_value, color="#000000", linewidth=1, linestyle="--")
     axes.set_xlim(run.begin, run.end)
     axes.set_ylim(0, 1.02)
-    name_lines(axes, [(1 / len(rates), "one has it all", look(1)["color"]),
-                      (middle_value, "median", "#000000"), (1, "all the same", "#444444")])
+    name_lines(axes, [(1 / len(rates), "one flow has all", look(1)["color"]),
+                      (middle_value, "median", "#000000"), (1, "all equal", "#444444")])
     return figure
 
 

@@ -46,11 +46,11 @@ def row_of(file: Path, line: int, text: str) -> tuple[int, int, str, int]:
     if len(fields) != 4:
         raise BadInput(f"{file}:{line}: {len(fields)} columns, expected the four {COLUMNS}")
     if fields[2] not in OF_FLOWS and fields[2] not in OF_QUEUES:
-        raise BadInput(f"{file}:{line}: column name: no trace is called '{fields[2]}', expected "
+        raise BadInput(f"{file}:{line}: column name: unknown trace '{fields[2]}', expected "
                        f"one of {', '.join(OF_FLOWS + OF_QUEUES)}")
     for column, value in zip(COLUMNS.split(","), fields):
         if column != "name" and not (value.isascii() and value.isdigit()):
-            raise BadInput(f"{file}:{line}: column {column}: '{value}' is no whole number")
+            raise BadInput(f"{file}:{line}: column {column}: '{value}' is not a whole number")
     return int(fields[0]), int(fields[1]), fields[2], int(fields[3])
 
 
@@ -76,9 +76,9 @@ def traces_of(file: Path) -> dict:
     except OSError as error:
         raise BadInput(f"{file}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise BadInput(f"{file}: this is no text, expected a CSV of {COLUMNS}") from None
+        raise BadInput(f"{file}: not a text file, expected a CSV of {COLUMNS}") from None
     if not traces:
-        raise BadInput(f"{file}: no line of a trace follows the first: the run had no time")
+        raise BadInput(f"{file}: no traces after the first line: the run ended at once")
     return dict(traces)
 
 
@@ -91,7 +91,7 @@ def kinds_of(file: Path) -> tuple[list, str]:
         return [], ""
     except (ValueError, KeyError, TypeError) as error:
         line = getattr(error, "lineno", 1)
-        raise BadInput(f"{file}:{line}: this is no summary of lockstep ns3 run: {error}") from None
+        raise BadInput(f"{file}:{line}: not a summary of lockstep ns3 run: {error}") from None
 
 
 def named(kinds: list, count: int) -> list:
@@ -104,8 +104,8 @@ def read(path: Path) -> Run:
     """A folder of a run, or its traces.csv."""
     file = path / "traces.csv" if path.is_dir() else path
     if path.is_dir() and not file.exists():
-        raise BadInput(f"{path}: no traces.csv is in this folder: lockstep ns3 run ... --out {path}"
-                       " writes one")
+        raise BadInput(f"{path}: no traces.csv in this folder: lockstep ns3 run ... --out {path}"
+                       " writes it")
     traces = traces_of(file)
     kinds, topology = kinds_of(file.with_name("summary.json"))
     count = 1 + max((who for name, who in traces if name in OF_FLOWS), default=-1)

@@ -8,7 +8,7 @@ namespace lockstep::tools {
 
 void register_plot(CLI::App& app, int&) {
   CLI::App* const verb = app.add_subcommand(
-      "plot", "Figures of `lockstep ns3 run --out`: cwnd, RTT, queue, throughput, fairness");
+      "plot", "Plots what `lockstep ns3 run --out` wrote: cwnd, RTT, queue, goodput, fairness");
   verb->prefix_command();
   verb->set_help_flag();  // its own program has one
   verb->callback([verb] { exec_python("verbs/plot/__main__.py", verb->remaining()); });

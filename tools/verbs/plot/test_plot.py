@@ -71,7 +71,7 @@ def test_titles_say_what_came_out(tmp_path):
     run = reading.read(write_run(tmp_path / "run"))
     assert texts(figures.throughput(run))[0] == \
         "dumbbell: goodput while it ran: ours 8.04 and cubic 4.02 Mbit/s"
-    assert "is 0.900 in the median" in texts(figures.fairness(run))[0]
+    assert "median of Jain's index over 2 flows is 0.900" in texts(figures.fairness(run))[0]
     assert "at most 9" in texts(figures.queue(run))[0]
     assert "cubic 50.0 ms, least 44.0 ms" in texts(figures.rtt(run))[0]
     assert texts(figures.cwnd(run))[0].endswith("ours 20.0 and cubic 9.00 kB")
@@ -134,22 +134,22 @@ def test_numbers_have_three_digits_that_matter(value, text):
 def test_one_flow_has_no_fairness(tmp_path, capsys):
     run = write_run(tmp_path / "run", "1,0,Received,5\n2000000,0,Received,9\n", kinds=("ours",))
     code, error = said([run, "--only", "fairness"], capsys)
-    assert code == 0 and error.strip().endswith("traces.csv has nothing for fairness")
+    assert code == 0 and error.strip().endswith("traces.csv has no traces for the figure fairness")
 
 
 def test_a_lone_packet_on_the_wire_is_no_queue(tmp_path, capsys):
     lines = "".join(f"{i * 1_000_000},0,PacketsInQueue,{i % 2}\n" for i in range(1, 100))
     run = write_run(tmp_path / "run", lines, kinds=("ours",))
     code, error = said([run, "--only", "queue"], capsys)
-    assert code == 0 and error.strip().endswith("traces.csv has nothing for queue")
+    assert code == 0 and error.strip().endswith("traces.csv has no traces for the figure queue")
 
 
 @pytest.mark.parametrize("text,line,words", [
     ("time,who,name,value\n", 1, "the columns are 'time,who,name,value', expected 'time_ns,"),
-    (HEAD, 0, "no line of a trace follows"),
+    (HEAD, 0, "no traces after the first line"),
     (HEAD + "1,0,RTT,5\n2,0,RTT\n", 3, "3 columns, expected the four time_ns,who,name,value"),
-    (HEAD + "1,0,Window,5\n", 2, "column name: no trace is called 'Window', expected one of"),
-    (HEAD + "1,0,RTT,-5\n", 2, "column value: '-5' is no whole number"),
+    (HEAD + "1,0,Window,5\n", 2, "column name: unknown trace 'Window', expected one of"),
+    (HEAD + "1,0,RTT,-5\n", 2, "column value: '-5' is not a whole number"),
     (HEAD + "5,0,RTT,5\n4,0,RTT,5\n", 3, "column time_ns: 4 is before 5"),
 ])
 def test_what_is_wrong_has_its_line(tmp_path, capsys, text, line, words):
@@ -163,7 +163,7 @@ def test_what_is_wrong_has_its_line(tmp_path, capsys, text, line, words):
 
 @pytest.mark.parametrize("make,words", [
     (lambda folder: folder / "none", "No such file or directory"),
-    (lambda folder: folder, "no traces.csv is in this folder"),
+    (lambda folder: folder, "no traces.csv in this folder"),
 ])
 def test_a_missing_file_is_named(tmp_path, capsys, make, words):
     code, error = said([make(tmp_path)], capsys)
@@ -174,13 +174,13 @@ def test_a_broken_summary_is_named(tmp_path, capsys):
     run = write_run(tmp_path / "run")
     (run / "summary.json").write_text('{"flows":\n nonsense}')
     code, error = said([run], capsys)
-    assert code == 2 and f"{run / 'summary.json'}:2: this is no summary" in error
+    assert code == 2 and f"{run / 'summary.json'}:2: not a summary" in error
 
 
 def test_two_runs_do_not_write_over_each_other(tmp_path, capsys):
     runs = [write_run(tmp_path / name) for name in ("a/run", "b/run")]
     code, error = said([*runs, "--out", tmp_path / "out"], capsys)
-    assert code == 2 and "give each a folder of its own" in error
+    assert code == 2 and "give each its own folder" in error
 
 
 def test_wrong_words_are_one_line(capsys):
@@ -188,7 +188,7 @@ def test_wrong_words_are_one_line(capsys):
         main(["run", "--only", "colour"])
     error = capsys.readouterr().err
     assert ended.value.code == 2 and error.count("\n") == 1
-    assert "'colour' is none of cwnd, rtt, queue, throughput, fairness" in error
+    assert "'colour' is not one of cwnd, rtt, queue, throughput, fairness" in error
 
 
 @pytest.fixture(name="program")

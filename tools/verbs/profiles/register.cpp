@@ -17,12 +17,12 @@ void register_profiles(CLI::App& app, int& exit_code) {
     bool json = false;
   };
   CLI::App* verb = app.add_subcommand(
-      "profiles", "What each field of Config is in the profiles default, rfc, linux and freebsd");
+      "profiles", "Lists each field of Config in the profiles default, rfc, linux and freebsd");
   const auto options = std::make_shared<Options>();
-  verb->add_flag("--differing", options->differing, "only the fields in which two of them differ");
+  verb->add_flag("--differing", options->differing, "only fields in which profiles differ");
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer(
-      "core/stack/README.md says why each default is what it is.\n"
+      "core/stack/README.md gives the reason for each default.\n"
       "Example: lockstep profiles --differing");
   verb->callback([options, &exit_code] {
     const std::vector<ProfileRow> rows = profile_rows();

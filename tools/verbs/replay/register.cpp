@@ -219,8 +219,8 @@ class Session {
     tools::expect_tcp(options_.capture, reader.packets(), reader.kinds());
     if (device_ && sides_ == 0) {
       throw Failure(ExitCode::bad_input,
-                    fmt::format("{}: no TCP segment from or to {}, expected the address of one "
-                                "side: leave --device out to see them",
+                    fmt::format("{}: no TCP segment from or to {}: leave --device out to see the "
+                                "addresses",
                                 options_.capture, options_.device));
     }
     heading_ = fmt::format("{}: {}, {}{}\n", options_.capture, counted(reader.packets(), "packet"),
@@ -233,7 +233,7 @@ class Session {
                counts_[0], counts_[1], counts_[2], counts_[3]);
     fmt::print("{}\n", counts_[4] != 0 ? fmt::format(", our TCP differs in {}", counts_[4]) : "");
     if (counts_[4] != 0) {
-      fmt::print("our TCP errs: this is no fault of the capture; please report it\n");
+      fmt::print("our TCP violates a requirement: a bug in Lockstep; please report it\n");
     }
     bool const found = counts_[2] != 0 || counts_[4] != 0;
     return static_cast<int>(found ? ExitCode::finding : ExitCode::fine);
@@ -254,8 +254,9 @@ class Session {
 
   /// What was watched after the part that was played.
   void add_rest(const Connection& connection, JudgedSide& side) const {
-    side.notes.push_back(fmt::format("played up to packet {}; {} after it were watched, not played",
-                                     connection.judged_until, counted(connection.later, "packet")));
+    side.notes.push_back(
+        fmt::format("replayed up to packet {}; the {} after it were checked without replay",
+                    connection.judged_until, counted(connection.later, "packet")));
     std::vector<Finding> late = connection.watch.findings(side.device);
     std::erase_if(
         late, [&](const Finding& finding) { return finding.packet <= connection.judged_until; });
@@ -334,14 +335,14 @@ journal::ReplayRequest journal_request(const ReplayOptions& options) {
 
 void add_journal_options(CLI::App& verb, ReplayOptions& options, CLI::Option* capture) {
   verb.add_option("--until", options.until,
-                  "of a journal: stop this long after its first turn, like 1.5s")
+                  "journal only: stop this long after the first turn, like 1.5s")
       ->excludes(capture);
-  verb.add_option("--turns", options.turns, "of a journal: stop after so many turns")
+  verb.add_option("--turns", options.turns, "journal only: stop after so many turns")
       ->excludes(capture);
-  verb.add_flag("--frames", options.frames, "of a journal: a line for each frame, as it is played")
+  verb.add_flag("--frames", options.frames, "journal only: print a line for each replayed frame")
       ->excludes(capture);
   verb.add_flag("--inspect", options.inspect,
-                "of a journal: what each connection is at where it stopped")
+                "journal only: print the state of each connection where the replay stopped")
       ->excludes(capture);
 }
 
@@ -349,32 +350,33 @@ void add_journal_options(CLI::App& verb, ReplayOptions& options, CLI::Option* ca
 
 void register_replay(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand(
-      "replay", "Replays a capture with our TCP in place of one side, and compares what it owed");
+      "replay", "Replays a capture with our TCP as one side, and compares what each had to send");
   auto const options = std::make_shared<ReplayOptions>();
   CLI::Option* const capture = verb->add_option("capture", options->capture,
-                                                "a pcap or pcapng file, also packed by gzip; - "
-                                                "for standard input");
+                                                "a pcap or pcapng file, also compressed by gzip; "
+                                                "- for standard input");
   CLI::Option* const journal = verb->add_option(
       "--journal", options->journal,
-      "instead of a capture: what --record of `lockstep serve` or `load` kept, to the same core "
-      "again");
+      "instead of a capture: a journal written by --record of `lockstep serve` or `load`");
   journal->excludes(capture);
   verb->add_option("--device", options->device,
-                   "the side that our TCP replaces, as address or address:port (default: one, then "
-                   "the other)")
+                   "the side that our TCP replaces, as address or address:port (default: each in "
+                   "turn)")
       ->excludes(journal);
-  verb->add_option("--scenario", options->scenario,
-                   "a scenario.toml: device, configuration and the application's calls (default: "
-                   "inferred from the capture)")
+  verb->add_option(
+          "--scenario", options->scenario,
+          "a scenario.toml with device, configuration and the application's calls (default: "
+          "inferred from the capture)")
       ->excludes(journal);
   verb->add_option("--json", options->json, "also write the verdicts to this file");
-  verb->add_option("--pcapng", options->pcapng,
-                   "also write the replayed packets, with the connection's state as comments");
+  verb->add_option(
+      "--pcapng", options->pcapng,
+      "also write the replayed packets to this file, with TCP state as packet comments");
   add_journal_options(*verb, *options, capture);
   verb->footer(
-      "A verdict for each side of each flow: agrees; differs, allowed (and by which rule);\n"
-      "violates (and which requirement); cannot tell (and why); core differs: our own TCP errs.\n"
-      "Exit code 1: one violates or our TCP differs, or a frame of a journal is not what it was.\n"
+      "Each side of each flow gets a verdict: agrees; differs, allowed (and by which rule);\n"
+      "violates (and which requirement); cannot tell (and why); core differs: our TCP is wrong.\n"
+      "Exit code 1: a side violates, our TCP is wrong, or a frame differs from the journal.\n"
       "Example: lockstep replay web.pcapng --device 192.0.2.7\n"
       "         lockstep replay --journal run.journal --pcapng run.pcapng\n"
       "         lockstep replay --journal run.journal --until 1.5s --frames --inspect");

@@ -8,21 +8,24 @@
 namespace lockstep::tools {
 
 void register_sim(CLI::App& app, int& exit_code) {
-  CLI::App* sim = app.add_subcommand("sim", "Simulated worlds: hosts, links, faults, one seed");
+  CLI::App* sim = app.add_subcommand(
+      "sim", "Simulates networks of hosts, links and faults (worlds) from one seed");
   sim->require_subcommand(1);
-  CLI::App* verb = sim->add_subcommand("run", "Runs the world of a TOML file in virtual time");
+  CLI::App* verb =
+      sim->add_subcommand("run", "Runs the world that a TOML file describes, in virtual time");
   const auto options = std::make_shared<SimRunOptions>();
-  verb->add_option("FILE", options->file, "the world; sim/README.md says what it holds")
+  verb->add_option("FILE", options->file, "the world's file; sim/README.md describes the format")
       ->required();
-  verb->add_option("--seed", options->seed, "which of the world's runs: any 64-bit number (1)");
+  verb->add_option("--seed", options->seed, "the seed of the run: any 64-bit number (default: 1)");
   verb->add_option("--set", options->settings,
-                   "NAME.FIELD=VALUE: a field of a host's Config (* for all), of a link, app or "
-                   "fault; may be repeated")
+                   "NAME.FIELD=VALUE: set a field of a host's Config (* for all hosts), of a link, "
+                   "app or fault; may be repeated")
       ->allow_extra_args(false);
-  verb->add_option("--pcapng", options->pcapng_folder, "write a capture of each host here");
-  verb->add_option("--json", options->json_file, "write the report as JSON too");
+  verb->add_option("--pcapng", options->pcapng_folder,
+                   "write a capture of each host to this folder");
+  verb->add_option("--json", options->json_file, "also write the report as JSON to this file");
   verb->add_option("--series", options->series_file,
-                   "write cwnd, RTT, queue and more over time to this CSV file");
+                   "write time series of cwnd, RTT, queue lengths and more to this CSV file");
   verb->add_option("--until", options->until, "stop at this virtual time, like 10s");
   verb->footer(
       "Exit code 1: the run did not complete, or bytes arrived that were not sent.\n"

@@ -134,7 +134,8 @@ class Swarm {
     page.seed = no_seed;
     pid_t const pid = fork();
     if (pid < 0) {
-      throw Failure(ExitCode::environment, "no further process can be started: fewer --jobs");
+      throw Failure(ExitCode::environment,
+                    "no further process can be started: choose fewer --jobs");
     }
     if (pid == 0) {
       labour(page);
@@ -199,14 +200,15 @@ class Swarm {
     note.seed = page.seed;
     if (workers_[index].killed) {
       put(note.checker, "hang");
-      put(note.what, "no end after two minutes");
+      put(note.what, "not finished after two minutes");
     } else if (page.fatal.checker[0] != '\0') {
       note = page.fatal;
       note.seed = page.seed;
       page.fatal = FailureNote{};
     } else {
       put(note.checker, "signal");
-      put(note.what, WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "the process gave up");
+      put(note.what,
+          WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "the process ended with an error");
     }
     if (note.seed == no_seed) {
       throw Failure(ExitCode::environment, "a worker process died between two seeds");

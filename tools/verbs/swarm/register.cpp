@@ -15,12 +15,12 @@ void register_swarm(CLI::App& app, int& exit_code) {
   };
   auto const arguments = std::make_shared<Arguments>();
   CLI::App* const verb =
-      app.add_subcommand("swarm", "Runs worlds drawn from seeds under all checkers");
+      app.add_subcommand("swarm", "Runs random worlds, each drawn from a seed, under all checkers");
   CLI::Option_group* const which = verb->add_option_group("worlds");
   which->add_option("--seeds", arguments->seeds, "A..B, both included, or one seed");
-  which->add_option("--world", arguments->options.world, "One world that was saved");
+  which->add_option("--world", arguments->options.world, "A world that --save wrote");
   which->require_option(1);
-  verb->add_option("--jobs", arguments->options.jobs, "Processes side by side")
+  verb->add_option("--jobs", arguments->options.jobs, "Worker processes")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   verb->add_option("--json", arguments->options.json, "Also write the results to this file");
@@ -30,19 +30,21 @@ void register_swarm(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   verb->add_option("--save", arguments->options.save,
                    "Write the world of each failing seed to this folder");
-  verb->add_option("--driver", arguments->options.driver,
-                   "What hosts stand on: the plain port, or the mPIPE driver on its model, "
-                   "flawless or with errors drawn from the seed")
+  verb->add_option(
+          "--driver", arguments->options.driver,
+          "The driver below hosts' stacks: the plain port, or the mPIPE driver on a model of "
+          "its hardware, without errors or with errors drawn from the seed")
       ->check(CLI::IsMember({"plain", "mpipe", "mpipe-errs"}))
       ->capture_default_str();
-  verb->add_option("--workers", arguments->options.workers,
-                   "Makes each host that can be several so many shards, behind one port or as "
-                   "workers of one nic")
+  verb->add_option(
+          "--workers", arguments->options.workers,
+          "Shards of each host that can have several, behind one port or as workers of one "
+          "NIC")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   verb->footer(
       "Example: lockstep swarm --seeds 0..9999 --jobs 2\n"
-      "A failing seed is printed with the line that replays it.");
+      "A failing seed is printed with the command that replays it.");
   verb->callback([arguments, &exit_code] {
     if (arguments->options.world.empty()) {
       arguments->options.seeds = parse_seeds(arguments->seeds);

@@ -78,7 +78,7 @@ void make_folder(const std::string& folder) {
   std::filesystem::create_directories(folder, error);
   if (error) {
     throw Failure(ExitCode::environment,
-                  fmt::format("{}: cannot be made: {}", folder, error.message()));
+                  fmt::format("{}: cannot be created: {}", folder, error.message()));
   }
 }
 
@@ -182,8 +182,8 @@ SeedRange parse_seeds(const std::string& text) {
   range.last = dots == std::string::npos ? range.first : parse_seed(view.substr(dots + 2), text);
   if (range.last < range.first) {
     throw Failure(ExitCode::bad_input,
-                  fmt::format("--seeds {}: the first seed lies behind the last; expected {}..{}: "
-                              "turn them round",
+                  fmt::format("--seeds {}: the first seed is greater than the last: did you mean "
+                              "{}..{}?",
                               text, range.last, range.first));
   }
   return range;
@@ -194,11 +194,11 @@ std::vector<std::string> coverage_findings(const sim::Tally& tally) {
   sim::visit_rows(tally, [&](const sim::TallyRow& row) {
     bool const reachable = sim::why_unreachable(row.name).empty();
     if (!reachable && row.count != 0) {
-      findings.push_back(
-          fmt::format("{} {} fired, but is called unreachable", row.kind, name_of_row(row)));
+      findings.push_back(fmt::format("{} {} was reached, but is listed as unreachable", row.kind,
+                                     name_of_row(row)));
     }
     if (reachable && row.count == 0 && tally.seeds >= coverage_seeds_min) {
-      findings.push_back(fmt::format("{} {} never fired", row.kind, name_of_row(row)));
+      findings.push_back(fmt::format("{} {} was never reached", row.kind, name_of_row(row)));
     }
   });
   return findings;

@@ -135,7 +135,7 @@ TEST(Swarm, ADeathIsOneFailedSeed) {
   EXPECT_EQ(result.failures[0].seed, 13u);
   EXPECT_THAT(describe(result.failures[0]), HasSubstr("CHECK at 0.000000000 s: seed != 13"));
   EXPECT_EQ(result.failures[1].seed, 17u);
-  EXPECT_THAT(describe(result.failures[1]), HasSubstr("the process gave up"));
+  EXPECT_THAT(describe(result.failures[1]), HasSubstr("the process ended with an error"));
 }
 
 TEST(Swarm, WhatNeverFiredIsMissedOnceThereAreSeedsEnough) {
@@ -154,7 +154,7 @@ TEST(Swarm, WhatNeverFiredIsMissedOnceThereAreSeedsEnough) {
   }
   EXPECT_THAT(coverage_findings(tally), testing::IsEmpty());
   tally.transitions[3] = 0;
-  EXPECT_THAT(coverage_findings(tally), testing::ElementsAre(HasSubstr("never fired")));
+  EXPECT_THAT(coverage_findings(tally), testing::ElementsAre(HasSubstr("was never reached")));
   tally.seeds = coverage_seeds_min - 1;
   EXPECT_THAT(coverage_findings(tally), testing::IsEmpty());
 }
@@ -214,8 +214,8 @@ TEST(SavedWorld, BadTextIsOneLine) {
     return "taken";
   };
   EXPECT_EQ(refused(good), "taken");
-  EXPECT_THAT(refused(good + "host.0.colour 7\n"), HasSubstr("host.0.colour: no field"));
-  EXPECT_THAT(refused(good + "seed 8\n"), HasSubstr("not named before"));
+  EXPECT_THAT(refused(good + "host.0.colour 7\n"), HasSubstr("host.0.colour: not a field"));
+  EXPECT_THAT(refused(good + "seed 8\n"), HasSubstr("not given before"));
   EXPECT_THAT(refused("seed\n"), HasSubstr("file:1:"));
   EXPECT_THAT(refused("seed -1\n"), HasSubstr("file:1: seed -1: expected a number"));
   EXPECT_THAT(refused("hosts 65\n"), HasSubstr("expected at most 64"));

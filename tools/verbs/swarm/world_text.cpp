@@ -80,7 +80,7 @@ class Walk {
   /// Whatever was not asked for is a mistake.
   void finish() const {
     for (const auto& [name, line] : lines_) {
-      refuse(line.number, fmt::format("{}: no field of a world is called so", name));
+      refuse(line.number, fmt::format("{}: not a field of a world", name));
     }
   }
 
@@ -337,7 +337,7 @@ void walk_fault(Walk& walk, const std::string& prefix, Fault& fault) {
       ++index;
     }
     if (index == count) {
-      walk.refuse(0, fmt::format("{}kind {}: no fault is called so", prefix, kind.view()));
+      walk.refuse(0, fmt::format("{}kind {}: not a kind of fault", prefix, kind.view()));
     }
     fault = fresh();
   }
@@ -408,8 +408,8 @@ SavedWorld read_saved_world(const std::string& text, const std::string& origin) 
           lines.emplace(line.substr(0, space), Line{number, line.substr(space + 1)}).second;
       if (!fresh) {
         throw Failure(ExitCode::bad_input,
-                      fmt::format("{}:{}: expected the name of a field that was not named before, "
-                                  "a space and its value",
+                      fmt::format("{}:{}: expected the name of a field not given before, a space "
+                                  "and its value",
                                   origin, number));
       }
     }

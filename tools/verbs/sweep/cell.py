@@ -31,8 +31,8 @@ def run_cell(work):
     """{"exit", "result", "error"}; "killed" in place of a result, "stop" where all would be so."""
     changed = changed_file(work["files"])
     if changed is not None:
-        return {"stop": f"{changed}: is not on this worker as it is where the sweep began: give all"
-                        " of them the same files at the same paths", "exit": 3}
+        return {"stop": f"{changed}: missing on this worker, or different from where the sweep was"
+                        " started: give all workers the same files at the same paths", "exit": 3}
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.json"
         extra = {"file": ["--json", str(report)], "flag": ["--json"], "text": []}[work["report"]]
@@ -40,12 +40,12 @@ def run_cell(work):
             done = subprocess.run([work["program"], *work["words"], *extra], cwd=work["folder"],
                                   stdin=subprocess.DEVNULL, capture_output=True, check=False)
         except OSError as error:
-            return {"stop": f"{work['program']}: does not start: {error.strerror}", "exit": 3}
+            return {"stop": f"{work['program']}: cannot be started: {error.strerror}", "exit": 3}
         if -done.returncode in KILLED_BY:
             return {"killed": -done.returncode}
         error = done.stderr.decode(errors="replace").strip()
         if done.returncode in (2, 3):
-            lines = error.splitlines() or ["no word why"]
+            lines = error.splitlines() or ["no error message"]
             return {"stop": lines[-1].removeprefix("lockstep: "), "exit": done.returncode}
         text = done.stdout.decode(errors="replace")
         if work["report"] == "file" and report.exists():

@@ -101,11 +101,11 @@ def print_summary(summary, as_json):
         print(json.dumps(summary, indent=2))
         return
     for index in summary["findings"][:10]:
-        print(f"cell {index}: exit code 1 or worse, see its line")
+        print(f"cell {index}: exit code not 0, see its line in the results")
     for index in summary["lost"]:
-        print(f"cell {index}: its process or worker was killed {TRIES} times: left out")
-    print(f"{summary['cells']} cells: {summary['kept']} were there, {summary['ran']} ran,"
-          f" {summary['again']} again since a worker died,"
+        print(f"cell {index}: skipped, because its process or worker was killed {TRIES} times")
+    print(f"{summary['cells']} cells: {summary['kept']} had results, {summary['ran']} ran,"
+          f" {summary['again']} were repeated because a worker died,"
           f" {len(summary['findings'])} with findings")
     if not summary["lost"]:
         print(f"results: {summary['results']}")
@@ -147,7 +147,7 @@ def main():
         print(f"lockstep: {' '.join(str(failure).split())}", file=sys.stderr)
         return failure.code
     except KeyboardInterrupt:
-        print("lockstep: stopped; the same command goes on where it was", file=sys.stderr)
+        print("lockstep: stopped; the same command resumes the sweep", file=sys.stderr)
         return 3
 
 

@@ -53,7 +53,7 @@ class Description:
             raise Failure(2, f"{path}: cannot be read ({error.strerror}): name a description of a"
                              " sweep, see 'lockstep sweep --help'") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise Failure(2, f"{path}: is no TOML: {error}: correct it") from error
+            raise Failure(2, f"{path}: not valid TOML: {error}: correct it") from error
 
     def wrong(self, key, what):
         """A Failure that names the line of the key."""
@@ -73,17 +73,17 @@ def values_of(description, key, values):
     if isinstance(values, str) and (match := RANGE.fullmatch(values)):
         first, last = int(match[1]), int(match[2])
         if first > last or last - first >= CELLS_MAX:
-            raise description.wrong(key, f'"{values}" was found, expected "FIRST..LAST" with FIRST'
-                                         f" not above LAST and at most {CELLS_MAX} between")
+            raise description.wrong(key, f'found "{values}", expected "FIRST..LAST" with FIRST not'
+                                         f" above LAST and at most {CELLS_MAX} values")
         return list(range(first, last + 1))
     plain = (str, int, float, bool)
     if not isinstance(values, list) or not values or not all(isinstance(v, plain) for v in values):
-        raise description.wrong(key, f"{values!r} was found, expected a list of values, or a range"
+        raise description.wrong(key, f"found {values!r}, expected a list of values, or a range"
                                      ' like "1..20"')
     words = [word_of(value) for value in values]
     twice = next((word for word in words if words.count(word) > 1), None)
     if twice is not None:
-        raise description.wrong(key, f"{twice} stands there twice: remove one")
+        raise description.wrong(key, f"{twice} is listed twice: remove one")
     return values
 
 
@@ -91,14 +91,14 @@ def verb_of(description):
     """The words of `run`, its verb, how the report is had, and the option for seeds."""
     words = description.table.get("run")
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise description.wrong("run", 'expected the verb and what follows it, like run = ["sim",'
+        raise description.wrong("run", 'expected a verb and its arguments, like run = ["sim",'
                                        ' "run", "world.toml"]')
     for verb, (report, seeds) in VERBS.items():
         if tuple(words[:len(verb)]) == verb:
             taken = next((word for word in words
                           if word.startswith("--") and word[2:].split("=")[0] in RESERVED), None)
             if taken is not None:
-                raise description.wrong("run", f"{taken} is the sweep's own affair: remove it")
+                raise description.wrong("run", f"{taken} is set by the sweep itself: remove it")
             return words, verb, report, seeds
     known = ", ".join(" ".join(verb) for verb in VERBS)
     raise description.wrong("run", f"expected one of the verbs {known}: choose one")
@@ -110,7 +110,7 @@ def axes_of(description, verb, seeds_option):
     unknown = next((key for key in description.table
                     if key not in ("run", "seeds", "set", "options")), None)
     if unknown is not None:
-        raise description.wrong(unknown, "is not known, expected one of: run, seeds, set, options")
+        raise description.wrong(unknown, "unknown key, expected one of: run, seeds, set, options")
     for kind in ("options", "set"):
         table = description.table.get(kind, {})
         if not isinstance(table, dict):
@@ -118,7 +118,7 @@ def axes_of(description, verb, seeds_option):
         for key, values in table.items():
             if kind == "options" and (key.startswith("-") or key in RESERVED):
                 raise description.wrong(key, "expected the name of an option without its dashes,"
-                                             " and none that the sweep itself gives")
+                                             " and not one that the sweep itself sets")
             axes.append((kind, key, values_of(description, key, values)))
     if "seeds" in description.table:
         if seeds_option is None:
@@ -152,7 +152,7 @@ class Plan:
         for _, key, values in self.axes:
             count *= len(values)
             if count > CELLS_MAX:
-                raise description.wrong(key, f"makes more than {CELLS_MAX} cells: cut the sweep")
+                raise description.wrong(key, f"makes more than {CELLS_MAX} cells: use fewer values")
         self.cells = []
         for values in itertools.product(*(axis[2] for axis in self.axes)):
             extra = [words_of(axis, value, seeds_option)

@@ -33,7 +33,7 @@ class LocalPool:
         return index, future.result()
 
     def words(self):
-        return f"{self.size} at once"
+        return f"{self.size} in parallel"
 
     def close(self):
         self.threads.shutdown(wait=True, cancel_futures=True)
@@ -68,8 +68,8 @@ class DaskPool:
         try:
             self.client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
-            raise Failure(3, f"--dask {address}: no scheduler answers there within {CONNECT_S} s:"
-                             " start one by 'dask scheduler', and workers") from error
+            raise Failure(3, f"--dask {address}: no scheduler answered within {CONNECT_S} s:"
+                             " start one with 'dask scheduler', and workers") from error
         self.ended = queue.Queue()
         self.size = 4 * max(16, self.threads_there())
         self.kept = {}
@@ -88,8 +88,8 @@ class DaskPool:
         try:
             yield
         except gone as error:
-            raise Failure(3, "the scheduler has gone away: start it and its workers, then run this"
-                             " again: it goes on") from error
+            raise Failure(3, "the connection to the scheduler was lost: start it and its workers,"
+                             " then run this command again to resume") from error
 
     def start(self, index, work):
         with self.scheduler():
@@ -109,19 +109,19 @@ class DaskPool:
                 except queue.Empty:
                     if self.threads_there() == 0:
                         raise Failure(3, f"the cluster has had no worker for {EMPTY_S} s: start"
-                                         " some by 'dask worker', then run this again: it goes"
-                                         " on") from None
+                                         " some with 'dask worker', then run this command"
+                                         " again to resume") from None
             del self.kept[index]
             error = future.exception()
             if error is None:
                 return index, future.result()
         if isinstance(error, self.distributed.KilledWorker):
             return index, {"killed": 9}
-        raise Failure(3, f"the cluster failed at a cell: {error}")
+        raise Failure(3, f"the cluster failed to run a cell: {error}")
 
     def words(self):
         with self.scheduler():
-            return f"{self.threads_there()} at once"
+            return f"{self.threads_there()} in parallel"
 
     def close(self):
         with contextlib.suppress(Failure), self.scheduler():

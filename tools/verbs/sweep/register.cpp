@@ -45,21 +45,24 @@ std::vector<std::string> words_of(const SweepOptions& options) {
 
 void register_sweep(CLI::App& app, int&) {
   CLI::App* const verb = app.add_subcommand(
-      "sweep", "Runs a grid of cells and seeds on processes or a Dask cluster, or goes on with it");
+      "sweep",
+      "Runs every cell of a grid, on processes or a Dask cluster; resumes a stopped sweep");
   auto const options = std::make_shared<SweepOptions>();
-  verb->add_option("FILE", options->file, "the sweep in TOML, see tools/verbs/sweep/README.md")
+  verb->add_option("FILE", options->file,
+                   "a TOML file that describes the sweep, see tools/verbs/sweep/README.md")
       ->required();
-  auto* const jobs = verb->add_option("--jobs", options->jobs, "processes side by side")
+  auto* const jobs = verb->add_option("--jobs", options->jobs, "worker processes")
                          ->check(CLI::Range(1, 256))
                          ->capture_default_str();
   verb->add_option("--dask", options->dask,
-                   "run on the workers of this scheduler instead, like tcp://10.0.0.7:8786")
+                   "use the workers of this Dask scheduler instead, like tcp://10.0.0.7:8786")
       ->excludes(jobs);
-  verb->add_option("--out", options->out, "the results (default: FILE with .results.jsonl)");
-  verb->add_flag("--fresh", options->fresh, "forget what is there of earlier runs");
+  verb->add_option("--out", options->out,
+                   "file for the results (default: FILE with the ending .results.jsonl)");
+  verb->add_flag("--fresh", options->fresh, "discard results of earlier runs");
   verb->add_flag("--json", options->json, "print the summary as JSON");
   verb->footer(
-      "Cells that have a result are not run again. Exit code 1: a cell's was not 0.\n"
+      "Cells that have a result are not run again. Exit code 1: a cell's exit code was not 0.\n"
       "Example: lockstep sweep tools/verbs/sweep/example.toml --jobs 2");
   verb->callback([options] { exec_python("verbs/sweep/main.py", words_of(*options)); });
 }

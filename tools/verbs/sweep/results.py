@@ -30,7 +30,7 @@ class Results:
             self.descriptor = os.open(self.part, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise Failure(3, f"{self.part}: another sweep writes it now: wait for it, or name"
+            raise Failure(3, f"{self.part}: in use by another sweep: wait for it, or name"
                              " another --out") from error
         except OSError as error:
             raise Failure(3, f"{self.part}: cannot be written ({error.strerror}): name another"
@@ -65,18 +65,18 @@ class Results:
             if not isinstance(values[0], dict) or "sweep" not in values[0]:
                 raise ValueError
             if values[0] != self.head:
-                raise Failure(2, f"{path}: holds the results of another sweep, or of another"
-                                 " program or world: --fresh begins anew, or name another --out")
+                raise Failure(2, f"{path}: contains results of another sweep, program or world:"
+                                 " discard them with --fresh, or name another --out")
             self.lines.update({value["cell"]: value for value in values[1:]})
         except (ValueError, KeyError, TypeError) as error:
-            raise Failure(2, f"{path}: is no file of results of a sweep: name another --out"
+            raise Failure(2, f"{path}: not a file of sweep results: name another --out"
                           ) from error
 
     def append(self, value):
         """One line, at once and to the disk."""
         data = line_of(value).encode()
         if os.write(self.descriptor, data) != len(data):
-            raise Failure(3, f"{self.part}: has no room: make some and run the sweep again")
+            raise Failure(3, f"{self.part}: disk full: free some space and run the sweep again")
         os.fsync(self.descriptor)
 
     def add(self, value):

@@ -245,17 +245,17 @@ def test_results_of_another_program_are_not_mixed_in(tmp_path):
     sweep(file)
     program = program_that(tmp_path, "true", 9)
     out = sweep(file, program=program, code=2)
-    assert "holds the results of another sweep, or of another program or world" in out
+    assert "contains results of another sweep, program or world" in out
     assert not (tmp_path / "sweep.results.jsonl.part").exists()
     sweep(file, "--fresh", program=program)
 
 
 @pytest.mark.parametrize("fill, complaint", [
-    (lambda out: out.write_bytes(b"\x80\x81\n"), "is no file of results of a sweep"),
+    (lambda out: out.write_bytes(b"\x80\x81\n"), "not a file of sweep results"),
     (lambda out: out.write_bytes(b"a letter without an end of line"),
-     "is no file of results of a sweep"),
-    (lambda out: out.write_bytes(b'{"sweep"'), "is no file of results of a sweep"),
-    (lambda out: out.write_bytes(b"[]\n"), "is no file of results of a sweep"),
+     "not a file of sweep results"),
+    (lambda out: out.write_bytes(b'{"sweep"'), "not a file of sweep results"),
+    (lambda out: out.write_bytes(b"[]\n"), "not a file of sweep results"),
     (lambda out: out.mkdir(), "is a folder: name a file"),
 ])
 def test_what_is_no_file_of_results_is_left_alone(tmp_path, fill, complaint):
@@ -288,7 +288,7 @@ def test_the_verb_starts_it(tmp_path):
     done = subprocess.run([PROGRAM, "sweep", file, "--jobs", "2"], cwd=ROOT, capture_output=True,
                           text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
-    assert "4 cells: 0 were there, 4 ran, 0 again since a worker died, 0 w" in done.stdout
+    assert "4 cells: 0 had results, 4 ran, 0 were repeated because a worker died, 0 w" in done.stdout
 
 
 @needs_program
@@ -303,18 +303,18 @@ def test_a_cell_that_is_refused_ends_the_sweep_with_its_words(tmp_path):
 
 @pytest.mark.parametrize("text, complaint", [
     ('run = ["sim"]', "sweep.toml:1: 'run': expected one of the verbs sim run, ns3 run"),
-    ('run = "sim"', "sweep.toml:1: 'run': expected the verb and what follows it"),
-    ('run = ["sim", "run", "--json", "x"]', "sweep.toml:1: 'run': --json is the sweep's own"),
-    ('run = ["sim", "run"]\n\nseeds = "9..1"', "sweep.toml:3: 'seeds': \"9..1\" was found"),
-    ('run = ["sim", "run"]\nseeds = 7', "sweep.toml:2: 'seeds': 7 was found, expected a list"),
+    ('run = "sim"', "sweep.toml:1: 'run': expected a verb and its arguments"),
+    ('run = ["sim", "run", "--json", "x"]', "sweep.toml:1: 'run': --json is set by the sweep"),
+    ('run = ["sim", "run"]\n\nseeds = "9..1"', "sweep.toml:3: 'seeds': found \"9..1\""),
+    ('run = ["sim", "run"]\nseeds = 7', "sweep.toml:2: 'seeds': found 7, expected a list"),
     ('run = ["matrix"]\nseeds = "1..2"', "sweep.toml:2: 'seeds': matrix has no seeds: remove"),
-    ('run = ["sim", "run"]\nsets = 1', "sweep.toml:2: 'sets': is not known, expected one of"),
-    ('run = ["sim", "run"]\n[set]\n"a.b" = []', "sweep.toml:3: 'a.b': [] was found"),
-    ('run = ["sim", "run"]\n[set]\n"a.b" = [1, 1]', "sweep.toml:3: 'a.b': 1 stands there twice"),
+    ('run = ["sim", "run"]\nsets = 1', "sweep.toml:2: 'sets': unknown key, expected one of"),
+    ('run = ["sim", "run"]\n[set]\n"a.b" = []', "sweep.toml:3: 'a.b': found []"),
+    ('run = ["sim", "run"]\n[set]\n"a.b" = [1, 1]', "sweep.toml:3: 'a.b': 1 is listed twice"),
     ('run = ["sim", "run"]\n[options]\njson = ["x"]', "sweep.toml:3: 'json': expected the name"),
     ('run = ["sim", "run"]\nseeds = "0..999999"\n[set]\nx = [1, 2]',
      "sweep.toml:2: 'seeds': makes more than 1000000 cells"),
-    ("run = [", "sweep.toml: is no TOML: "),
+    ("run = [", "sweep.toml: not valid TOML: "),
 ])
 def test_a_bad_description_is_one_line(tmp_path, text, complaint):
     with pytest.raises(Failure) as caught:
