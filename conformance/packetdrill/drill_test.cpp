@@ -271,7 +271,7 @@ TEST(DrillDeathTest, AFailedCheckSaysWhatFailed) {
         packetdrill_interface_init(nullptr, &calls);  // of this program, with its own CHECKs
         CHECK(calls.free == nullptr);
       },
-      "^liblockstep_packetdrill: a bug of ours: CHECK\\(calls.free == nullptr\\) failed at "
+      "^liblockstep_packetdrill: internal error: CHECK\\(calls.free == nullptr\\) failed at "
       ".*drill_test.cpp:[0-9]+; please report it");
 }
 

@@ -273,7 +273,7 @@ int call_gettimeofday(void* userdata, timeval* now, struct timezone*) {
 
 void print_failed_check(const lockstep::CheckSite& site) {
   std::fprintf(stderr,
-               "liblockstep_packetdrill: a bug of ours: CHECK(%s) failed at %s:%d; please report "
+               "liblockstep_packetdrill: internal error: CHECK(%s) failed at %s:%d; please report "
                "it with the script\n",
                site.condition, site.file, site.line);
 }

@@ -582,7 +582,7 @@ class Runner {
 }  // namespace
 
 void print_failed_check(const CheckSite& site) {
-  fmt::print(stderr, "lockstep: a bug of ours: CHECK({}) failed at {}:{}", site.condition,
+  fmt::print(stderr, "lockstep: internal error: CHECK({}) failed at {}:{}", site.condition,
              site.file, site.line);
   if (standing.script != nullptr) {
     fmt::print(stderr, ", under {}:{}", standing.script->file, standing.place.line);

@@ -413,5 +413,5 @@ def test_a_bug_of_ours_is_told_before_the_process_ends(before, words):
                           env={**os.environ, "PYTHONPATH": str(home)})
     assert done.returncode == -signal.SIGILL
     line = done.stderr.splitlines()[0]
-    assert line.startswith("lockstep: a bug of ours: CHECK(!asked_for_it) failed at ")
+    assert line.startswith("lockstep: internal error: CHECK(!asked_for_it) failed at ")
     assert "module.cpp:" in line and words in line

@@ -10,7 +10,7 @@ namespace lockstep::tools {
 void print_failed_check(const CheckSite& site) {
   const sim::RunNote run = sim::current_run();
   fmt::print(stderr,
-             "lockstep: a bug of ours: CHECK({}) failed at {}:{}, world {}, seed {}, "
+             "lockstep: internal error: CHECK({}) failed at {}:{}, world {}, seed {}, "
              "instant {} ns, host {}; please report it with the world's file\n",
              site.condition, site.file, site.line, run.world.view(), run.seed, run.at.ns,
              run.host.view());

@@ -1,5 +1,5 @@
-// The kernel's stack with as little as can be above it: epoll, a socket with SO_REUSEPORT a thread.
-// What tools/bench wire and tools/evidence workloads-wire measure beside `lockstep serve`.
+// A minimal server on the kernel's stack: epoll, and one SO_REUSEPORT socket per thread.
+// tools/bench wire and tools/evidence workloads-wire compare it with `lockstep serve`.
 #include <arpa/inet.h>
 #include <fmt/core.h>
 #include <netinet/in.h>
@@ -30,7 +30,7 @@ namespace {
 
 using namespace lockstep;
 
-struct Asked {
+struct Options {
   std::uint16_t port = 8080;
   std::uint32_t threads = 1;
   std::uint32_t processes = 1;
@@ -39,29 +39,29 @@ struct Asked {
 
 constexpr std::size_t request_max = 4096;
 
-/// What is left of an answer, and what has come of a request.
-struct Talk {
+/// One connection: the rest of the answer being sent, and the request received so far.
+struct Connection {
   int descriptor = -1;
-  std::string head;           // of an answer, not yet sent
-  std::uint64_t body_at = 0;  // of the pattern
+  std::string head;           // unsent part of the answer's head
+  std::uint64_t body_at = 0;  // position in the pattern
   std::uint64_t body_left = 0;
-  bool waits_for_room = false;
-  bool ends = false;  // after this answer
-  std::string come;   // octets of a request that is not whole, or not yet answered
+  bool waits_for_space = false;
+  bool ends = false;     // close after this answer
+  std::string received;  // octets of requests that are incomplete or not yet answered
 };
 
-/// One thread's.
+/// The server of one thread.
 class Server {
  public:
-  Server(const Asked& asked, const http::Site& site) : asked_(asked), site_(site) {}
+  Server(const Options& options, const http::Site& site) : options_(options), site_(site) {}
 
-  // Says why not, or nothing.
+  // Returns an error message, empty on success.
   std::string open() {
     listener_ = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     int const one = 1;
     sockaddr_in local{};
     local.sin_family = AF_INET;
-    local.sin_port = htons(asked_.port);
+    local.sin_port = htons(options_.port);
     bool const fine =
         listener_ >= 0 && setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0 &&
         setsockopt(listener_, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one) == 0 &&
@@ -80,7 +80,7 @@ class Server {
         if (each.data.fd == listener_) {
           accept_all();
         } else {
-          go_on(talks_[static_cast<std::size_t>(each.data.fd)], each.events);
+          go_on(connections_[static_cast<std::size_t>(each.data.fd)], each.events);
         }
       }
     }
@@ -107,135 +107,139 @@ class Server {
         continue;
       }
       auto const place = static_cast<std::size_t>(made);
-      if (place >= talks_.size()) {
-        talks_.resize(place * 2 + 64);
+      if (place >= connections_.size()) {
+        connections_.resize(place * 2 + 64);
       }
-      talks_[place] = Talk{};
-      talks_[place].descriptor = made;
+      connections_[place] = Connection{};
+      connections_[place].descriptor = made;
     }
   }
 
-  void close(Talk& talk) const {
-    ::close(talk.descriptor);
-    talk.descriptor = -1;
+  void close(Connection& connection) const {
+    ::close(connection.descriptor);
+    connection.descriptor = -1;
   }
 
-  void go_on(Talk& talk, std::uint32_t events) {
-    if (talk.descriptor < 0) {
+  void go_on(Connection& connection, std::uint32_t events) {
+    if (connection.descriptor < 0) {
       return;
     }
     if ((events & (EPOLLERR | EPOLLHUP)) != 0) {
-      close(talk);
+      close(connection);
       return;
     }
-    if ((events & EPOLLOUT) != 0 && !send_all(talk)) {
+    if ((events & EPOLLOUT) != 0 && !send_all(connection)) {
       return;
     }
-    if ((events & EPOLLIN) != 0 && !read_more(talk)) {
+    if ((events & EPOLLIN) != 0 && !read_more(connection)) {
       return;
     }
-    if (asked_.echo) {
+    if (options_.echo) {
       return;
     }
-    while (talk.descriptor >= 0 && talk.head.empty() && talk.body_left == 0 && answer(talk)) {
-      if (!send_all(talk)) {
+    while (connection.descriptor >= 0 && connection.head.empty() && connection.body_left == 0 &&
+           answer(connection)) {
+      if (!send_all(connection)) {
         return;
       }
     }
   }
 
-  // False: the connection is no more.
-  bool read_more(Talk& talk) {
-    ssize_t const got = recv(talk.descriptor, buffer_.data(), buffer_.size(), 0);
+  // Returns false if the connection was closed.
+  bool read_more(Connection& connection) {
+    ssize_t const got = recv(connection.descriptor, buffer_.data(), buffer_.size(), 0);
     if (got < 0 && errno == EAGAIN) {
       return true;
     }
-    bool const fits = got > 0 && talk.come.size() + static_cast<std::size_t>(got) <= request_max;
+    bool const fits =
+        got > 0 && connection.received.size() + static_cast<std::size_t>(got) <= request_max;
     if (!fits) {
-      close(talk);
+      close(connection);
       return false;
     }
     std::string_view const text(buffer_.data(), static_cast<std::size_t>(got));
-    if (!asked_.echo) {
-      talk.come += text;
+    if (!options_.echo) {
+      connection.received += text;
       return true;
     }
-    talk.head += text;
-    return send_all(talk);
+    connection.head += text;
+    return send_all(connection);
   }
 
-  // Takes one request off what has come, if it is whole, and makes its head.
-  bool answer(Talk& talk) const {
-    std::size_t const end = talk.come.find("\r\n\r\n");
+  // Takes one complete request from the received octets and makes the answer's head; false if none.
+  bool answer(Connection& connection) const {
+    std::size_t const end = connection.received.find("\r\n\r\n");
     if (end == std::string::npos) {
       return false;
     }
-    std::string_view const text = std::string_view(talk.come).substr(0, end + 4);
+    std::string_view const text = std::string_view(connection.received).substr(0, end + 4);
     constexpr std::string_view begin = "GET /bytes/";
     std::uint64_t length = 0;
     const char* const last = text.data() + text.size();
     bool const known = text.starts_with(begin) &&
                        std::from_chars(text.data() + begin.size(), last, length).ec == std::errc{};
-    talk.ends = !known || text.find("onnection: close\r\n") != std::string_view::npos;
-    talk.head = fmt::format("HTTP/1.1 {}\r\nContent-Length: {}\r\n{}\r\n",
-                            known ? "200 OK" : "404 Not Found", known ? length : 0,
-                            talk.ends ? "Connection: close\r\n" : "");
-    talk.body_at = 0;
-    talk.body_left = known ? length : 0;
-    talk.come.erase(0, end + 4);
+    connection.ends = !known || text.find("onnection: close\r\n") != std::string_view::npos;
+    connection.head = fmt::format("HTTP/1.1 {}\r\nContent-Length: {}\r\n{}\r\n",
+                                  known ? "200 OK" : "404 Not Found", known ? length : 0,
+                                  connection.ends ? "Connection: close\r\n" : "");
+    connection.body_at = 0;
+    connection.body_left = known ? length : 0;
+    connection.received.erase(0, end + 4);
     return true;
   }
 
-  // False: the connection is no more.
-  bool send_all(Talk& talk) {
-    while (!talk.head.empty() || talk.body_left != 0) {
+  // Returns false if the connection was closed.
+  bool send_all(Connection& connection) {
+    while (!connection.head.empty() || connection.body_left != 0) {
       auto const pattern = site_.pattern();
-      std::uint64_t const part = std::min(talk.body_left, pattern.size() - talk.body_at);
-      std::array<iovec, 2> parts{{{talk.head.data(), talk.head.size()},
-                                  {const_cast<std::byte*>(pattern.data() + talk.body_at), part}}};
+      std::uint64_t const part =
+          std::min(connection.body_left, pattern.size() - connection.body_at);
+      std::array<iovec, 2> parts{
+          {{connection.head.data(), connection.head.size()},
+           {const_cast<std::byte*>(pattern.data() + connection.body_at), part}}};
       msghdr message{};
       message.msg_iov = parts.data();
       message.msg_iovlen = parts.size();
-      ssize_t const sent = sendmsg(talk.descriptor, &message, MSG_NOSIGNAL);
+      ssize_t const sent = sendmsg(connection.descriptor, &message, MSG_NOSIGNAL);
       if (sent < 0 && errno == EAGAIN) {
-        return wait_for_room(talk, true);
+        return wait_for_space(connection, true);
       }
       if (sent < 0) {
-        close(talk);
+        close(connection);
         return false;
       }
-      auto const of_head = std::min(static_cast<std::size_t>(sent), talk.head.size());
+      auto const of_head = std::min(static_cast<std::size_t>(sent), connection.head.size());
       auto const of_body = static_cast<std::uint64_t>(sent) - of_head;
-      talk.head.erase(0, of_head);
-      talk.body_left -= of_body;
-      talk.body_at = (talk.body_at + of_body) % pattern.size();
+      connection.head.erase(0, of_head);
+      connection.body_left -= of_body;
+      connection.body_at = (connection.body_at + of_body) % pattern.size();
     }
-    if (talk.ends) {
-      close(talk);
+    if (connection.ends) {
+      close(connection);
       return false;
     }
-    return wait_for_room(talk, false);
+    return wait_for_space(connection, false);
   }
 
-  // While an answer waits, nothing more is read.
-  bool wait_for_room(Talk& talk, bool waits) {
-    if (talk.waits_for_room != waits) {
-      talk.waits_for_room = waits;
+  // While an answer waits for space in the socket, nothing more is read.
+  bool wait_for_space(Connection& connection, bool waits) {
+    if (connection.waits_for_space != waits) {
+      connection.waits_for_space = waits;
       static_cast<void>(
-          watch(EPOLL_CTL_MOD, talk.descriptor, std::uint32_t{waits ? EPOLLOUT : EPOLLIN}));
+          watch(EPOLL_CTL_MOD, connection.descriptor, std::uint32_t{waits ? EPOLLOUT : EPOLLIN}));
     }
     return true;
   }
 
-  Asked asked_;
+  Options options_;
   const http::Site& site_;
   int listener_ = -1;
   int poll_ = -1;
-  std::vector<Talk> talks_;  // by their descriptors
+  std::vector<Connection> connections_;  // indexed by descriptor
   std::array<char, request_max> buffer_{};
 };
 
-// The first one is the parent of the others, which go with it.
+// The first process is the parent of the others, which end with it.
 void become_several(std::uint32_t processes) {
   for (std::uint32_t i = 1; i < processes; ++i) {
     if (fork() == 0) {
@@ -248,17 +252,17 @@ void become_several(std::uint32_t processes) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Asked asked;
+  Options options;
   CLI::App app{
-      "GET /bytes/N, or an echo, by epoll and the kernel's sockets.\n"
+      "Serves GET /bytes/N, or an echo, with epoll and the kernel's sockets.\n"
       "Example: bench_epoll --port 8080 --threads 2"};
-  app.add_option("--port", asked.port, "where it listens");
-  app.add_option("--threads", asked.threads, "each with a socket of its own (SO_REUSEPORT)")
+  app.add_option("--port", options.port, "port to listen on");
+  app.add_option("--threads", options.threads, "threads, each with its own socket (SO_REUSEPORT)")
       ->check(CLI::Range(1u, 256u));
-  app.add_option("--processes", asked.processes,
-                 "each with so many threads, and as many open files as the limit allows")
+  app.add_option("--processes", options.processes,
+                 "processes, each with --threads threads and its own limit of open files")
       ->check(CLI::Range(1u, 256u));
-  app.add_flag("--echo", asked.echo, "send back what comes");
+  app.add_flag("--echo", options.echo, "send received data back");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -267,15 +271,15 @@ int main(int argc, char** argv) {
   }
   http::Site site;
   site.complete();
-  become_several(asked.processes);
-  std::vector<Server> servers(asked.threads, Server(asked, site));
+  become_several(options.processes);
+  std::vector<Server> servers(options.threads, Server(options, site));
   for (Server& each : servers) {
-    if (std::string const trouble = each.open(); !trouble.empty()) {
-      fmt::print(stderr, "bench_epoll: port {}: {}: choose another\n", asked.port, trouble);
+    if (std::string const error = each.open(); !error.empty()) {
+      fmt::print(stderr, "bench_epoll: port {}: {}: choose another\n", options.port, error);
       return 3;
     }
   }
-  fmt::print("serving on port {}\n", asked.port);
+  fmt::print("serving on port {}\n", options.port);
   std::fflush(stdout);
   std::vector<std::thread> threads;
   for (Server& each : servers) {

@@ -104,7 +104,7 @@ def test_the_place_is_taken(pair, tmp_path, verb):
 
 def test_the_port_is_taken(pair):
     """Of the metrics, by the server itself; the kernel's ports are at addresses of its own."""
-    refused(2, "--port is that one already", "serve", "http", *DRIVERS["packet"], "--metrics",
+    refused(2, "--port uses this port", "serve", "http", *DRIVERS["packet"], "--metrics",
             f"{ns.OURS}:80")
     for port in ("0", "65536", "http"):
         refused(2, "--port", "serve", "http", *DRIVERS["packet"], "--port", port)
@@ -164,11 +164,11 @@ def test_a_silent_target(pair, driver):
     """Nobody has the address; somebody has it and says nothing; somebody refuses."""
     may_be(driver)
     how = ["--timeout", "1s", *DRIVERS[driver]]
-    refused(3, "nobody takes a connection", "load", *how, "http://10.9.0.77/")
+    refused(3, "no connection was established", "load", *how, "http://10.9.0.77/")
     if driver != "tap":
-        refused(3, "refuses connections", "load", URL, *how)
+        refused(3, "connection refused", "load", URL, *how)
         with dropping():
-            refused(3, "nobody takes a connection", "load", URL, *how)
+            refused(3, "no connection was established", "load", URL, *how)
 
 
 @contextlib.contextmanager

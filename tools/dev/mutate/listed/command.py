@@ -1,4 +1,4 @@
-"""tools/mutants --listed: takes listed cited branches out of the core and shows what notices."""
+"""tools/mutants --listed: applies listed changes to core/, one by one; shows what notices each."""
 
 import argparse
 import hashlib
@@ -13,17 +13,17 @@ from dev.mutate.listed import patches, sample, trial
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 EPILOG = """
-The sample: rows of RFCs 9293, 5681, 6298 and 6582 at level MUST, MUST NOT or text that code of
-core/ cites, drawn by seed. conformance/requirements/mutations.toml says what to change for each.
-The tree is copied to build/mutations/tree and built there; the working tree stays as it is. The
-tests that cite the row run first, then all, then the scenarios. What was found is kept: a run that
-was interrupted goes on where it stopped, until the tree changes.
+The sample is drawn by seed from the requirements (MUST, MUST NOT or text) of RFCs 9293, 5681, 6298
+and 6582 that code of core/ cites. conformance/requirements/mutations.toml has a change for each.
+The tree is copied to build/mutations/tree and built there; the working tree is not changed. Tests
+that cite the requirement run first, then all tests, then the scenarios. Results are kept, so an
+interrupted run resumes as long as the tree has not changed.
 
 examples: tools/mutants --listed --seed 1
           tools/mutants --listed --only 9293:MUST-17 --json build/mutations/nagle.json
 
 exit: 0 every mutation was noticed, 1 some survived, 2 bad usage, or a mutation that is missing or
-      does not apply, 3 not possible here (the unchanged tree fails, a tool is missing)
+      does not apply, 3 not possible (the unchanged tree fails, a tool is missing)
 """
 
 
@@ -31,18 +31,18 @@ def parse_arguments(words):
     parser = argparse.ArgumentParser(
         prog="tools/mutants --listed", description=__doc__, epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=1, help="which sample to draw (1)")
-    parser.add_argument("--count", type=int, default=40, help="how many ids the sample has (40)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the sample (default: 1)")
+    parser.add_argument("--count", type=int, default=40, help="size of the sample (default: 40)")
     parser.add_argument("--only", metavar="ID", action="append", default=[],
                         help="try this id instead of the sample; may be repeated")
     parser.add_argument("--list", action="store_true",
-                        help="print the sample and its mutations, and run nothing")
+                        help="only print the sample and its mutations")
     parser.add_argument("--check", action="store_true",
-                        help="check that every mutation still applies, and run nothing")
-    parser.add_argument("--json", metavar="FILE", help="write the table to FILE as well")
+                        help="only check that every mutation still applies")
+    parser.add_argument("--json", metavar="FILE", help="also write the table to FILE")
     parser.add_argument("--jobs", type=int, default=int(os.environ.get("LOCKSTEP_JOBS", 2)),
-                        help="how many compilers at once (LOCKSTEP_JOBS, or 2)")
-    parser.add_argument("--fresh", action="store_true", help="forget what earlier runs found")
+                        help="parallel jobs (default: LOCKSTEP_JOBS, or 2)")
+    parser.add_argument("--fresh", action="store_true", help="discard results of earlier runs")
     arguments = parser.parse_args(words)
     if arguments.count < 1 or arguments.jobs < 1:
         parser.error("--count and --jobs need a number from 1 up")
