@@ -1,4 +1,4 @@
-// IPv6 at the seam: neighbour discovery, ICMPv6, and the way to a next hop.
+// IPv6 in the stack: neighbour discovery, ICMPv6, and next hops.
 #include <algorithm>
 
 #include "core/internet/icmpv6_errors.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint8_t icmpv6_number = static_cast<std::uint8_t>(wire::IpProtocol::icmpv6);
 
-// What goes back to where a packet came from, of `length` octets of ICMPv6.
+// The header of a reply to the sender of a packet, with `length` octets of ICMPv6.
 internet::ReplyHeader reply_header(const Stack::Body& b, const Parsed& frame,
                                    const wire::Icmp6Path& path, std::size_t length) {
   internet::ReplyHeader header;
@@ -27,9 +27,9 @@ internet::ReplyHeader reply_header(const Stack::Body& b, const Parsed& frame,
   return header;
 }
 
-// From the address that was asked, or from one of ours if a group was.
+// The source is the destination of the request, or one of our addresses if that was a group.
 //= rfc4443#2.2
-//# 4443:ICMP6-2, 4443:ICMP6-15 our unicast address that the message came to, or another of ours
+//# 4443:ICMP6-2, 4443:ICMP6-15 the unicast destination of the message, or another address of ours
 wire::Icmp6Path path_back(const Stack::Body& b, const internet::IpArrival& about) {
   wire::Ipv4Header const& header = about.packet.header;
   if (!about.to_group) {
@@ -87,9 +87,9 @@ void Stack::Body::doubt6(IpAddress destination) {
 }
 
 //= rfc4861#7.3.1
-//# 4861:ND-26 what is new to either side has crossed the next hop, there and back
+//# 4861:ND-26 an ACK of new data, or new data in sequence, proves the path in both directions
 //= rfc4861#7.3.3
-//# 4861:ND-33 nothing else counts but an answer to a solicitation
+//# 4861:ND-33 apart from that only an answer to a solicitation counts
 void Stack::Body::confirm6(IpAddress source) {
   IpAddress hop;
   if (next_hop6(source, hop)) {
@@ -105,7 +105,7 @@ Drop Stack::Body::process_segment6(const tcp::InboundSegment& arrival) {
   Drop const drop = tcp::arrives(engine, arrival);
   wire::Flags const flags = arrival.segment.flags;
   if (has_discovery() && drop == Drop::none && !flags.rst()) {
-    // Whoever sends a SYN need not have heard of us, whatever data it brings.
+    // Data on a SYN does not prove that its sender receives our packets.
     bool const news = !flags.syn() && engine.counters->bytes_delivered != delivered;
     if (news || tcp::acknowledged_of(engine, tuple, arrival.local_address) != before) {
       confirm6(arrival.remote);
@@ -115,7 +115,7 @@ Drop Stack::Body::process_segment6(const tcp::InboundSegment& arrival) {
 }
 
 Drop Stack::Body::process_discovery(const Parsed& frame, const wire::Icmp6Message& message) {
-  // Without a link there are no link addresses, and nobody to ask for one.
+  // Without Ethernet there are no link addresses to resolve.
   if (!has_discovery()) {
     return Drop::icmp_type_unknown;
   }
@@ -130,7 +130,7 @@ Drop Stack::Body::process_discovery(const Parsed& frame, const wire::Icmp6Messag
       told, engine.state->now);
   engine.state->hop_limit6 = discovery.hop_limit();
   engine.state->mtu6 = discovery.mtu();
-  // At once, so that it makes no difference where the burst is cut (law 8).
+  // At once, so that the result does not depend on how the burst is split (law 8).
   drain_neighbours();
   return drop;
 }
@@ -145,7 +145,7 @@ Drop Stack::Body::process_icmp6(const Parsed& frame) {
     return process_discovery(frame, icmp.message);
   }
   //= rfc4862#5.4
-  //# 4862:DAD-3 a tentative address takes nothing but neighbour discovery
+  //# 4862:DAD-3 a tentative address accepts only neighbour discovery
   if (!is_usable(frame.ip.local_address)) {
     return Drop::ip_tentative;
   }
@@ -179,11 +179,11 @@ void Stack::Body::answer_echo6(const Parsed& frame, wire::Icmp6Message request) 
 }
 
 //= rfc4443#3.4
-//# 4443:ICMP6-13 a field that is wrong is pointed at
+//# 4443:ICMP6-13 the pointer gives the position of the invalid field
 void Stack::Body::send_icmp6_error(const Parsed& frame,
                                    const internet::Icmp6ErrorToSend& complaint) {
   //= rfc4443#2.4
-  //# 4443:ICMP6-9 errors share one limit, so many a second and fifty at once
+  //# 4443:ICMP6-9 one limit for all errors: a rate per second, and bursts of fifty
   internet::Rate const rate{config.icmp_replies_per_second, Count{50}};
   if (!is_usable(frame.ip.local_address) || !internet::may_send_error6(complaint, frame.ip) ||
       !internet::allow(rate, common->error_rate, engine.state->now)) {
