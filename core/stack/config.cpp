@@ -17,23 +17,23 @@ bool power_of_two(std::uint32_t value) { return value != 0 && (value & (value - 
 
 std::string_view fault_of_own_addresses(const Config& config) {
   if (config.address_count.value == 0 || config.address_count.value > Config::addresses_max) {
-    return "address_count: 1 to 8 addresses are needed";
+    return "address_count: must be 1 to 8";
   }
   for (std::uint32_t i = 0; i < config.address_count.value; ++i) {
     HostAddress const& host = config.addresses[i];
     bool const v6 = !host.address.is_v4();
     if (!internet::is_host(host.address) || host.prefix_bits > (v6 ? 128 : 32)) {
-      return "addresses: each is a host's, its prefix of 0 to 32 bits or of IPv6 to 128";
+      return "addresses: each must be a host address with a prefix of 0 to 32 bits (IPv6: to 128)";
     }
     for (std::uint32_t k = 0; k < i; ++k) {
       if (config.addresses[k].address == host.address) {
-        return "addresses: each is named once";
+        return "addresses: the same address is listed twice";
       }
     }
     //= rfc8200#5
     //# 8200:V6-23 every IPv6 link carries at least 1280 octets
     if (v6 && config.mtu.count < wire::ipv6_mtu_least) {
-      return "mtu_bytes: IPv6 needs 1280 or more";
+      return "mtu_bytes: must be at least 1280 for IPv6";
     }
   }
   return {};
@@ -41,7 +41,7 @@ std::string_view fault_of_own_addresses(const Config& config) {
 
 std::string_view fault_of_neighbours(const Config& config) {
   if (config.static_neighbour_count.value > Config::static_neighbours_max) {
-    return "static_neighbour_count: at most 64";
+    return "static_neighbour_count: must be at most 64";
   }
   auto const own = std::span(config.addresses).first(config.address_count.value);
   bool const speaks_v6 =
@@ -51,33 +51,33 @@ std::string_view fault_of_neighbours(const Config& config) {
   for (std::uint32_t i = 0; i < config.static_neighbour_count.value; ++i) {
     StaticNeighbour const& neighbour = config.static_neighbours[i];
     if (!internet::is_host(neighbour.address) || !link::is_host(neighbour.mac)) {
-      return "static_neighbours: each has the address and the link address of one host";
+      return "static_neighbours: each needs a host address and a unicast link address";
     }
     ++(neighbour.address.is_v4() ? v4 : v6);
   }
   if (v6 != 0 && config.link == LinkType::ethernet && !speaks_v6) {
-    return "static_neighbours: one of IPv6 is for a host with an address of IPv6";
+    return "static_neighbours: an IPv6 neighbour requires an IPv6 address in addresses";
   }
   if (v4 > config.neighbours_max.value || v6 > config.neighbours_max.value) {
-    return "static_neighbours: neighbours_max is less than there are";
+    return "static_neighbours: more than neighbours_max";
   }
   return {};
 }
 
 std::string_view fault_of_routes(const Config& config) {
   if (config.route_count.value > Config::routes_max) {
-    return "route_count: at most 15";
+    return "route_count: must be at most 15";
   }
   for (std::uint32_t i = 0; i < config.route_count.value; ++i) {
     ConfigRoute const& route = config.routes[i];
     bool const v4 = route.prefix.is_v4() && route.gateway.is_v4() && route.prefix_bits <= 32;
     bool const v6 = !route.prefix.is_v4() && route.gateway.is_v6_host() && route.prefix_bits <= 128;
     if (route.gateway.is_unspecified() || (!v4 && !v6)) {
-      return "routes: each has a prefix and a gateway of the same family";
+      return "routes: each needs a prefix and a gateway of the same family";
     }
   }
   if (!config.gateway.is_unspecified() && !config.gateway.is_v4()) {
-    return "gateway: of IPv4; one of IPv6 is a route with a prefix of 0 bits";
+    return "gateway: must be IPv4; for IPv6 add a route with a prefix of 0 bits";
   }
   return {};
 }
@@ -90,10 +90,10 @@ std::string_view fault_of_link(const Config& config) {
     }
   }
   if (config.vlan > wire::vlan_max) {
-    return "vlan: 1 to 4094, or 0 for none";
+    return "vlan: must be 1 to 4094, or 0 for no tag";
   }
   if (config.link == LinkType::ethernet && config.mac.is_group()) {
-    return "mac: a host's own link address is no group address";
+    return "mac: must not be a group address";
   }
   return {};
 }
@@ -102,19 +102,19 @@ std::string_view fault_of_link(const Config& config) {
 std::string_view fault_of_keys(const Config& config) {
   tcp::Config const& tcp = config.tcp;
   if (tcp.table_key.is_zero()) {
-    return "table_key: zero, which everybody knows; draw_keys() gives every key its value";
+    return "table_key: must not be zero; call draw_keys() to set the keys";
   }
   if (tcp.isn_key.is_zero()) {
-    return "isn_key: zero, which everybody knows; draw_keys() gives every key its value";
+    return "isn_key: must not be zero; call draw_keys() to set the keys";
   }
   if (tcp.port_key.is_zero()) {
-    return "port_key: zero, which everybody knows; draw_keys() gives every key its value";
+    return "port_key: must not be zero; call draw_keys() to set the keys";
   }
   if (tcp.fast_open_key.is_zero()) {
-    return "fast_open_key: zero, which everybody knows; draw_keys() gives every key its value";
+    return "fast_open_key: must not be zero; call draw_keys() to set the keys";
   }
   if (tcp.timestamp_key.is_zero()) {
-    return "timestamp_key: zero, which everybody knows; draw_keys() gives every key its value";
+    return "timestamp_key: must not be zero; call draw_keys() to set the keys";
   }
   return {};
 }
@@ -253,16 +253,16 @@ std::string_view fault_of(const Config& config) {
   }
   tcp::Config const& tcp = config.tcp;
   if (!power_of_two(tcp.block_bytes.count)) {
-    return "block_bytes: a power of two is needed";
+    return "block_bytes: must be a power of two";
   }
   if (tcp.blocks_max.value <= 2 * tcp.reserve_blocks.value) {
-    return "blocks_max: more than twice reserve_blocks are needed";
+    return "blocks_max: must be more than twice reserve_blocks";
   }
   if (tcp.mss.count + 40 > config.mtu.count) {
-    return "mss: at most mtu_bytes less 40";
+    return "mss: must be at most mtu_bytes - 40";
   }
   if (tcp.port_first > tcp.port_last) {
-    return "port_first: must not lie behind port_last";
+    return "port_first: must not be above port_last";
   }
   if (tcp.user_timeout_least > tcp.user_timeout_most) {
     return "user_timeout_least: must not exceed user_timeout_most";

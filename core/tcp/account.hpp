@@ -48,6 +48,6 @@ struct Account {
   std::uint32_t echo_heard = 0;  // TSecr of the last sample
 };
 
-static_assert(sizeof(Account) <= 136, "what an account adds to a connection");
+static_assert(sizeof(Account) <= 136, "memory that an account adds to a connection");
 
 }  // namespace lockstep::tcp

@@ -57,6 +57,6 @@ struct HalfOpen {
   bool has(std::uint8_t options) const { return (brought & options) != 0; }
 };
 
-static_assert(sizeof(HalfOpen) <= 80, "the SYN cache is worth it while its records are small");
+static_assert(sizeof(HalfOpen) <= 80, "SYN cache records must stay small");
 
 }  // namespace lockstep::tcp

@@ -79,7 +79,7 @@ TEST(Configuration, AddressesAreHosts) {
     EXPECT_THAT(fault_of(with_address(wrong)), StartsWith("addresses: each is a host's"));
   }
   Config const one = on_a_link(Config{});
-  EXPECT_EQ(fault_of(with_address(one.addresses[0].address)), "addresses: each is named once");
+  EXPECT_EQ(fault_of(with_address(one.addresses[0].address)), "addresses: the same address is listed twice");
 }
 
 TEST(Configuration, StaticNeighboursAreHosts) {
@@ -92,12 +92,12 @@ TEST(Configuration, StaticNeighboursAreHosts) {
   EXPECT_EQ(fault_of(with_neighbour({good, Mac{{1, 0, 0, 0, 0, 9}}})), wrong);
   EXPECT_EQ(fault_of(with_neighbour({IpAddress::v4(224, 0, 0, 9), a_mac})), wrong);
   EXPECT_EQ(fault_of(with_neighbour({IpAddress{0xfd00ull << 48, 9}, a_mac})),
-            "static_neighbours: one of IPv6 is for a host with an address of IPv6");
+            "static_neighbours: an IPv6 neighbour requires an IPv6 address in addresses");
   Config crowded = with_neighbour({good, a_mac});
   crowded.static_neighbours[1] = {IpAddress::v4(10, 0, 0, 10), a_mac};
   crowded.static_neighbour_count = {2};
   crowded.neighbours_max = {1};
-  EXPECT_EQ(fault_of(crowded), "static_neighbours: neighbours_max is less than there are");
+  EXPECT_EQ(fault_of(crowded), "static_neighbours: more than neighbours_max");
   Config bare = with_neighbour({good, a_mac});
   bare.link = LinkType::ip;
   EXPECT_EQ(fault_of(bare), "");
@@ -149,7 +149,7 @@ TEST(ConfigurationDeathTest, AStackSaysWhyItIsNotMade) {
   EXPECT_DEATH(Stack(config, aligned), "isn_key: zero");
   config = on_a_link(Config{});
   config.address_count = Count{0};
-  EXPECT_DEATH(Stack(config, aligned), "address_count: 1 to 8 addresses are needed");
+  EXPECT_DEATH(Stack(config, aligned), "address_count: must be 1 to 8");
 }
 
 //= rfc9293#3.8.3
