@@ -20,7 +20,7 @@ Addresses two() {
   return addresses;
 }
 
-TEST(Addresses, AreFoundByTheirPlace) {
+TEST(Addresses, FindReturnsTheIndex) {
   Addresses const addresses = two();
   EXPECT_EQ(addresses.find(ip(10, 0, 1, 5)), 0);
   EXPECT_EQ(addresses.find(ip(192, 0, 2, 9)), 1);
@@ -28,7 +28,7 @@ TEST(Addresses, AreFoundByTheirPlace) {
   EXPECT_EQ(addresses.all().size(), 2u);
 }
 
-TEST(Addresses, OnlyHostsAreTakenAndOnlyAsManyAsThereIsRoomFor) {
+TEST(Addresses, AddAcceptsOnlyHostsUpToTheLimit) {
   Addresses addresses;
   EXPECT_FALSE(addresses.add(ip(0, 0, 0, 0), 24));
   EXPECT_FALSE(addresses.add(ip(127, 0, 0, 1), 8));
@@ -75,7 +75,7 @@ TEST(Addresses, SourcesAreOtherHosts) {
 //= rfc4861#7.2.1
 //= type=test
 //# 4861:ND-6 the solicited-node group of each address, and no other
-TEST(Addresses, GroupsOfTheirOwnAreJoined) {
+TEST(Addresses, SolicitedNodeGroupsAreJoined) {
   IpAddress const first{0x2001'0db8'0000'0000, 0x0000'0000'0001'0203};
   IpAddress const second{0xfe80'0000'0000'0000, 0x0000'0000'0004'0506};
   Addresses addresses = two();
@@ -107,7 +107,7 @@ TEST(Routes, OnLinkIsDirectWithTheAddressOfThatLink) {
   EXPECT_FALSE(routes.next_hop(addresses, IpAddress{1, 2}, hop));
 }
 
-TEST(Routes, OfTwoLinksThatOverlapTheNarrowerOneIsMeant) {
+TEST(Routes, OfOverlappingLinksTheLongerPrefixWins) {
   Addresses addresses;
   ASSERT_TRUE(addresses.add(ip(10, 0, 1, 5), 24));
   ASSERT_TRUE(addresses.add(ip(10, 9, 9, 9), 8));
@@ -119,7 +119,7 @@ TEST(Routes, OfTwoLinksThatOverlapTheNarrowerOneIsMeant) {
 }
 
 // Found by stack_fuzz: the last octets of an IPv6 address were taken for an IPv4 address.
-TEST(Routes, OfIpv4AnAddressOfIpv6IsNoLink) {
+TEST(Routes, Ipv6AddressesDoNotMatchIpv4Links) {
   Addresses addresses;
   ASSERT_TRUE(addresses.add(ip(192, 0, 2, 9), 31));
   ASSERT_TRUE(addresses.add({0xfe80'0000'0000'0000, 0x0a00'0105}, 10));

@@ -125,7 +125,7 @@ FragmentConfig few() {
 //= rfc8200#4.5
 //= type=test
 //# 8200:V6-11 the same for IPv6
-TEST(Fragments, ADatagramIsPutTogetherInAnyOrder) {
+TEST(Fragments, ADatagramIsReassembledInAnyOrder) {
   for (bool const six : {false, true}) {
     World world(few());
     Sender sender;
@@ -141,7 +141,7 @@ TEST(Fragments, ADatagramIsPutTogetherInAnyOrder) {
   }
 }
 
-TEST(Fragments, DatagramsAreToldApart) {
+TEST(Fragments, DatagramsAreDistinguished) {
   World world(few());
   Sender first;
   Sender second;
@@ -164,7 +164,7 @@ TEST(Fragments, DatagramsAreToldApart) {
 //= rfc791#3.2
 //= type=test
 //# 791:IP4-10 for IPv4, too, a later copy is not used
-TEST(Fragments, AnOverlapRefusesTheDatagram) {
+TEST(Fragments, AnOverlapDiscardsTheDatagram) {
   for (bool const six : {false, true}) {
     World world(few());
     Sender sender;
@@ -199,7 +199,7 @@ TEST(Fragments, ADatagramHasOneEnd) {
 //= rfc791#3.2
 //= type=test
 //# 791:IP4-9 all but the last are multiples of eight octets
-TEST(Fragments, WhatCannotBeIsRefused) {
+TEST(Fragments, InvalidFragmentsAreRefused) {
   for (bool const six : {false, true}) {
     World world(few());
     Sender sender;
@@ -218,7 +218,7 @@ TEST(Fragments, WhatCannotBeIsRefused) {
 //= rfc791#3.2
 //= type=test
 //# 791:IP4-12 then nothing is stored any more
-TEST(Fragments, WhatStaysIncompleteIsGivenUp) {
+TEST(Fragments, IncompleteDatagramsExpire) {
   World world(few());
   Sender const sender;
   EXPECT_EQ(world.take(sender.piece(40, 40, true)), Drop::none);
@@ -232,7 +232,7 @@ TEST(Fragments, WhatStaysIncompleteIsGivenUp) {
   EXPECT_TRUE(world.whole.empty());
 }
 
-TEST(Fragments, ASourceHasAShareAndTheOldestGivesWay) {
+TEST(Fragments, ASourceHasAShareAndItsOldestIsEvicted) {
   World world(few());
   Sender sender;
   for (std::uint32_t i = 0; i < 2; ++i) {

@@ -140,7 +140,7 @@ TEST(IcmpInput, SourceQuenchIsDropped) {
 //= rfc1122#3.2.2
 //= type=test
 //# 1122:H-28, 1122:H-36 and its protocol number the transport
-TEST(IcmpInput, AnErrorNamesTheConnectionAsThisHostSeesIt) {
+TEST(IcmpInput, AnErrorYieldsTheConnectionFromOurSide) {
   Judged const judged = judge_error(wire::IcmpType::unreachable, 1);
   ASSERT_EQ(judged.drop, Drop::none);
   ASSERT_EQ(judged.icmp.act, IcmpAct::error);
@@ -186,7 +186,7 @@ TEST(IcmpInput, ErrorsAreSoftHardOrTooBig) {
   EXPECT_EQ(judged.icmp.message.pointer(), 20);
 }
 
-TEST(IcmpInput, TheNextHopsMtuIsTold) {
+TEST(IcmpInput, TheNextHopMtuIsReported) {
   EXPECT_EQ(judge_error(wire::IcmpType::unreachable, 4, 1'400).icmp.error.mtu, 1'400);
   EXPECT_EQ(judge_error(wire::IcmpType::unreachable, 4, 0).icmp.error.mtu, 0);
   EXPECT_EQ(judge_error(wire::IcmpType::unreachable, 1, 1'400).icmp.error.mtu, 0);
@@ -230,7 +230,7 @@ wire::Ipv4Header header_to_us(wire::IpProtocol protocol) {
 //= rfc1122#3.2.2
 //= type=test
 //# 1122:H-27 the header and at least eight octets of data, unchanged
-TEST(IcmpErrors, AComplaintQuotesWhatItIsAbout) {
+TEST(IcmpErrors, AnErrorQuotesThePacket) {
   for (std::size_t size : {0u, 7u, 8u, 100u, 528u, 529u, 1480u}) {
     Octets octets;
     IpArrival const about =
@@ -253,7 +253,7 @@ TEST(IcmpErrors, AComplaintQuotesWhatItIsAbout) {
 //= rfc792#Introduction
 //= type=test
 //# 792:ICMP4-8 about fragments only for the first, never about ICMP errors
-TEST(IcmpErrors, NothingIsComplainedOfThatMustNotBe) {
+TEST(IcmpErrors, NoErrorIsSentWhereForbidden) {
   Octets octets;
   wire::Ipv4Header header = header_to_us(wire::IpProtocol::udp);
   header.destination = IpAddress::v4(10, 0, 0, 255);

@@ -43,7 +43,7 @@ Judged judge(const wire::Ipv4Header& header, bool link_group = false) {
   return judged;
 }
 
-TEST(IpInput, APacketForOneOfOurAddressesLives) {
+TEST(IpInput, APacketForOneOfOurAddressesIsAccepted) {
   Judged judged = judge(good());
   EXPECT_EQ(judged.drop, Drop::none);
   EXPECT_EQ(judged.arrival.local_address, 0);
@@ -67,7 +67,7 @@ TEST(IpInput, APacketForAnotherHostIsDropped) {
   }
 }
 
-TEST(IpInput, ABroadcastLivesAndIsMarked) {
+TEST(IpInput, ABroadcastIsAcceptedAndMarked) {
   wire::Ipv4Header header = good();
   for (IpAddress const all : {IpAddress::v4(255, 255, 255, 255), IpAddress::v4(10, 0, 0, 255),
                               IpAddress::v4(10, 0, 7, 255)}) {
@@ -82,7 +82,7 @@ TEST(IpInput, ABroadcastLivesAndIsMarked) {
 }
 
 // The cached path of the last packet saves work and does not change results.
-TEST(IpInput, APathThatIsKnownChangesNoJudgement) {
+TEST(IpInput, ACachedPathChangesNoResult) {
   wire::Ipv4Header other = good();
   other.destination = IpAddress::v4(10, 0, 7, 1);
   wire::Ipv4Header all = good();
@@ -168,7 +168,7 @@ TEST(IpInput, AnUnknownProtocolIsDroppedButKnownToTheCaller) {
   EXPECT_EQ(judge(header).drop, Drop::none);
 }
 
-TEST(IpInput, WhatIsNoPacketKeepsItsReason) {
+TEST(IpInput, ParseErrorsKeepTheirReason) {
   Octets const octets(19);
   IpArrival arrival;
   KnownPath known;
@@ -200,7 +200,7 @@ TEST(IpInput, WhatIsNoPacketKeepsItsReason) {
 //= rfc6864#4.2
 //= type=test
 //# 6864:ID-4, 6864:ID-5 so no identification is ever reused in a fragment
-TEST(IpOutput, TheHeaderSaysWhatWasAskedFor) {
+TEST(IpOutput, TheHeaderHasTheRequestedFields) {
   Octets octets(30);
   Departure departure;
   departure.source = IpAddress::v4(10, 0, 0, 1);

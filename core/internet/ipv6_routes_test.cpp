@@ -38,7 +38,7 @@ TEST(Ipv6Routes, TheLongestPrefixDecides) {
 //= rfc4861#5.2
 //= type=test
 //# 4861:ND-35 link-local is always on-link, and so is an advertised prefix
-TEST(Ipv6Routes, WhatIsOnLinkByItsKindOrByWhatWasTold) {
+TEST(Ipv6Routes, LinkLocalAndAdvertisedPrefixesAreOnLink) {
   Ipv6Routes routes;
   ASSERT_TRUE(routes.add({{local, 0}, router, 64}));
   ASSERT_TRUE(routes.add({{other, 0}, router, 48}));

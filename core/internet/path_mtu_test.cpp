@@ -41,7 +41,7 @@ constexpr IpAddress far(std::uint8_t host) { return IpAddress::v4(192, 0, 2, hos
 //= rfc8201#4
 //= type=test
 //# 8201:PMTU-5 the same for IPv6
-TEST(PathMtu, WhatIsKnownAges) {
+TEST(PathMtu, EntriesExpire) {
   World world;
   EXPECT_FALSE(world.paths.any());
   world.paths.lower(far(1), 1400, world.now);
@@ -64,7 +64,7 @@ TEST(PathMtu, TheTableIsBounded) {
 
 // A host with a whole network of addresses fills the table, but evicts at most one entry of others
 // per bucket.
-TEST(PathMtu, ANetworkMakesRoomForItself) {
+TEST(PathMtu, ANetworkEvictsItsOwnEntries) {
   World world;
   auto const of_flood = [](std::uint64_t host) { return IpAddress{0x2001'0db8'0000'0001, host}; };
   IpAddress const honest{0x2001'0db8'0000'0002, 1};
@@ -84,7 +84,7 @@ TEST(PathMtu, ANetworkMakesRoomForItself) {
 //= rfc4821#7.3
 //= type=test
 //# 4821:PLP-10 a gain below 16 octets is not worth a probe
-TEST(PathMtu, ASearchEndsWhereLittleIsLeft) {
+TEST(PathMtu, ASearchEndsWhenLittleCanBeGained) {
   World world;
   ASSERT_TRUE(world.paths.stalled(far(1), world.now, {.low = 1024, .sent = 1500}));
   ASSERT_EQ(world.paths.find(far(1), world.now), 1024);

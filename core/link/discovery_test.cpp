@@ -17,7 +17,7 @@ namespace {
 //= rfc6980#5
 //= type=test
 //# 6980:NDF-1 no fragment header
-TEST(Discovery, AnUnknownNextHopIsAskedForInItsGroup) {
+TEST(Discovery, AnUnknownNextHopIsSolicitedInItsGroup) {
   World world(plain());
   EXPECT_EQ(world.resolve(7).kind, LookupKind::waiting);
   EXPECT_EQ(world.state_of(7), DiscoveryState::incomplete);
@@ -35,7 +35,7 @@ TEST(Discovery, AnUnknownNextHopIsAskedForInItsGroup) {
 //= type=test
 //# 4861:ND-11, 4861:ND-12 once a second, three times, with or without traffic; then failed
 //# 4861:ND-10 those that wait are notified
-TEST(Discovery, NobodyAnswersThreeSolicitations) {
+TEST(Discovery, ResolutionFailsAfterThreeSolicitations) {
   World world(plain());
   Index const index = world.resolve(7).neighbour;
   for (int i = 0; i < 3; ++i) {
@@ -63,7 +63,7 @@ TEST(Discovery, NobodyAnswersThreeSolicitations) {
 //# 4861:ND-21 REACHABLE if solicited, otherwise STALE; override does not matter
 //# 4861:ND-22 without a link address it has no effect
 //# 4861:ND-20 nor without a solicitation
-TEST(Discovery, AnAnswerEndsTheWaiting) {
+TEST(Discovery, AnAdvertisementResolvesTheEntry) {
   World world(plain());
   EXPECT_EQ(world.reply(7), Drop::nd_unsolicited);
   EXPECT_EQ(world.state_of(7), DiscoveryState::vacant);
@@ -92,7 +92,7 @@ TEST(Discovery, AnAnswerEndsTheWaiting) {
 //# 4861:ND-28 REACHABLE ends after 0.5 to 1.5 times the base time
 //# 4861:ND-29 STALE is used, and probed five seconds later
 //# 4861:ND-30 unicast, a second apart, and removed after three
-TEST(Discovery, ANeighbourThatFallsSilentIsProbedAndGivenUp) {
+TEST(Discovery, ASilentNeighbourIsProbedAndRemoved) {
   World world(plain());
   world.befriend(7);
   world.advance(Duration::seconds(15) - Duration{1});
@@ -181,7 +181,7 @@ TEST(Discovery, AnotherLinkAddressNeedsOverride) {
 //= rfc4861#7.3.3
 //= type=test
 //# 4861:ND-32 which starts as STALE
-TEST(Discovery, WhoAsksForUsIsAnswered) {
+TEST(Discovery, SolicitationsForUsAreAnswered) {
   World world(plain());
   EXPECT_EQ(world.solicit(7, address_of(8)), Drop::nd_not_for_us);
   EXPECT_EQ(world.state_of(7), DiscoveryState::vacant);
@@ -207,7 +207,7 @@ TEST(Discovery, WhoAsksForUsIsAnswered) {
 //= rfc4861#7.2.4
 //= type=test
 //# 4861:ND-18 but an unsolicited answer to all nodes
-TEST(Discovery, ASolicitationTellsOfItsSender) {
+TEST(Discovery, ASolicitationUpdatesItsSendersEntry) {
   World world(plain());
   world.befriend(7);
   NdMessage as_router = World::advertisement(7);
@@ -239,7 +239,7 @@ TEST(Discovery, ASolicitationTellsOfItsSender) {
 //= rfc6980#5
 //= type=test
 //# 6980:NDF-2 and everything after a fragment header
-TEST(Discovery, WhatIsNotOfThisLinkIsRefused) {
+TEST(Discovery, ForwardedOrInvalidMessagesAreRefused) {
   World world(plain());
   NdMessage message;
   message.target = ours;
@@ -262,7 +262,7 @@ TEST(Discovery, WhatIsNotOfThisLinkIsRefused) {
   EXPECT_EQ(world.cache.used(), 0u);
 }
 
-TEST(Discovery, AStaticEntryIsNeverAskedForNorChanged) {
+TEST(Discovery, AStaticEntryIsNeverSolicitedOrChanged) {
   World world(plain());
   EXPECT_FALSE(world.cache.add_static(all_nodes, mac_of(7)));
   EXPECT_FALSE(world.cache.add_static(address_of(7), Mac::broadcast()));
@@ -283,7 +283,7 @@ TEST(Discovery, AStaticEntryIsNeverAskedForNorChanged) {
   EXPECT_FALSE(world.cache.wants_transmit());
 }
 
-TEST(Discovery, AFloodOfStrangersPushesOutNobodyWeTalkTo) {
+TEST(Discovery, AFloodOfStrangersEvictsNoNeighbourInUse) {
   World world(plain());
   world.befriend(7);
   for (std::uint8_t host = 20; host < 120; ++host) {
@@ -302,7 +302,7 @@ TEST(Discovery, AFloodOfStrangersPushesOutNobodyWeTalkTo) {
 //= rfc4861#7.2.4
 //= type=test
 //# 4861:ND-18 a solicitation for us is answered although the cache is full
-TEST(Discovery, AFullCacheAnswersAllTheSame) {
+TEST(Discovery, AFullCacheStillAnswers) {
   World world(plain());
   for (std::uint8_t host = 7; host < 10; ++host) {
     world.befriend(host);
@@ -315,7 +315,7 @@ TEST(Discovery, AFullCacheAnswersAllTheSame) {
 //= rfc4861#7.2.2
 //= type=test
 //# 4861:ND-7, 4861:ND-10 an entry learned from others is kept once we have sent to it
-TEST(Discovery, WhomWeSendToIsNoStrangerAnyMore) {
+TEST(Discovery, AnEntryThatWeSendToIsKept) {
   World world(plain());
   ASSERT_EQ(world.solicit(7), Drop::none);
   world.sent();
@@ -396,7 +396,7 @@ TEST(Discovery, OurAddressesAreAnnouncedThreeTimesAtMost) {
 //= rfc4862#5.4.5
 //= type=test
 //# 4862:DAD-10 a duplicate is never used; the other address still is
-TEST(Discovery, SomebodyElseTestsTheSameAddress) {
+TEST(Discovery, AnotherHostTestsTheSameAddress) {
   World world(testing());
   EXPECT_EQ(world.solicit(7), Drop::ip_tentative);
   EXPECT_FALSE(world.cache.wants_transmit());
@@ -420,7 +420,7 @@ TEST(Discovery, SomebodyElseTestsTheSameAddress) {
 //= rfc4862#5.4.5
 //= type=test
 //# 4862:DAD-10 if it is our link-local address, IPv6 is disabled
-TEST(Discovery, SomebodyHasTheAddressAlready) {
+TEST(Discovery, AnotherHostHasTheAddress) {
   World world(testing());
   NdMessage theirs = World::advertisement(7);
   theirs.target = our_link;

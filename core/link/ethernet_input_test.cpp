@@ -22,14 +22,14 @@ Drop drop_of(const wire::EthernetHeader& header, bool* to_group = nullptr) {
   return drop;
 }
 
-TEST(EthernetInput, AFrameForUsLives) {
+TEST(EthernetInput, AFrameForUsIsAccepted) {
   bool to_group = true;
   EXPECT_EQ(drop_of({ours, theirs, wire::EtherType::ipv4}, &to_group), Drop::none);
   EXPECT_FALSE(to_group);
   EXPECT_EQ(drop_of({ours, theirs, wire::EtherType::arp}), Drop::none);
 }
 
-TEST(EthernetInput, ABroadcastLivesAndIsMarked) {
+TEST(EthernetInput, ABroadcastIsAcceptedAndMarked) {
   bool to_group = false;
   EXPECT_EQ(drop_of({Mac::broadcast(), theirs, wire::EtherType::arp}, &to_group), Drop::none);
   EXPECT_TRUE(to_group);
@@ -41,7 +41,7 @@ TEST(EthernetInput, AnotherHostsFrameIsDropped) {
   EXPECT_EQ(drop_of({group, theirs, wire::EtherType::ipv4}), Drop::frame_not_for_us);
 }
 
-TEST(EthernetInput, AGroupIsNoSource) {
+TEST(EthernetInput, AGroupSourceIsDropped) {
   EXPECT_EQ(drop_of({ours, Mac::broadcast(), wire::EtherType::ipv4}), Drop::frame_bad_source);
 }
 
@@ -69,7 +69,7 @@ Drop drop_for(const LinkFilter& filter, const wire::EthernetHeader& header) {
 //= rfc4862#5.4.2
 //= type=test
 //# 4862:DAD-4 whatever the state of our addresses
-TEST(EthernetInput, WhereIpv6IsSpokenItsGroupsLive) {
+TEST(EthernetInput, Ipv6GroupsAreAcceptedIfIpv6IsOn) {
   LinkFilter const six{ours, 0, true};
   Mac const group = group_mac(all_nodes);
   EXPECT_EQ(drop_for(six, {group, theirs, wire::EtherType::ipv6}), Drop::none);
@@ -78,7 +78,7 @@ TEST(EthernetInput, WhereIpv6IsSpokenItsGroupsLive) {
   EXPECT_EQ(drop_for({ours}, {group, theirs, wire::EtherType::ipv6}), Drop::frame_not_for_us);
 }
 
-TEST(EthernetInput, OnlyFramesOfOurVlanLive) {
+TEST(EthernetInput, OnlyFramesOfOurVlanAreAccepted) {
   LinkFilter const tagged{ours, 7};
   EXPECT_EQ(drop_for(tagged, {ours, theirs, wire::EtherType::ipv4, 7}), Drop::none);
   EXPECT_EQ(drop_for(tagged, {ours, theirs, wire::EtherType::ipv4, 8}), Drop::frame_other_vlan);

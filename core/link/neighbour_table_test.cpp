@@ -67,7 +67,7 @@ struct Room {
   NeighbourTable<Entry> table;
 };
 
-TEST(NeighbourTable, WhomNobodySendsToGivesWayFirstAndTheOldestOfThem) {
+TEST(NeighbourTable, UnusedEntriesAreEvictedFirstTheOldestBeforeOthers) {
   Room room(Count{3});
   room.known(1, true);
   room.known(2, false);
@@ -79,7 +79,7 @@ TEST(NeighbourTable, WhomNobodySendsToGivesWayFirstAndTheOldestOfThem) {
   EXPECT_NE(room.table.find(host(3)), nil);
 }
 
-TEST(NeighbourTable, WhoIsInUseGivesWayToNoQuestion) {
+TEST(NeighbourTable, EntriesInUseAreNotEvictedByIncompleteOnes) {
   Room room(Count{2});
   Index const idle = room.known(1, true);
   room.known(2, true);
@@ -94,7 +94,7 @@ TEST(NeighbourTable, WhoIsInUseGivesWayToNoQuestion) {
   EXPECT_TRUE(room.sound());
 }
 
-TEST(NeighbourTable, QuestionsHaveAShareAndStrangersAPartOfIt) {
+TEST(NeighbourTable, IncompleteEntriesHaveAShareAndStrangersAPartOfIt) {
   Room room(Count{16});
   for (std::uint8_t number = 1; number <= 20; ++number) {
     Index const index = room.table.add_question(host(number), Asker::stranger);
@@ -113,7 +113,7 @@ TEST(NeighbourTable, QuestionsHaveAShareAndStrangersAPartOfIt) {
   EXPECT_TRUE(room.sound());
 }
 
-TEST(NeighbourTable, AFailedOneGivesWayToAQuestion) {
+TEST(NeighbourTable, AFailedEntryIsEvictedByAnIncompleteOne) {
   Room room(Count{2});
   room.known(1, true);
   Index const failed = room.table.add(host(2));
@@ -126,7 +126,7 @@ TEST(NeighbourTable, AFailedOneGivesWayToAQuestion) {
 }
 
 // A quarter stays free of entries with a link address, so that answers find space.
-TEST(NeighbourTable, WhoAnswersTakesThePlaceOfTheOldest) {
+TEST(NeighbourTable, AnAnswerEvictsTheOldestEntry) {
   Room room(Count{8});
   for (std::uint8_t number = 1; number <= 6; ++number) {
     room.known(number, true);
@@ -145,7 +145,7 @@ TEST(NeighbourTable, WhoAnswersTakesThePlaceOfTheOldest) {
   EXPECT_TRUE(room.sound());
 }
 
-TEST(NeighbourTable, AnEntryOfWhichNobodyWasToldYetStays) {
+TEST(NeighbourTable, AnEntryWithAnUnreportedResultStays) {
   Room room(Count{1});
   room.table.notify(room.known(1, false));
   EXPECT_EQ(room.table.add_question(host(2), Asker::ours), nil);
@@ -153,7 +153,7 @@ TEST(NeighbourTable, AnEntryOfWhichNobodyWasToldYetStays) {
   EXPECT_NE(room.table.add_question(host(2), Asker::ours), nil);
 }
 
-TEST(NeighbourTable, TheRecentOneIsForgottenWithItsEntry) {
+TEST(NeighbourTable, TheRecentEntryIsClearedOnRemoval) {
   Room room(Count{2});
   Index const index = room.known(1, true);
   room.table.remember(index);
@@ -163,7 +163,7 @@ TEST(NeighbourTable, TheRecentOneIsForgottenWithItsEntry) {
   EXPECT_EQ(room.table.find_recent(host(1)), nil);
 }
 
-TEST(NeighbourTable, AnEntryThatIsRemovedLeavesNoListAndNoTimer) {
+TEST(NeighbourTable, ARemovedEntryIsInNoListAndHasNoTimer) {
   Room room(Count{2});
   Index const index = room.known(1, true);
   room.table.ask(index);

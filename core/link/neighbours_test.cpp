@@ -99,7 +99,7 @@ NeighbourConfig small() {
 //= rfc826#Packet-Generation
 //= type=test
 //# 826:ARP-1 a broadcast request with our addresses for the requested one
-TEST(Neighbours, AnUnknownNextHopIsAskedFor) {
+TEST(Neighbours, AnUnknownNextHopIsRequested) {
   World world(small());
   Lookup const lookup = world.resolve(7);
   EXPECT_EQ(lookup.kind, LookupKind::waiting);
@@ -126,7 +126,7 @@ TEST(Neighbours, AnUnknownNextHopIsAskedFor) {
 //= rfc1122#2.3.2.1
 //= type=test
 //# 1122:H-L2 requests for one address keep their distance
-TEST(Neighbours, RequestsAreRepeatedAtTheirIntervalAndThenGivenUp) {
+TEST(Neighbours, RequestsAreRepeatedAtTheirIntervalThenFail) {
   World world(small());
   Lookup const lookup = world.resolve(7);
   for (int tries = 0; tries < 3; ++tries) {
@@ -182,7 +182,7 @@ TEST(Neighbours, AnAnswerAfterTheLastTry) {
   EXPECT_EQ(world.reply(7), Drop::arp_unsolicited);
 }
 
-TEST(Neighbours, AFailureThatNobodyWasToldOfKeepsItsEntry) {
+TEST(Neighbours, AnUnreportedFailureKeepsItsEntry) {
   World world(small());
   Index const index = world.resolve(7).neighbour;
   for (int tries = 0; tries < 3; ++tries) {
@@ -201,7 +201,7 @@ TEST(Neighbours, AFailureThatNobodyWasToldOfKeepsItsEntry) {
 //= rfc1122#2.3.2.1
 //= type=test
 //# 1122:H-L1 outdated entries are removed
-TEST(Neighbours, AnEntryThatNobodyUsesIsForgotten) {
+TEST(Neighbours, AnUnusedEntryExpires) {
   World world(small());
   ASSERT_EQ(world.request(9), Drop::none);
   world.sent();
@@ -217,7 +217,7 @@ TEST(Neighbours, AnEntryThatNobodyUsesIsForgotten) {
 //= rfc1122#2.3.2.1
 //= type=test
 //# 1122:H-L1 an entry in use is requested again, and removed if there is no answer
-TEST(Neighbours, AnEntryThatIsUsedIsProbedAndUsedMeanwhile) {
+TEST(Neighbours, AnEntryInUseIsProbedAndUsedMeanwhile) {
   World world(small());
   world.resolve(7);
   world.sent();
@@ -353,7 +353,7 @@ TEST(Neighbours, ARequestForOthersUpdatesButNeverAdds) {
   EXPECT_FALSE(world.cache.wants_transmit());
 }
 
-TEST(Neighbours, ARequestOfWhomWeAskForResolvesIt) {
+TEST(Neighbours, ARequestFromTheRequestedHostResolvesIt) {
   World world(small());
   world.resolve(9);
   EXPECT_EQ(world.request(9), Drop::none);
@@ -364,7 +364,7 @@ TEST(Neighbours, ARequestOfWhomWeAskForResolvesIt) {
   EXPECT_FALSE(world.cache.wants_transmit()) << "the request is no longer needed";
 }
 
-TEST(Neighbours, SendersThatAreNoHostAreRefused) {
+TEST(Neighbours, InvalidSendersAreRefused) {
   World world(small());
   auto const drop_of = [&](Mac mac, Ipv4 address) {
     return world.cache.receive({wire::ArpOperation::request, mac, address, Mac{}, our_address},
@@ -420,7 +420,7 @@ TEST(Neighbours, StaticEntriesAreHosts) {
   EXPECT_FALSE(world.cache.add_static(IpAddress::from(address_of(14)), mac_of(14)));
 }
 
-TEST(Neighbours, AFullCacheRefusesAskersAndQuestionsButNobodyInUse) {
+TEST(Neighbours, AFullCacheEvictsNoEntryInUse) {
   World world(small());
   NeighbourChange change;
   // Two that we send to, one learned from its request; a quarter stays free.
@@ -462,7 +462,7 @@ TEST(Neighbours, AFullCacheRefusesAskersAndQuestionsButNobodyInUse) {
   EXPECT_TRUE(world.cache.sound());
 }
 
-TEST(Neighbours, WhatSomebodyWaitsForIsNeverEvicted) {
+TEST(Neighbours, AnEntryThatIsWaitedForIsNeverEvicted) {
   World world(small());
   Index const index = world.resolve(7).neighbour;
   world.sent();
@@ -540,7 +540,7 @@ TEST(Neighbours, RandomTrafficLeavesItSoundAndBounded) {
   EXPECT_EQ(world.cache.used(), 1u);
 }
 
-TEST(Neighbours, VisitTellsStatesApart) {
+TEST(Neighbours, VisitDistinguishesStates) {
   World world(small());
   auto const print = [&] {
     Fingerprint fingerprint;

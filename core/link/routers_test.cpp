@@ -59,7 +59,7 @@ TEST(Discovery, OnlyADefaultRouterEndsTheSolicitations) {
 //= rfc4861#6.3.4
 //= type=test
 //# 4861:ND-37 restarted by each advertisement; a router has only one entry
-TEST(Discovery, ARouterHasOnePlace) {
+TEST(Discovery, ARouterHasOneEntry) {
   World world(following());
   NdMessage message = World::router_message();
   message.has_link_address = false;
@@ -144,7 +144,7 @@ TEST(Discovery, ARouterIsADefaultRouterForItsLifetime) {
 //= rfc4861#7.2.5
 //= type=test
 //# 4861:ND-25 a router that clears its router flag is no longer used
-TEST(Discovery, ARouterThatBecomesAHostIsNoDefaultRouter) {
+TEST(Discovery, ARouterThatBecomesAHostIsRemoved) {
   World world(following());
   ASSERT_EQ(world.hear_router(World::router_message()), Drop::none);
   NdMessage host = World::advertisement(7);
@@ -158,7 +158,7 @@ TEST(Discovery, ARouterThatBecomesAHostIsNoDefaultRouter) {
 //= rfc4861#6.3.6
 //= type=test
 //# 4861:ND-41 a reachable one is preferred
-TEST(Discovery, ARouterThatAnswersIsPreferred) {
+TEST(Discovery, AReachableRouterIsPreferred) {
   World world(following());
   NdMessage silent = World::router_message();
   silent.has_link_address = false;

@@ -69,7 +69,7 @@ TEST(Layout, SaturatesInsteadOfWrapping) {
   EXPECT_EQ(layout.bytes(), ~std::uint64_t{0} - 63);
 }
 
-TEST(LayoutDeathTest, RefusesAnArenaThatIsTooSmallOrCrooked) {
+TEST(LayoutDeathTest, RefusesAnArenaThatIsTooSmallOrUnaligned) {
   alignas(arena_alignment) std::array<std::byte, 256> memory;
   auto const small = std::span(memory).first(64);
   EXPECT_DEATH(

@@ -24,7 +24,7 @@ struct World {
   }
 };
 
-TEST(Blocks, BehavesAsAStackAndKeepsEachBlocksBytesApart) {
+TEST(Blocks, BehavesAsAStackOfSeparateBlocks) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Random random(seed);
     auto const capacity = static_cast<std::uint32_t>(random.below(12));
@@ -68,7 +68,7 @@ TEST(Blocks, BehavesAsAStackAndKeepsEachBlocksBytesApart) {
   }
 }
 
-TEST(Blocks, CountsTheMostThatWereHeldAtOnce) {
+TEST(Blocks, CountsTheHighWaterMark) {
   World world(Count{4}, Bytes{64});
   Index const first = world.blocks.take();
   Index const second = world.blocks.take();
@@ -80,7 +80,7 @@ TEST(Blocks, CountsTheMostThatWereHeldAtOnce) {
   EXPECT_EQ(world.blocks.gives(), 2u);
 }
 
-TEST(Blocks, APromisedBlockIsFreeButNoRoom) {
+TEST(Blocks, APromisedBlockIsFreeButNotAvailable) {
   World world(Count{8}, Bytes{64});
   Blocks& blocks = world.blocks;
   blocks.keep(Count{2}, Count{3});
@@ -95,7 +95,7 @@ TEST(Blocks, APromisedBlockIsFreeButNoRoom) {
   EXPECT_EQ(blocks.room_to_receive(), 3u);
 }
 
-TEST(BlocksDeathTest, RefusesToTakeBackTwiceAndOddSizes) {
+TEST(BlocksDeathTest, RefusesDoubleGiveAndInvalidSizes) {
   World world(Count{2}, Bytes{64});
   Index const index = world.blocks.take();
   world.blocks.give(index);

@@ -45,7 +45,7 @@ TEST(Queue, BehavesAsABoundedDeque) {
   }
 }
 
-TEST(QueueDeathTest, RefusesToPopWhatIsNotThere) {
+TEST(QueueDeathTest, RefusesToPopFromAnEmptyRing) {
   alignas(arena_alignment) std::array<std::byte, 256> memory;
   Layout layout(memory);
   auto queue = Queue<int>::lay_out(layout, Count{2});

@@ -208,7 +208,7 @@ TEST(ReceiveStore, TakesAllTheBlocksOfARangeOrNone) {
   EXPECT_EQ(world.blocks.used(), 3u);
 }
 
-TEST(ReceiveStoreDeathTest, RefusesBytesForWhichNothingIsReserved) {
+TEST(ReceiveStoreDeathTest, RefusesBytesWithoutReservation) {
   World world(Count{3});
   ReceiveStore store;
   std::array<std::byte, 2> const data{};

@@ -208,7 +208,7 @@ void run(std::uint64_t seed) {
   ASSERT_EQ(world.pools.blocks.takes(), world.pools.blocks.gives());
 }
 
-TEST(SendStore, AShortMessageLiesInTheFirstBlock) {
+TEST(SendStore, AShortMessageIsInTheFirstBlock) {
   World world(Count{4}, Count{4});
   SendStore store;
   std::array<std::byte, 100> const data{};
@@ -231,7 +231,7 @@ TEST(SendStore, BehavesAsADequeOfBytes) {
   }
 }
 
-TEST(SendStore, FillsTheLastBlockFirstAndGivesBlocksBackAsSoonAsTheyAreAcknowledged) {
+TEST(SendStore, FillsTheLastBlockFirstAndReleasesAcknowledgedBlocks) {
   World world(Count{4}, Count{2});
   SendStore store;
   std::array<std::byte, 100> const data{};
@@ -249,7 +249,7 @@ TEST(SendStore, FillsTheLastBlockFirstAndGivesBlocksBackAsSoonAsTheyAreAcknowled
   EXPECT_EQ(world.pools.blocks.used(), 0u);
 }
 
-TEST(SendStore, TakesWhatThePoolsHoldAndLeavesTheRest) {
+TEST(SendStore, AcceptsWhatThePoolsCanHold) {
   World world(Count{2}, Count{1});
   SendStore store;
   std::array<std::byte, 200> const data{};
@@ -280,7 +280,7 @@ TEST(SendStore, JoinsALoanThatContinuesTheLastOne) {
   EXPECT_EQ(source.length.count, 7u);
 }
 
-TEST(SendStore, LendsNoMoreThanPositionsCanTellApart) {
+TEST(SendStore, LoansAreLimitedByTheRangeOfPositions) {
   World world(Count{1}, Count{4});
   SendStore store;
   store.front = 5;

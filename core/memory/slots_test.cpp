@@ -69,7 +69,7 @@ TEST(Slots, BehavesAsAStackOfFreeIndices) {
   }
 }
 
-TEST(Slots, FirstUseIsCleanAndLaterUsesKeepWhatWasLeft) {
+TEST(Slots, FirstUseIsCleanAndLaterUsesKeepTheContent) {
   World world(Count{2});
   Index const index = world.slots.take();
   EXPECT_EQ(world.slots[index].generation, 7u);
@@ -89,7 +89,7 @@ struct Counted {
   static Index& next_free(Counted& thing) { return thing.value; }
 };
 
-TEST(Slots, AGenerationIsOddWhileItsSlotIsInUseAndNothingLiesBesideIt) {
+TEST(Slots, AGenerationIsOddWhileInUseAndNeedsNoIndex) {
   alignas(arena_alignment) std::array<std::byte, 512> memory{};
   Layout layout(memory);
   auto slots = Slots<Counted>::lay_out(layout, Count{8});
@@ -132,7 +132,7 @@ TEST(Slots, AreAValue) {
   EXPECT_EQ(world.slots.take(), later);
 }
 
-TEST(SlotsDeathTest, RefusesToTakeBackWhatNobodyHolds) {
+TEST(SlotsDeathTest, RefusesToGiveAFreeSlot) {
   World world(Count{3});
   Index const index = world.slots.take();
   world.slots.give(index);

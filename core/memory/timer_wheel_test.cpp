@@ -167,7 +167,7 @@ TEST(TimerWheel, FiresInTheOrderOfDueAndInsertionAtAnyDistance) {
   }
 }
 
-TEST(TimerWheel, ItsDeadlineIsExactWhileNothingIsTakenAway) {
+TEST(TimerWheel, ItsDeadlineIsExactWithoutCancels) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Race race(seed);
     for (Index node = 0; node < timers_max; ++node) {
@@ -227,7 +227,7 @@ TEST(TimerWheel, AClockThatStepsBackFiresNothingEarly) {
   EXPECT_EQ(world.wheel.pop_due(Instant{1'000'001}), second);
 }
 
-TEST(TimerWheel, FiresNeverEarlyAndExactlyThen) {
+TEST(TimerWheel, FiresExactlyWhenDue) {
   World world;
   Index const node = world.wheel.open({0});
   for (std::uint64_t due :
@@ -252,7 +252,7 @@ TEST(TimerWheel, MovingATimerToItsOwnInstantPutsItBehindItsEquals) {
   EXPECT_EQ(world.wheel.pop_due(Instant{5000}), first);
 }
 
-TEST(TimerWheel, NeverMeansNotAtAll) {
+TEST(TimerWheel, NeverDoesNotFire) {
   World world;
   Index const node = world.wheel.open({0});
   world.wheel.set(node, Instant{5});
@@ -268,7 +268,7 @@ TEST(TimerWheel, NeverMeansNotAtAll) {
   EXPECT_EQ(world.wheel.pop_due(Instant{7}), node);
 }
 
-TEST(TimerWheel, ATimerIsOpenedAnewAfterItsOwnersDeath) {
+TEST(TimerWheel, ATimerCanBeOpenedAgainForANewOwner) {
   World world;
   Index const node = world.wheel.open(TimerOwner{7});
   EXPECT_EQ(node, 7u);

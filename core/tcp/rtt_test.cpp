@@ -67,7 +67,7 @@ TEST(Rtt, Defect07_Bounds) {
 //= rfc6298#4
 //= type=test
 //# 6298:RTO-8 with no variance left the clock granularity is used
-TEST(Rtt, GranularityStandsInForNoVariance) {
+TEST(Rtt, GranularityReplacesZeroVariance) {
   RttVariables rtt;
   for (int i = 0; i < 200; ++i) {
     add_rtt_sample(rtt, ms(200), no_floor());
@@ -146,7 +146,7 @@ TEST(Rtt, Defect07_AgreesWithTheFormulas) {
 }
 
 // Extreme measurements neither wrap nor persist.
-TEST(Rtt, AbsurdSamples) {
+TEST(Rtt, ExtremeSamples) {
   RttVariables rtt;
   add_rtt_sample(rtt, Duration::forever(), no_floor());
   EXPECT_EQ(rtt.rto(), no_floor().rto_max);

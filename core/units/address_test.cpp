@@ -83,7 +83,7 @@ TEST(IpAddress, AddressesOfOneLinkFollowFromItsMac) {
   EXPECT_EQ(group_mac(address.solicited_node()), (Mac{{0x33, 0x33, 0xff, 0xcd, 0xef, 0x12}}));
 }
 
-TEST(IpAddress, NotEveryAddressIsAHosts) {
+TEST(IpAddress, SomeAddressesAreNotHosts) {
   EXPECT_TRUE((IpAddress{0x2001'0db8'0000'0000, 1}.is_v6_host()));
   EXPECT_FALSE((IpAddress{0, 0}.is_v6_host()));
   EXPECT_FALSE((IpAddress{0, 1}.is_v6_host()));

@@ -13,19 +13,19 @@ void print(const CheckSite& site) {
                site.line > 0 ? "known" : "unknown");
 }
 
-TEST(Check, LetsTruthPassAndEvaluatesOnce) {
+TEST(Check, PassesWhenTrueAndEvaluatesOnce) {
   int times = 0;
   CHECK(++times == 1);
   EXPECT_EQ(times, 1);
 }
 
-TEST(CheckDeathTest, TellsTheHandlerAndTraps) {
+TEST(CheckDeathTest, CallsTheHandlerAndTraps) {
   CheckHandler const previous = set_check_handler(print);
   EXPECT_DEATH(CHECK(1 == 2), "1 == 2 in .*check_test.cpp, line known");
   EXPECT_EQ(set_check_handler(previous), print);
 }
 
-TEST(CheckDeathTest, SaysWhatAndWhereByItself) {
+TEST(CheckDeathTest, PrintsTheSiteByDefault) {
   EXPECT_DEATH(CHECK(1 == 2), "lockstep: stopped at .*check_test.cpp:[0-9]+: 1 == 2");
 }
 

@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-TEST(Drop, EveryReasonHasANameAndATextOfItsOwn) {
+TEST(Drop, EveryReasonHasItsOwnNameAndText) {
   std::set<std::string_view> names;
   for (std::uint32_t i = 0; i <= drop_count; ++i) {
     auto const drop = static_cast<Drop>(i);
@@ -28,7 +28,7 @@ TEST(Drop, NamesBelongToTheirReasons) {
   EXPECT_EQ(text_of(Drop::none), "the frame lives");
 }
 
-TEST(DropCounters, CountEachReasonAndNotTheLiving) {
+TEST(DropCounters, CountEachReasonButNotNone) {
   DropCounters counters;
   counters.count(Drop::tcp_checksum);
   counters.count(Drop::tcp_checksum);

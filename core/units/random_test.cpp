@@ -31,7 +31,7 @@ TEST(Random, BelowStaysBelowAndReachesEveryValue) {
 }
 
 // The lowest 2^64 mod limit draws are rejected: then all remainders are equally likely.
-TEST(Random, BelowRefusesTheUnfairDraws) {
+TEST(Random, BelowRejectsBiasedDraws) {
   constexpr std::uint64_t limit = (std::uint64_t{1} << 63) + 1;
   constexpr std::uint64_t unfair = (std::uint64_t{1} << 63) - 1;
   Random random(5);
@@ -77,7 +77,7 @@ TEST(Random, ChanceIsExactAtItsEnds) {
   EXPECT_EQ(random.chance({500'000'000}), drawn.below(Probability::certain) < 500'000'000);
 }
 
-TEST(Random, AForkIsAStreamOfItsOwn) {
+TEST(Random, AForkIsIndependent) {
   Random parent(4);
   Random const untouched = parent;
   Random loss = parent.fork("loss");

@@ -29,7 +29,7 @@ TEST(Sequence, InsideIsHalfOpen) {
   EXPECT_FALSE(Sequence{0xffff'ffef}.inside(begin, Bytes{0x20}));
 }
 
-TEST(Sequence, SinceIsZeroForWhatLiesAhead) {
+TEST(Sequence, SinceIsZeroForLaterNumbers) {
   EXPECT_EQ(Sequence{5}.since(Sequence{5}), Bytes{0});
   EXPECT_EQ(Sequence{5}.since(Sequence{6}), Bytes{0});
   EXPECT_EQ(Sequence{6}.since(Sequence{5}), Bytes{1});

@@ -18,7 +18,7 @@ TEST(Window, TheFieldIsUnsignedAndScaled) {
   EXPECT_EQ(window_from_wire(WireWindow{0}, WindowScale{14}).count, 0u);
 }
 
-TEST(Window, TheFieldNeverOffersMoreThanWasMeant) {
+TEST(Window, TheFieldNeverExceedsTheWindow) {
   EXPECT_EQ(window_to_wire(Bytes{65'535}, WindowScale{0}).value, 65'535u);
   EXPECT_EQ(window_to_wire(Bytes{65'536}, WindowScale{0}).value, 65'535u);
   EXPECT_EQ(window_to_wire(Bytes{0xffff'ffff}, WindowScale{14}).value, 65'535u);

@@ -111,7 +111,7 @@ TEST(Arp, AnythingButEthernetAndIpv4IsMalformed) {
   }
 }
 
-TEST(Ethernet, AVlanTagStandsBeforeTheType) {
+TEST(Ethernet, AVlanTagIsBeforeTheType) {
   std::array<std::byte, 20> octets{};
   EthernetHeader const header{Mac::broadcast(), Mac{{2, 0, 0, 0, 0, 1}}, EtherType::ipv6, 4094};
   ASSERT_EQ(write(header, octets), Bytes{18});

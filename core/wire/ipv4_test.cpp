@@ -91,7 +91,7 @@ TEST(Ipv4, WhatIsWrittenIsReadBack) {
   }
 }
 
-TEST(Ipv4, TheLinksPaddingIsCutOff) {
+TEST(Ipv4, LinkPaddingIsRemoved) {
   Octets octets = packet_of(4);
   octets.resize(46);
   Ipv4Packet packet;
@@ -154,7 +154,7 @@ TEST(Ipv4, ATotalLengthBeyondTheFrameOrWithinTheHeaderIsDropped) {
 //= rfc1122#3.2.1.2
 //= type=test
 //# 1122:H-17 a bad one is silently discarded
-TEST(Ipv4, EverySingleBitOfTheHeaderIsGuarded) {
+TEST(Ipv4, EveryBitErrorInTheHeaderIsDetected) {
   Octets const good = packet_of(8);
   for (std::size_t bit = 0; bit < 160; ++bit) {
     Octets bad = good;
@@ -175,7 +175,7 @@ TEST(Ipv4, EverySingleBitOfTheHeaderIsGuarded) {
 //= rfc791#3.1
 //= type=test
 //# 791:IP4-4 known: end of list, NOP, record route, timestamp; lengths include type and length
-TEST(Ipv4, OptionsAreSteppedOver) {
+TEST(Ipv4, OptionsAreSkipped) {
   EXPECT_EQ(drop_of(packet_with_options({1, 1, 1, 0})), Drop::none);
   EXPECT_EQ(drop_of(packet_with_options({0xaa, 6, 9, 9, 9, 9, 1})), Drop::none);
   EXPECT_EQ(drop_of(packet_with_options({7, 7, 4, 0, 0, 0, 0})), Drop::none);      // record route
@@ -188,7 +188,7 @@ TEST(Ipv4, OptionsAreSteppedOver) {
   EXPECT_EQ(packet.payload.size(), 8u);
 }
 
-TEST(Ipv4, AnImpossibleOptionLengthIsDropped) {
+TEST(Ipv4, AnInvalidOptionLengthIsDropped) {
   EXPECT_EQ(drop_of(packet_with_options({0xaa, 0, 1, 1})), Drop::ip_option_malformed);
   EXPECT_EQ(drop_of(packet_with_options({0xaa, 1, 1, 1})), Drop::ip_option_malformed);
   EXPECT_EQ(drop_of(packet_with_options({0xaa, 5, 1, 1})), Drop::ip_option_malformed);
@@ -198,7 +198,7 @@ TEST(Ipv4, AnImpossibleOptionLengthIsDropped) {
   EXPECT_EQ(drop_of(packet_with_options({68, 4, 4, 1})), Drop::ip_option_malformed);
 }
 
-TEST(Ipv4, ASourceRouteThatGoesOnIsDropped) {
+TEST(Ipv4, AnUnfinishedSourceRouteIsDropped) {
   for (std::uint8_t kind : {std::uint8_t{131}, std::uint8_t{137}}) {
     EXPECT_EQ(drop_of(packet_with_options({kind, 7, 4, 10, 0, 0, 9})), Drop::ip_source_routed);
     // The pointer is beyond the route: this host is the last hop.

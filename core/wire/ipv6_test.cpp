@@ -114,7 +114,7 @@ TEST(Ipv6, ExtensionHeadersAreWalked) {
 //= rfc8200#4
 //= type=test
 //# 8200:V6-4, 8200:V6-5 the pointer gives the position of the unknown number
-TEST(Ipv6, AnUnknownNextHeaderIsPointedAt) {
+TEST(Ipv6, AnUnknownNextHeaderGivesAPointer) {
   Walked const plain = walked(packet(17, {data()}));
   EXPECT_EQ(plain.drop, Drop::ip_protocol_unknown);
   EXPECT_TRUE(plain.packet.problem.complain);
@@ -167,7 +167,7 @@ TEST(Ipv6, AnOptionBeyondItsHeaderIsRefused) {
 //= rfc8200#4.4
 //= type=test
 //# 8200:V6-10 a routing header with segments left is refused, with a pointer to its type
-TEST(Ipv6, ARouteThatGoesOnIsRefused) {
+TEST(Ipv6, ARouteWithSegmentsLeftIsRefused) {
   Walked const out = walked(packet(43, {octets({tcp, 0, 0, 1, 0, 0, 0, 0}), data()}));
   EXPECT_EQ(out.drop, Drop::ip_routing_header);
   EXPECT_EQ(out.packet.problem.code, problem_field);

@@ -205,7 +205,7 @@ TEST(TcpOptions, MssIsKind2Length4) {
   EXPECT_EQ(octets, octets_of({2, 4, 0x05, 0xb4}));
 }
 
-TEST(TcpOptions, AnMssAloneIsWrittenAsAmongOthers) {
+TEST(TcpOptions, AnMssAloneIsWrittenAsWithOthers) {
   Options options;
   options.has_mss = true;
   options.mss = 0x1234;
@@ -234,7 +234,7 @@ TEST(TcpOptions, AnyAlignmentIsRead) {
 //= rfc9293#3.1
 //= type=test
 //# 9293:MUST-6, 9293:MUST-68 an unknown kind is skipped by its length, the rest is parsed
-TEST(TcpOptions, AnUnknownKindIsSteppedOver) {
+TEST(TcpOptions, AnUnknownKindIsSkipped) {
   Options const options =
       options_of(segment_with(octets_of({254, 5, 2, 4, 9, 99, 2, 2, 4, 0x05, 0xb4})));
   EXPECT_EQ(options.mss, 1460);
@@ -254,7 +254,7 @@ TEST(TcpOptions, TheEndMarkEndsTheList) {
 //= rfc9293#3.1
 //= type=test
 //# 9293:MUST-7 0, 1, beyond the header, and a wrong length for a known kind
-TEST(TcpOptions, Defect10_AnImpossibleLengthDropsTheSegmentAndNothingElse) {
+TEST(TcpOptions, Defect10_AnInvalidLengthOnlyDropsTheSegment) {
   for (Octets const& options :
        {octets_of({2, 0, 0, 0}), octets_of({2, 1, 0, 0}), octets_of({2, 5, 0, 0}),
         octets_of({254, 0, 0, 0}), octets_of({254, 1, 0, 0}), octets_of({254, 255, 0, 0}),
@@ -277,7 +277,7 @@ TEST(TcpOptions, Defect10_AnImpossibleLengthDropsTheSegmentAndNothingElse) {
 //= rfc5482#3.3
 //= type=test
 //# 5482:UTO-8 kind 28, length 4
-TEST(TcpOptions, LengthsThatAreNotTheirsAreIgnored) {
+TEST(TcpOptions, WrongLengthsOfOptionalKindsAreIgnored) {
   for (std::uint32_t bytes = 0; bytes <= 20; ++bytes) {
     Octets octets(2 + bytes, std::byte{7});
     octets[0] = std::byte{34};
@@ -378,7 +378,7 @@ TEST(TcpOptions, WhatIsWrittenFillsWholeWordsAndNeedsNoPadding) {
 }
 
 // As tcpdump shows a SYN of Linux 6 and of FreeBSD 14.
-TEST(TcpOptions, StandInTheOrderOfTheSystemThatIsSpoken) {
+TEST(TcpOptions, FollowTheOrderOfTheProfilesSystem) {
   Options options;
   options.has_mss = options.has_window_scale = true;
   options.has_sack_permitted = options.has_timestamps = true;
@@ -426,7 +426,7 @@ TEST(TcpChecksum, WrittenWholeOrInTwoSteps) {
 //= type=test
 //# 9293:MUST-2 the sender's checksum covers pseudo-header, header, options and data
 //# 9293:MUST-3 the receiver detects every changed bit
-TEST(TcpChecksum, EverySingleBitIsGuarded) {
+TEST(TcpChecksum, EveryBitErrorIsDetected) {
   for (std::size_t payload : {0u, 1u, 2u, 33u, 100u}) {
     Segment segment;
     segment.source = {40'000};

@@ -271,7 +271,7 @@ TEST(Cubic, ApplicationLimited) {
   EXPECT_EQ(bench.state.cubic.elapsed, Duration::milliseconds(100));
 }
 
-TEST(Cubic, ASilenceIsNoTime) {
+TEST(Cubic, IdleTimeDoesNotCount) {
   Bench bench = at(100'000, 1 << 30);
   bench.lose();
   bench.ack(1'000);

@@ -42,7 +42,7 @@ struct Bench {
 //= rfc9406#4.2
 //= type=test
 //# 9406:HSPP-3 a round that ended gigabytes ago is over, even after sequence numbers wrapped
-TEST(HyStart, RoundsGoOnAfterALongTimeWithoutThem) {
+TEST(HyStart, RoundsContinueAfterALongPause) {
   Bench bench;
   bench.round(40);
   // The application used a part of cwnd: cwnd did not grow, and no round ended.

@@ -80,7 +80,7 @@ TEST(Isn, Defect14_CannotBeComputedFromOutside) {
             isn(other, tuple_of(3, 1000), now) - isn(other, tuple, now));
 }
 
-TEST(Isn, BaseMovesEveryNumber) {
+TEST(Isn, BaseShiftsEveryNumber) {
   Config config;
   Instant const now = at_us(77);
   std::uint32_t const plain = isn(config, tuple_of(2, 1), now);

@@ -114,7 +114,7 @@ TEST(DelayedAck, GapsAreAcknowledgedAtOnce) {
 }
 
 // The duplicate ACK is sent at once and replaces the delayed ACK.
-TEST(DelayedAck, DelayedAckLeavesAsTheDuplicate) {
+TEST(DelayedAck, TheDuplicateReplacesTheDelayedAck) {
   Flow flow;
   flow.data(1, 100);
   flow.data(1, 100);
@@ -139,7 +139,7 @@ TEST(DelayedAck, RidesOnData) {
 //= rfc5681#4.2
 //= type=test
 //# 5681:CC-28 at most one ACK per segment, apart from window updates
-TEST(DelayedAck, NeverMoreThanOneASegment) {
+TEST(DelayedAck, NeverMoreThanOnePerSegment) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     Random draw(seed);
     Flow flow;
@@ -201,7 +201,7 @@ TEST(DelayedAck, ProfilesBoundTheStretch) {
 
 // A sender in slow start counts ACKs: it gets one for every two segments until its window has
 // grown, and again after a gap and after a pause.
-TEST(DelayedAck, NoStretchForASenderThatStarts) {
+TEST(DelayedAck, NoStretchForASenderInSlowStart) {
   Config config = flow_config();
   config.tcp.ack_stretch_segments = Count{8};
   config.tcp.ack_stretch_after = Bytes{8000};
@@ -230,7 +230,7 @@ TEST(DelayedAck, NoStretchForASenderThatStarts) {
 
 // A segment that fills a gap releases more octets than it contains: only its own octets count for
 // "full-sized".
-TEST(DelayedAck, AFilledGapMakesNoSegmentLarger) {
+TEST(DelayedAck, AFilledGapDoesNotCountAsSegmentSize) {
   Flow flow;
   for (std::uint32_t const i : {1u, 0u}) {
     flow.send(thousand(i));
@@ -264,7 +264,7 @@ TEST(DelayedAck, DuplicatesAreNotMerged) {
 }
 
 // ... unless the gap is filled in the same burst: then they would be obsolete.
-TEST(DelayedAck, FilledGapDischargesDuplicates) {
+TEST(DelayedAck, FilledGapCancelsDuplicates) {
   Flow flow;
   for (std::uint32_t i : {1u, 2u, 0u}) {
     flow.send(thousand(i));

@@ -83,7 +83,7 @@ TEST(Paws, TsRecentOnlyAdvances) {
 //= type=test
 //# 7323:TS-47 R4, R5: in-order segments are accepted, segments above a gap are queued
 //# 7323:TS-48 queued data is not checked again when a later segment fills the gap
-TEST(Paws, JudgesOnArrivalOnly) {
+TEST(Paws, ChecksOnArrivalOnly) {
   Kit kit(stamping_config());
   open_stamped(kit);
   kit.stamp = 101;
@@ -114,7 +114,7 @@ TEST(Paws, ResetsAreExempt) {
 //= type=test
 //# 7323:TS-10 dropped silently
 //# 7323:TS-27 but the connection continues
-TEST(Paws, WhatLacksATimestampIsDroppedInSilence) {
+TEST(Paws, SegmentsWithoutATimestampAreDroppedSilently) {
   Kit kit(stamping_config());
   open_stamped(kit);
   kit.stamp = 0;
@@ -212,7 +212,7 @@ TEST(TimeWaitStamps, DecideWhetherASynIsNew) {
 //# 6191:TW-3 old connection with timestamps, new one without: the number decides
 //# 6191:TW-4 old one without, new one with: it is new
 //# 6191:TW-7 if our SYN-ACK would have them, too
-TEST(TimeWaitStamps, OfOneLifeOnly) {
+TEST(TimeWaitStamps, OfOneConnectionOnly) {
   for (bool beyond : {true, false}) {
     Kit kit(stamping_config());
     reach_time_wait(kit);
@@ -237,7 +237,7 @@ TEST(TimeWaitStamps, OfOneLifeOnly) {
   }
 }
 
-TEST(TimeWaitStamps, AreJudgedAndEchoed) {
+TEST(TimeWaitStamps, AreCheckedAndEchoed) {
   Kit kit(stamping_config());
   reach_time_wait(kit);
   kit.stamp = 150;

@@ -101,7 +101,7 @@ TEST(Reassembly, LeftoversSurviveTheFrames) {
 //= rfc9293#3.10.7.4
 //= type=test
 //# 9293:P-FIN in order, after the data, which can still be read
-TEST(Reassembly, FinInItsPlace) {
+TEST(Reassembly, FinInOrder) {
   Flow flow;
   flow.deliver({.flags = flag::ack | flag::fin, .seq = 101, .ack = 1, .data = octets(101, 50)});
   EXPECT_EQ(flow.state(), State::established);
@@ -113,7 +113,7 @@ TEST(Reassembly, FinInItsPlace) {
 }
 
 // Inconsistent FINs and data of a peer must not make our own state inconsistent.
-TEST(Reassembly, FinBeforeDataThatHasCome) {
+TEST(Reassembly, FinBelowReceivedData) {
   for (std::uint32_t above : {12u, 11u, 13u, 5u}) {
     Flow flow;
     flow.data(above, 10);
@@ -226,7 +226,7 @@ TEST(Reassembly, AgreesWithAMapOfOctets) {
 }
 
 // Two bursts before the frames are returned, the first read in between: the second can be read.
-TEST(Reassembly, WhatComesAfterAReadIsReadable) {
+TEST(Reassembly, DataAfterAReadIsReadable) {
   Config config;
   config.link = LinkType::ip;
   config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};

@@ -128,7 +128,7 @@ TEST(SackReport, FourBlocksAtMost) {
 }
 
 // Law 8: a burst causes the same reports as its segments one by one.
-TEST(SackReport, BurstsSayTheSame) {
+TEST(SackReport, BurstsReportTheSame) {
   Receiver one_by_one;
   std::string said;
   std::vector<std::uint32_t> const order{1001, 2001, 1501, 1001, 3001, 501, 2001};
@@ -144,7 +144,7 @@ TEST(SackReport, BurstsSayTheSame) {
 }
 
 // An advance of RCV.NXT replaces pending ACKs; the next ACK reports the duplicate.
-TEST(SackReport, AnAdvanceTakesTheDuplicateAlong) {
+TEST(SackReport, AnAdvanceKeepsTheDuplicateReport) {
   Receiver receiver;
   receiver.data(501, 500);
   EXPECT_EQ(receiver.acks(), "1: 501-1001");
@@ -176,7 +176,7 @@ TEST(SackReport, BesideData) {
 //= rfc2018#8
 //= type=test
 //# 2018:SACK-17 no block for data that is not stored
-TEST(SackReport, WhatIsRefusedIsNotReported) {
+TEST(SackReport, RefusedDataIsNotReported) {
   Config config = sack_config();
   config.tcp.extents_per_connection = Count{1};
   Receiver receiver(config);

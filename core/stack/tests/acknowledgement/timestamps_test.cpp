@@ -65,7 +65,7 @@ TEST(Timestamps, AreOnEverySegmentOnceAgreedOn) {
 //= rfc7323#3.2
 //= type=test
 //# 7323:TS-12 if not agreed on, the option is ignored and the segment processed
-TEST(Timestamps, AreNotSpokenUnlessBothSynsHaveThem) {
+TEST(Timestamps, AreOffUnlessBothSynsHaveThem) {
   Kit plain(flow_config());
   plain.stamp = 100;
   plain.listen();
@@ -86,7 +86,7 @@ TEST(Timestamps, AreNotSpokenUnlessBothSynsHaveThem) {
 //= rfc9293#3.7.1
 //= type=test
 //# 9293:P-MSS-OPTSHRINK twelve octets of options leave twelve octets less for data
-TEST(Timestamps, TakeTheirOctetsFromTheData) {
+TEST(Timestamps, ReduceTheDataOfASegment) {
   Kit kit(stamping_config());
   open_stamped(kit);
   EXPECT_EQ(kit.info().send.mss.count, 988u);
@@ -117,7 +117,7 @@ TEST(Timestamps, TickWithTheClock) {
 //= rfc7323#7.1
 //= type=test
 //# 7323:TS-23 each four-tuple has its own offset, derived from a key
-TEST(Timestamps, HaveAnOffsetThatTheKeyHides) {
+TEST(Timestamps, HaveAKeyedOffset) {
   auto first_stamp = [](const Config& config, std::uint16_t port) {
     Kit kit(config);
     Open open;
@@ -186,7 +186,7 @@ TEST(Timestamps, AboveAGapTheLastInOrderIsEchoed) {
 //= type=test
 //# 7323:TS-11 the peer's timestamp is echoed
 //# 7323:TS-29 the TSecr of a segment without ACK is ignored
-TEST(Timestamps, OfASegmentWithoutAckEchoNothing) {
+TEST(Timestamps, OfASegmentWithoutAckHaveNoEcho) {
   Kit kit(stamping_config());
   kit.stamp = 100;
   kit.device_stamp = 77;
@@ -229,7 +229,7 @@ TEST(Timestamps, TimeARetransmission) {
 }
 
 // Invalid echoes: of the future, and zero, which broken peers send.
-TEST(Timestamps, ImpossibleEchoesAreNoSamples) {
+TEST(Timestamps, InvalidEchoesGiveNoSample) {
   for (std::uint32_t echo : {0u, 1u}) {
     Kit kit(stamping_config());
     open_stamped(kit);
@@ -245,7 +245,7 @@ TEST(Timestamps, ImpossibleEchoesAreNoSamples) {
 //= rfc7323#4.2
 //= type=test
 //# 7323:TS-40 all samples of a round trip together have the weight of one
-TEST(Timestamps, ShareTheWeightOfOneSampleARoundTrip) {
+TEST(Timestamps, ShareTheWeightOfOneSamplePerRoundTrip) {
   Config config = stamping_config();
   config.tcp.initial_window = tcp::InitialWindow::rfc6928;
   Kit kit(config);

@@ -112,7 +112,7 @@ TEST(Accounts, ATimeoutIsCountedTimedAndOver) {
   EXPECT_EQ(info.account.repairs, 2u);
 }
 
-TEST(Accounts, WhatTheWindowKeepsBackIsTimed) {
+TEST(Accounts, TimeLimitedByTheWindowIsMeasured) {
   Flow flow(with_accounts());
   flow.ack_with_window(1, 1500);
   flow.write_octets(3000);  // 1000 fit; Nagle holds the rest, which is too little for the window
@@ -125,14 +125,14 @@ TEST(Accounts, WhatTheWindowKeepsBackIsTimed) {
   EXPECT_EQ(flow.info().account.rwnd_limited, Duration::milliseconds(30));
 }
 
-TEST(Accounts, WhatCongestionKeepsBackIsNotTheWindows) {
+TEST(Accounts, TimeLimitedByCwndIsNotCountedAsTheWindows) {
   Flow flow(with_accounts());
   flow.write_octets(60'000);
   flow.advance(Duration::milliseconds(30));
   EXPECT_EQ(flow.info().account.rwnd_limited, Duration{});
 }
 
-TEST(Accounts, DuplicatesThatThePeerTellsAreCounted) {
+TEST(Accounts, DuplicatesReportedByThePeerAreCounted) {
   Flow flow(with_sack(), {.sack = true});
   flow.write_octets(3000);
   flow.sack(1, {{1001, 2001}});
@@ -141,7 +141,7 @@ TEST(Accounts, DuplicatesThatThePeerTellsAreCounted) {
   EXPECT_EQ(flow.info().account.duplicates_told, 1u);
 }
 
-TEST(Accounts, WhatIsOutAgainIsKnownFromTheScoreboard) {
+TEST(Accounts, RetransmittedOctetsAreKnownFromTheScoreboard) {
   Flow flow(with_sack(), {.sack = true});
   flow.write_octets(3000);
   flow.time_out();
@@ -153,7 +153,7 @@ TEST(Accounts, WhatIsOutAgainIsKnownFromTheScoreboard) {
   EXPECT_EQ(flow.info().retransmitted, Bytes{});
 }
 
-TEST(Accounts, OctetsAcknowledgedUnderAnEchoAreCounted) {
+TEST(Accounts, OctetsAcknowledgedWithEceAreCounted) {
   Config config = with_accounts();
   config.tcp.ecn = tcp::EcnPolicy::accept;
   Kit kit(config);
@@ -166,7 +166,7 @@ TEST(Accounts, OctetsAcknowledgedUnderAnEchoAreCounted) {
   EXPECT_EQ(kit.info().account.octets_marked, 1000u);
 }
 
-TEST(Accounts, TheLeastRoundTripOutlivesTheFlight) {
+TEST(Accounts, TheMinimumRttOutlivesTheFlight) {
   Config config = with_accounts();
   Flow flow(config, {.round_trip = Duration::milliseconds(40)});
   EXPECT_EQ(flow.info().least_rtt, Duration::milliseconds(40));
@@ -179,7 +179,7 @@ TEST(Accounts, TheLeastRoundTripOutlivesTheFlight) {
   EXPECT_EQ(flow.info().least_rtt, Duration::milliseconds(30));
 }
 
-TEST(Accounts, AReceiverSeesTheRoundTripInHowLongItsBufferTakes) {
+TEST(Accounts, AReceiverMeasuresRttByItsBuffer) {
   Config config = with_accounts();
   config.tcp.receive_buffer = Bytes{2000};
   Flow flow(config);
@@ -198,7 +198,7 @@ TEST(Accounts, AReceiverSeesTheRoundTripInHowLongItsBufferTakes) {
   EXPECT_EQ(flow.info().account.rcv_rtt, Duration::milliseconds(40));
 }
 
-TEST(Accounts, AReceiverSeesTheRoundTripInEchoes) {
+TEST(Accounts, AReceiverMeasuresRttByEchoes) {
   Config config = with_accounts();
   config.tcp.timestamps = true;
   Flow flow(config, {.stamp = 1000});
@@ -217,7 +217,7 @@ TEST(Accounts, AReceiverSeesTheRoundTripInEchoes) {
   EXPECT_LE(seen, Duration::milliseconds(26));
 }
 
-TEST(Accounts, KeepAliveFollowsWhatWasChosen) {
+TEST(Accounts, KeepAliveFollowsTheSettings) {
   Flow flow(with_accounts());
   for (Setting const setting :
        {Setting{SettingKind::keepalive_interval_ms, 1000},
@@ -238,7 +238,7 @@ TEST(Accounts, KeepAliveFollowsWhatWasChosen) {
   EXPECT_EQ(flow.state(), State::closed);
 }
 
-TEST(Accounts, AnMssIsNamedInTheSynAndHeld) {
+TEST(Accounts, AnMssIsSentInTheSynAndObeyed) {
   Kit kit(with_accounts());
   Open open;
   open.remote = {IpAddress::v4(10, 0, 0, 2), Port{Kit::peer_port}};
@@ -275,7 +275,7 @@ TEST(Accounts, AListenersMssIsThatOfItsSynAcksAndConnections) {
   }
 }
 
-TEST(Accounts, AnMssMayShrinkWhileDataIsOut) {
+TEST(Accounts, AnMssMayShrinkWhileDataIsInFlight) {
   Flow flow(with_accounts());
   flow.write_octets(2000);
   EXPECT_EQ(flow.segments(), "1+1000 1001+1000");
@@ -377,7 +377,7 @@ TEST(Accounts, ANewConnectionBeginsWithNone) {
   EXPECT_EQ(info.account.keepalive_probes, Count{9});
 }
 
-TEST(Fingerprints, SeeWhetherAStackWasBornYet) {
+TEST(Fingerprints, SeeWhetherAStackHasStarted) {
   Config config = kit_config();
   std::vector<std::byte> memory(static_cast<std::size_t>(Stack::arena_bytes(config)) + 64);
   auto const aligned = [&] {
@@ -390,7 +390,7 @@ TEST(Fingerprints, SeeWhetherAStackWasBornYet) {
   EXPECT_NE(stack.fingerprint(), unborn);
 }
 
-TEST(Fingerprints, SeeWhenAStackWasBorn) {
+TEST(Fingerprints, SeeWhenAStackStarted) {
   std::uint64_t exact[2] = {};
   std::uint64_t canonical[2] = {};
   for (std::uint32_t const born : {0u, 1u}) {

@@ -41,7 +41,7 @@ Taken send(Kit& kit, const std::string& data) {
 //= type=test
 //# 9293:P-STATUS-CLOSED STATUS
 // Nor on connections that the application was not notified of, even with a guessed id.
-TEST(Calls, OnWhatWasNotToldYet) {
+TEST(Calls, OnConnectionsNotYetReported) {
   for (bool const complete : {false, true}) {
     Kit kit;
     Local local;
@@ -78,7 +78,7 @@ TEST(Calls, OnWhatWasNotToldYet) {
   }
 }
 
-TEST(Calls, OnNothing) {
+TEST(Calls, OnUnknownIds) {
   Kit kit;
   kit.socket_in(State::established);
   kit.stack.abort(kit.id);
@@ -214,7 +214,7 @@ TEST(Calls, AcknowledgedIsExact) {
 //= rfc9293#3.9.1.2
 //= type=test
 //# 9293:P-SEND-FIFO writes and loans go out in the order of the calls
-TEST(Calls, SendsAreServedInOrder) {
+TEST(Calls, SendsAreInOrder) {
   Kit kit;
   std::string const lent = "LENT BYTES";
   kit.stack.bind(RegionId{0}, Kit::bytes_of(lent));
@@ -417,7 +417,7 @@ TEST(Calls, AbortSendsAReset) {
 }
 
 // A segment that requires an ACK, and the abort, in one turn: the ACK is discarded with the queues.
-TEST(Calls, AbortDropsTheAcksOwed) {
+TEST(Calls, AbortDropsPendingAcks) {
   Kit kit;
   kit.auto_consume = false;
   kit.socket_in(State::established);
@@ -490,7 +490,7 @@ TEST(Calls, VariablesAdvance) {
 }
 
 // Events caused by calls while events are being taken are reported in the next turn.
-TEST(Calls, RaisedWhileDrainingIsToldNextTurn) {
+TEST(Calls, EventsRaisedWhileDrainingComeNextTurn) {
   Kit kit;
   kit.socket_in(State::established);
   kit.send({.flags = flag::ack, .seq = 1, .ack = 1, .data = "x"});

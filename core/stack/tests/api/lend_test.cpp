@@ -130,7 +130,7 @@ TEST(Lend, OutsideOfARegionIsRefused) {
 }
 
 // Partial acceptance is normal: as much as the queue has space for.
-TEST(Lend, TakesWhatThereIsRoomFor) {
+TEST(Lend, AcceptsWhatFits) {
   Config config = flow_config();
   config.tcp.send_buffer = Bytes{1000};
   std::string const content(3000, 'x');

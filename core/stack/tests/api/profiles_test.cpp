@@ -36,7 +36,7 @@ std::string offers(const Config& config) {
   return out;
 }
 
-TEST(Profiles, SayInASynWhatTheyCan) {
+TEST(Profiles, OfferTheirOptionsInASyn) {
   EXPECT_EQ(offers(Config{}), "mss 1460 sack stamps scale 5");
   EXPECT_EQ(offers(profile_rfc()), "mss 1460");
   EXPECT_EQ(offers(profile_linux()), "mss 1460 sack stamps scale 7");
@@ -79,7 +79,8 @@ TEST(Configuration, AddressesAreHosts) {
     EXPECT_THAT(fault_of(with_address(wrong)), StartsWith("addresses: each is a host's"));
   }
   Config const one = on_a_link(Config{});
-  EXPECT_EQ(fault_of(with_address(one.addresses[0].address)), "addresses: the same address is listed twice");
+  EXPECT_EQ(fault_of(with_address(one.addresses[0].address)),
+            "addresses: the same address is listed twice");
 }
 
 TEST(Configuration, StaticNeighboursAreHosts) {
@@ -115,7 +116,7 @@ constexpr std::array<std::pair<KeyOf, const char*>, 5> keys{
 //= rfc6528#3
 //= type=test
 //# 6528:ISN-4 a secret, not a constant
-TEST(Configuration, EachKeyHasToBeDrawn) {
+TEST(Configuration, EachKeyMustBeSet) {
   for (auto const& [key, name] : keys) {
     EXPECT_TRUE((Config{}.tcp.*key).is_zero());
     Config config = on_a_link(Config{});
@@ -126,7 +127,7 @@ TEST(Configuration, EachKeyHasToBeDrawn) {
   }
 }
 
-TEST(Configuration, EachKeyHasAPartOfItsOwn) {
+TEST(Configuration, EachKeyHasItsOwnEntropy) {
   Config config;
   config.tcp.port_key = {7, 8};
   draw_keys(config, entropy_of(Random(1)));
@@ -140,7 +141,7 @@ TEST(Configuration, EachKeyHasAPartOfItsOwn) {
   EXPECT_EQ(config.tcp.port_key.second, 8u);
 }
 
-TEST(ConfigurationDeathTest, AStackSaysWhyItIsNotMade) {
+TEST(ConfigurationDeathTest, AStackReportsWhyItCannotBeMade) {
   Config config = on_a_link(Config{});
   config.tcp.isn_key = {};
   std::vector<std::byte> arena(Stack::arena_bytes(config) + 64);

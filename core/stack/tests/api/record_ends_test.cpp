@@ -49,7 +49,7 @@ class Records : public Flow {
 //= rfc9293#3.9.1.2
 //= type=test
 //# 9293:MUST-61, 9293:P-SEND-PUSHBIT each record is pushed
-TEST(RecordEnds, EachRecordHasSegmentsOfItsOwn) {
+TEST(RecordEnds, EachRecordHasSeparateSegments) {
   Records flow;
   flow.queue_and_send({3000, 1, 500});
   EXPECT_EQ(flow.pushes(), "1+1448 1449+1448 2897+104P 3001+1P 3002+500P");
@@ -63,7 +63,7 @@ TEST(RecordEnds, EachRecordHasSegmentsOfItsOwn) {
 
 // The last record is still incomplete as a segment, so Nagle holds it; one with another record
 // behind it will not grow.
-TEST(RecordEnds, NagleHoldsTheLastOneAlone) {
+TEST(RecordEnds, NagleHoldsOnlyTheLastRecord) {
   Records flow(record_config(true));
   flow.write_octets(100, More::record);
   EXPECT_EQ(flow.segments(), "1+100");
@@ -94,7 +94,7 @@ TEST(RecordEnds, ARecordCanWaitForMore) {
 }
 
 // A record that is not accepted whole has no end: the rest is still to come.
-TEST(RecordEnds, APartOfARecordEndsNone) {
+TEST(RecordEnds, APartOfARecordHasNoEnd) {
   Config config = record_config();
   config.tcp.send_buffer = config.tcp.send_buffer_max = Bytes{1000};
   Records flow(config);
@@ -217,7 +217,7 @@ TEST(RecordEnds, ASmallerPathKeepsThem) {
   EXPECT_EQ(flow.segments(), "649+352 1001+648 1649+252");
 }
 
-TEST(RecordEnds, LoansThatContinueEachOtherAreCutToo) {
+TEST(RecordEnds, ContiguousLoansAreSplitToo) {
   Records flow;
   std::string const memory = octets(1, 600);
   flow.stack.bind(RegionId{0}, Kit::bytes_of(memory));
@@ -248,7 +248,7 @@ TEST(RecordEnds, EachTakesABlockOfTheSendBuffer) {
   EXPECT_EQ(flow.stack.writable(flow.id).count, 8192u - 2 * 2058);
 }
 
-TEST(RecordEnds, TheFingerprintTellsThem) {
+TEST(RecordEnds, TheFingerprintIncludesThem) {
   Records whole;
   Records cut;
   whole.queue(100, More::no);
@@ -342,7 +342,7 @@ class Lossy {
   std::uint32_t acked_ = 1;
 };
 
-TEST(RecordEnds, HoldWhateverIsLost) {
+TEST(RecordEnds, HoldUnderAnyLoss) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     Lossy(seed, seed % 2 == 0).run();

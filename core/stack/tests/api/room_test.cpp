@@ -68,7 +68,7 @@ Config small_store() {
 //= rfc9293#3.10.2
 //= type=test
 //# 9293:P-SEND-NORES insufficient resources
-TEST(Room, AWriteRefusedForBlocksIsToldOnce) {
+TEST(Room, AWriteRefusedForBlocksIsNotifiedOnce) {
   Two two(small_store());
   std::string const data(6 * 256, 'x');
   EXPECT_EQ(two.kit.stack.write(two.second, Kit::bytes_of(data)).bytes.count, data.size());
@@ -90,7 +90,7 @@ TEST(Room, AWriteRefusedForBlocksIsToldOnce) {
 }
 
 // A full send buffer is not a pool: `acknowledged` reports the space.
-TEST(Room, AFullSendBufferIsTheConnectionsOwnAffair) {
+TEST(Room, AFullSendBufferIsNotAPool) {
   Config config = kit_config();
   config.tcp.send_buffer = Bytes{10};
   Kit kit(config);
@@ -162,7 +162,7 @@ TEST(Room, ARefusedWriteKeepsNoActivePart) {
 }
 
 // A waiting connection that ends gets `closed` and no other event.
-TEST(Room, TheDeadWaitNoLonger) {
+TEST(Room, ClosedConnectionsStopWaiting) {
   Config config = kit_config();
   config.tcp.active_max = Count{1};
   Two two(config);
@@ -192,7 +192,7 @@ TEST(Room, MadeByTheApplicationItself) {
 }
 
 // In the order of the refusals, as many as there are resources for.
-TEST(Room, OneActivePartIsToldToOne) {
+TEST(Room, OneActivePartNotifiesOneConnection) {
   Config config = kit_config();
   config.tcp.active_max = Count{1};
   Two two(config);

@@ -81,14 +81,14 @@ TEST(Home, OfAnIcmpErrorIsThatOfWhatItQuotes) {
   EXPECT_EQ(home_of(LinkType::ip, error, several), ShardId{0});
 }
 
-TEST(Home, OfFragmentsIsEverywhere) {
+TEST(Home, OfFragmentsIsEveryShard) {
   Kit kit;
   Octets packet = kit.frame_of({.flags = flag::syn});
   packet[6] = std::byte{0x20};
   EXPECT_EQ(home_of(LinkType::ip, packet, several), ShardId::everyone());
 }
 
-TEST(Home, WhatAnnouncesIsEveryonesAndWhatAsksIsTheFirsts) {
+TEST(Home, AnnouncementsGoToAllAndRequestsToShardZero) {
   auto const home = [](const Octets& packet) {
     return home_of(LinkType::ethernet, behind_ethernet(0x0806, packet), several);
   };
@@ -129,7 +129,7 @@ Config one_of_seven(std::uint32_t shard) {
   return config;
 }
 
-TEST(OneOfSeveral, AForeignSegmentDiesWithoutAReset) {
+TEST(OneOfSeveral, AForeignSegmentIsDroppedWithoutAReset) {
   Kit const plain;
   std::uint32_t const home = shard_of(kit_flow(plain), several).value;
   for (std::uint32_t shard = 0; shard < several.value; ++shard) {
@@ -154,7 +154,7 @@ TEST(OneOfSeveral, ConnectDrawsPortsOfItsOwn) {
   }
 }
 
-TEST(OneOfSeveral, APortThatIsAnothersIsRefused) {
+TEST(OneOfSeveral, APortOfAnotherShardIsRefused) {
   Kit kit(one_of_seven(0));
   Open open;
   open.remote = {kit.peer, Port{80}};
@@ -219,7 +219,7 @@ TEST(OneOfSeveral, NoneHasAnAddressThatAnotherHostTests) {
   }
 }
 
-TEST(OneOfSeveral, TheFirstAloneAnswersATest) {
+TEST(OneOfSeveral, OnlyShardZeroAnswersAProbe) {
   Octets const frame = behind_ethernet(0x86dd, bytes_of(duplicate_test()));
   std::size_t answers = 0;
   for (std::uint32_t shard = 0; shard < several.value; ++shard) {

@@ -65,7 +65,7 @@ void happen(Flow& flow, Random& draw) {
   }
 }
 
-TEST(Snapshot, RestoredStackGoesOnByteForByte) {
+TEST(Snapshot, RestoredStackContinuesByteForByte) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Config config = flow_config();
     config.tcp.user_timeout = Duration{};
@@ -181,7 +181,7 @@ TEST(Fingerprint, CanonicalIgnoresGenerations) {
 
 // Predecessor, defect 8: an uninitialised timer flag was read. A slot keeps what its last user
 // left, so a second use must behave like the first.
-TEST(Fingerprint, Defect08_SecondLifeBeginsLikeAFirst) {
+TEST(Fingerprint, Defect08_SecondUseStartsLikeAFirst) {
   Config config = flow_config();
   config.tcp.connections_max = Count{1};  // so that the slot is the same
   config.tcp.active_max = Count{1};
@@ -282,7 +282,7 @@ TEST(Fingerprint, SeesTheFlagsOfAnIdleConnection) {
 
 // So is what a connection stores about a possibly spurious timeout. The active part is found by two
 // of its instants.
-TEST(Fingerprint, SeesWhatIsRememberedOfATimeout) {
+TEST(Fingerprint, SeesTheStateStoredAtATimeout) {
   using Turn = void (*)(tcp::InFlightState&);
   constexpr std::array<Turn, 8> turns{
       [](tcp::InFlightState& a) { a.unacked_since.ns ^= 2; },
@@ -325,7 +325,7 @@ TEST(Fingerprint, SeesWhatIsRememberedOfATimeout) {
 }
 
 // The order of connections that wait to be admitted is part of the state, too.
-TEST(Fingerprint, SeesTheOrderOfThoseThatWaitToBeAdmitted) {
+TEST(Fingerprint, SeesTheOrderOfWaitingConnections) {
   std::vector<std::uint64_t> prints;
   for (int const first : {0, 1}) {
     Kit kit(flow_config());

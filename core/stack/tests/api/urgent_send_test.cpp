@@ -117,7 +117,7 @@ In urgent_data(std::uint32_t from, std::uint32_t count, std::uint16_t pointer) {
 //= rfc9293#3.10.7.4
 //= type=test
 //# 9293:P-URG-EST, 9293:P-URG-NOREPEAT an equal pointer is not reported again
-TEST(UrgentReceive, ToldOnEachAdvance) {
+TEST(UrgentReceive, ReportedOnEachAdvance) {
   Flow flow;
   flow.auto_consume = false;
   flow.deliver(urgent_data(1, 10, 100));

@@ -87,7 +87,7 @@ std::size_t challenges(Kit& kit, std::uint32_t asked) {
 //= rfc5961#7
 //= type=test
 //# 5961:BLIND-7 the limit of a second is unpredictable, and the same for the same key
-TEST(Challenge, TheLimitIsDrawnForEachSecond) {
+TEST(Challenge, TheLimitIsRedrawnEverySecond) {
   std::vector<std::vector<std::size_t>> runs;
   for (std::uint64_t const key : {1u, 1u, 2u}) {
     Config config = kit_config();

@@ -46,7 +46,7 @@ struct Gaps : Crowd {
 };
 
 // Before: 67 connections of one remote used all space for data above gaps, permanently.
-TEST(GapShares, OneRemoteLeavesRoomForOthers) {
+TEST(GapShares, OneRemoteLeavesSpaceForOthers) {
   Gaps kit;
   auto const good = kit.open(honest, 4000);
   auto const bad = kit.greedy(IpAddress::v4(10, 0, 0, 66), 67, 31);
@@ -73,7 +73,7 @@ TEST(GapShares, RangesAreSharedToo) {
 }
 
 // Many remotes within their shares: old data gives way to remotes with little.
-TEST(GapShares, OldGapsGiveWay) {
+TEST(GapShares, OldGapsAreEvicted) {
   Config config = crowd_config();
   config.tcp.blocks_max = Count{256};
   Gaps kit(config);
@@ -104,7 +104,7 @@ Config three_ranges() {
 //= rfc2018#8
 //= type=test
 //# 2018:SACK-17 evicted data is no longer reported, and accepted when retransmitted
-TEST(GapShares, WhatGaveWayIsReportedNoMore) {
+TEST(GapShares, EvictedDataIsNoLongerReported) {
   Gaps kit(three_ranges());
   std::vector<Gaps::Remote> old;
   for (std::uint8_t host = 66; host < 69; ++host) {

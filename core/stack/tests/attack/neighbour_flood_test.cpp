@@ -307,7 +307,7 @@ TEST_P(NeighbourFlood, ATrickleForAnHour) {
 //= rfc9293#3.8.3
 //= type=test
 //# 9293:MUST-20 the advice is given, and limited
-TEST_P(NeighbourFlood, SpoofedSynsDoubtTheGatewayNowAndThenOnly) {
+TEST_P(NeighbourFlood, SpoofedSynsRarelyProbeTheGateway) {
   Link link(GetParam());
   link.open();
   std::uint32_t const before = link.asked_gateway;

@@ -14,7 +14,7 @@ namespace {
 //= rfc4987#3.5
 //= type=test
 //# 4987:SYN-4 a SYN of an unverified host never takes a full record
-TEST(SynCache, HoldsNoDataOfASyn) {
+TEST(SynCache, StoresNoDataOfASyn) {
   for (In const& in : std::initializer_list<In>{
            {.flags = flag::syn, .data = "data"},
            {.flags = flag::syn | flag::fin},
@@ -48,7 +48,7 @@ TEST(SynCache, HoldsNoDataOfASyn) {
 
 // A Fast Open cookie proves the source and opens with data as usual; a request for one gives no
 // advantage but is answered with a cookie.
-TEST(SynCache, HoldsWhatMayNotOpenFast) {
+TEST(SynCache, StoresSynsThatMayNotOpenFast) {
   for (std::uint32_t const fast : {0u, 1u}) {
     Config config = cache_config(8);
     config.tcp.fast_open_server = true;
@@ -91,7 +91,7 @@ TEST(SynCache, HoldsWhatMayNotOpenFast) {
 }
 
 // A client receives the cookie that answered its first SYN, while its next SYN was cached.
-TEST(SynCache, LetsInWhoeverAnswersAnEarlierCookie) {
+TEST(SynCache, AcceptsTheAckOfAnEarlierCookie) {
   for (bool const cached : {true, false}) {
     Config config = cache_config(cached ? 1 : 0);
     Kit kit(config);
@@ -149,7 +149,7 @@ TEST(SynCache, LetsInWhoeverAnswersAnEarlierCookie) {
 //= rfc4987#3.2
 //= type=test
 //# 4987:SYN-1 the backlog limits the connections that the application has not accepted
-TEST(SynCache, EndsNoMoreHandshakesThanTheBacklogHolds) {
+TEST(SynCache, CompletesNoMoreHandshakesThanTheBacklogHolds) {
   Kit kit(cache_config(8, 100));
   Local local;
   local.port = {Kit::device_port};
@@ -196,7 +196,7 @@ TEST(SynCache, EndsNoMoreHandshakesThanTheBacklogHolds) {
 //= rfc4987#3.5
 //= type=test
 //# 4987:SYN-4 the oldest entry of that listener
-TEST(SynCache, GivesWayThoughAnotherListenersEntryIsTheOldest) {
+TEST(SynCache, EvictsItsOwnThoughAnotherListenersEntryIsTheOldest) {
   for (std::uint32_t const others : {1u, 63u, 64u}) {
     Config config = cache_config(4 * others);
     config.tcp.syn_cookies = SynCookies::off;

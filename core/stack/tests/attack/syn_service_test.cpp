@@ -192,7 +192,7 @@ void expect_served(const Service& service, const char* when) {
 //= rfc4987#3.5
 //= type=test
 //# 4987:SYN-4 the resources of spoofed SYNs are limited, the rest is left to honest clients
-TEST(SynService, GoesOnUnderATrickleForAnHour) {
+TEST(SynService, ContinuesUnderALowRateForAnHour) {
   for (std::uint32_t const spoofed : {5u, 30u}) {
     Service service(bare_config());
     service.run(Duration::seconds(3600), Duration::milliseconds(200), {1, spoofed});
@@ -204,7 +204,7 @@ TEST(SynService, GoesOnUnderATrickleForAnHour) {
 //= rfc4987#3.6
 //= type=test
 //# 4987:SYN-5 during a flood, and after it
-TEST(SynService, GoesOnUnderAFloodAndAfterIt) {
+TEST(SynService, ContinuesUnderAFloodAndAfterIt) {
   for (std::uint32_t const spoofed : {500u, 10'000u}) {
     Service service(bare_config());
     service.run(Duration::seconds(30), Duration::milliseconds(10), {100, spoofed});
@@ -216,7 +216,7 @@ TEST(SynService, GoesOnUnderAFloodAndAfterIt) {
 }
 
 // The same with few records: SYNs of unverified hosts do not take the records of verified clients.
-TEST(SynService, HasRecordsForWhoeverHasProvedItself) {
+TEST(SynService, HasRecordsForVerifiedClients) {
   Config config = bare_config();
   config.tcp.connections_max = Count{32};
   config.tcp.active_max = Count{32};
@@ -227,7 +227,7 @@ TEST(SynService, HasRecordsForWhoeverHasProvedItself) {
 
 // connect() finds space as well: the oldest half-open connection is evicted, and never an
 // established one.
-TEST(SynService, MakesRoomForAConnectionThatIsAskedFor) {
+TEST(SynService, MakesSpaceForConnect) {
   Config config = bare_config();
   config.tcp.connections_max = Count{8};
   config.tcp.active_max = Count{8};
@@ -264,7 +264,7 @@ TEST(SynService, MakesRoomForAConnectionThatIsAskedFor) {
 //= rfc4987#3.6
 //= type=test
 //# 4987:SYN-5 a cookie stays valid for its client, whatever happens to others
-TEST(SynService, OfCookiesAloneFailsNobody) {
+TEST(SynService, WithCookiesOnlyServesEveryClient) {
   Config config = bare_config();
   config.tcp.syn_cookies = tcp::SynCookies::always;
   config.tcp.time_wait_max = Count{256};

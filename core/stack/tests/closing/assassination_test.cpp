@@ -51,7 +51,7 @@ void open_anew(Kit& kit) {
 //# 1337:TW-9 H2: an old ACK and the new connection's ACK would answer each other
 //# 1337:TW-9 H3: an old reset or FIN would end the new connection
 // During TIME-WAIT there is no new connection that they could affect.
-TEST(Assassination, IsWhatLetsOldDuplicatesIn) {
+TEST(Assassination, LetsOldDuplicatesIn) {
   Kit careless(config_with(true));
   play_figure_1(careless);
   open_anew(careless);

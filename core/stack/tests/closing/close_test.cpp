@@ -236,7 +236,7 @@ TEST(Close, Defect06_ARepeatedFinHasItsOwnNumber) {
 //= rfc9293#3.6
 //= type=test
 //# 9293:P-CLOSE-DELIVER data before the CLOSE, and the FIN, are retransmitted until acknowledged
-TEST(Close, WhatWasSentBeforeIsDelivered) {
+TEST(Close, DataSentBeforeIsDelivered) {
   Kit kit;
   kit.socket_in(State::established);
   kit.write("tail");
@@ -316,7 +316,7 @@ TEST(Close, Twice) {
 //= rfc9293#3.10.4
 //= type=test
 //# 9293:P-CLOSE-CLOSED CLOSE with an unknown id
-TEST(Close, OfNothing) {
+TEST(Close, OfAnUnknownId) {
   Kit kit;
   EXPECT_EQ(kit.stack.finish(kit.id), Refusal::stale_id);
   EXPECT_EQ(kit.stack.close(kit.id), Refusal::stale_id);
@@ -353,7 +353,7 @@ TEST(Close, InCloseWait) {
 //= rfc9293#3.6.1
 //= type=test
 //# 9293:P-HALFCLOSED one direction closed, data in the other
-TEST(Close, ReadingGoesOn) {
+TEST(Close, ReadingContinues) {
   Kit kit;
   kit.socket_in(State::fin_wait_2);
   EXPECT_EQ(kit.stack.write(kit.id, Kit::bytes_of("no")).refusal, Refusal::closing);
@@ -388,7 +388,7 @@ TEST(Close, UserTimeoutAfterClose) {
 //= rfc9293#3.6.1
 //= type=test
 //# 9293:SHLD-3, 9293:MAY-1 unread data, and data after a full close, cause a reset
-TEST(Close, FullCloseLosesWhatWasUnread) {
+TEST(Close, FullCloseDiscardsUnreadData) {
   Kit kit;
   kit.auto_consume = false;
   kit.socket_in(State::established);
@@ -423,7 +423,7 @@ TEST(Close, FullCloseBoundsFinWait2) {
 }
 
 // A FIN outside the window is trimmed and must be retransmitted.
-TEST(Close, AFinBeyondTheWindowIsNotTaken) {
+TEST(Close, AFinBeyondTheWindowIsTrimmed) {
   Config config = kit_config();
   config.tcp.receive_buffer = Bytes{4};
   Kit kit(config);
@@ -440,7 +440,7 @@ TEST(Close, AFinBeyondTheWindowIsNotTaken) {
 }
 
 // An application whose close was refused for lack of resources can close later.
-TEST(Close, RefusedWithoutRoomAndAskedForAgain) {
+TEST(Close, RefusedForResourcesAndRetried) {
   Config config = kit_config();
   config.tcp.active_max = Count{1};
   Kit kit(config);
@@ -462,7 +462,7 @@ TEST(Close, RefusedWithoutRoomAndAskedForAgain) {
 //= rfc9293#3.5.2
 //= type=test
 //# 9293:P-RST-SEQ its number is SEG.ACK, also while our FIN is not acknowledged
-TEST(Close, DataAfterACloseIsResetWhereThePeerStands) {
+TEST(Close, DataAfterACloseIsResetAtSegAck) {
   Config config;
   config.link = LinkType::ip;
   config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};

@@ -198,7 +198,7 @@ TEST(Reset, ABadAckInSynReceived) {
 //= rfc9293#3.5.1
 //= type=test
 //# 9293:P-HALFOPEN figure 9, the side that does not know of the crash
-TEST(Reset, Figure9FromTheSideThatStillBelieves) {
+TEST(Reset, Figure9FromTheSideThatDidNotCrash) {
   Kit kit;
   kit.socket_in(State::established);
   // The peer has crashed and connects again, with a number outside the window.
@@ -243,7 +243,7 @@ TEST(Reset, Figure11) {
 //= rfc9293#3.5.2
 //= type=test
 //# 9293:P-RST-WHEN an old segment causes an ACK, never a reset
-TEST(Reset, IsNotSentForWhatIsMerelyOld) {
+TEST(Reset, IsNotSentForOldSegments) {
   Kit kit;
   kit.socket_in(State::established);
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "new"});

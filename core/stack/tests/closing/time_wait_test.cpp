@@ -77,7 +77,7 @@ TEST(TimeWait, IgnoresDataAndUrgency) {
 //= rfc9293#3.5.2
 //= type=test
 //# 9293:P-RST-GRP3 a wrong number or an unacceptable ACK causes an ACK here as well
-TEST(TimeWait, AnswersWhatIsUnacceptable) {
+TEST(TimeWait, AnswersUnacceptableSegments) {
   Kit kit;
   kit.socket_in(State::time_wait);
   EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 100'000, .ack = 2}), Drop::tcp_out_of_window);
@@ -116,7 +116,7 @@ TEST(TimeWait, Reset) {
 //= rfc7323#5.3
 //= type=test
 //# 7323:TS-45, 7323:TS-46 an unacceptable segment does not update TS.Recent
-TEST(TimeWait, HearsNoStampFromOutsideOfTheWindow) {
+TEST(TimeWait, IgnoresStampsOutsideTheWindow) {
   for (bool const outside : {true, false}) {
     Kit kit(bare_config());
     kit.stamp = 1000;
@@ -134,7 +134,7 @@ TEST(TimeWait, HearsNoStampFromOutsideOfTheWindow) {
 //= rfc7323#5.3
 //= type=test
 //# 7323:TS-46 without a valid ACK TS.Recent is not updated
-TEST(TimeWait, HearsNoStampBesideAForgedAck) {
+TEST(TimeWait, IgnoresStampsWithAForgedAck) {
   for (Flags const flags : {flag::ack, flag::psh}) {
     Kit kit(bare_config());
     kit.stamp = 1000;
@@ -187,7 +187,7 @@ TEST(TimeWait, ReopenedByALaterSyn) {
   EXPECT_EQ(kit.state(), State::established);
 }
 
-TEST(TimeWait, NotReopenedWhereConfigOrNobodyWantsIt) {
+TEST(TimeWait, NotReopenedIfOffOrWithoutListener) {
   Config config = kit_config();
   config.tcp.time_wait_reuse = false;
   Kit kit(config);
@@ -219,7 +219,7 @@ TEST(TimeWait, NotReopenedWhereConfigOrNobodyWantsIt) {
 //= rfc9293#3.6.1
 //= type=test
 //# 9293:P-TW-REUSE-DUP the SYN was an old duplicate: back to TIME-WAIT for its remaining time
-TEST(TimeWait, ComesBackAfterAnOldDuplicateSyn) {
+TEST(TimeWait, ResumesAfterAnOldDuplicateSyn) {
   Kit kit;
   kit.socket_in(State::time_wait);
   kit.advance(Duration::seconds(100));
@@ -236,7 +236,7 @@ TEST(TimeWait, ComesBackAfterAnOldDuplicateSyn) {
 }
 
 // The SYN-ACK is unanswered for longer than the remaining TIME-WAIT: it resumes and ends at once.
-TEST(TimeWait, ComesBackTooLateToStay) {
+TEST(TimeWait, ResumesTooLateAndEnds) {
   Kit kit;
   kit.socket_in(State::time_wait);
   kit.advance(Duration::seconds(239));
@@ -248,7 +248,7 @@ TEST(TimeWait, ComesBackTooLateToStay) {
   EXPECT_TRUE(kit.stack.deadline().is_never());
 }
 
-TEST(TimeWait, ComesBackIfThereIsNoRoomForTheNewConnection) {
+TEST(TimeWait, ResumesIfTheNewConnectionFails) {
   Kit kit;
   kit.socket_in(State::time_wait);
   Open open;
@@ -262,7 +262,7 @@ TEST(TimeWait, ComesBackIfThereIsNoRoomForTheNewConnection) {
 }
 
 // Bounded: the oldest record is evicted and counted.
-TEST(TimeWait, TheOldestGivesWay) {
+TEST(TimeWait, TheOldestIsEvicted) {
   Config config = kit_config();
   config.tcp.time_wait_max = Count{1};
   Kit kit(config);

@@ -64,7 +64,7 @@ TEST(UserTimeout, OnTheWire) {
 //= rfc5482#3.2
 //= type=test
 //# 5482:UTO-12 once each: nothing waits for an answer
-TEST(UserTimeout, IsToldWhereItBegins) {
+TEST(UserTimeout, IsAdvertisedWhenItStarts) {
   Kit kit(timeout_config());
   kit.connect();
   Out const syn = kit.take().at(0);
@@ -152,7 +152,7 @@ TEST(UserTimeout, IsIgnoredWhereItMustBe) {
 //= rfc5482#3.1
 //= type=test
 //# 5482:UTO-4 and no option changes it
-TEST(UserTimeout, OfTheApplicationStands) {
+TEST(UserTimeout, OfTheApplicationIsKept) {
   Kit kit(timeout_config());
   open(kit);
   ASSERT_EQ(kit.stack.set(kit.id, {SettingKind::user_timeout_ms, 50'000}), Refusal::none);

@@ -48,7 +48,7 @@ std::uint32_t connections(Kit& kit) {
 //= rfc4987#3.2
 //= type=test
 //# 4987:SYN-1 the backlog limits the records of a flood
-TEST(Cookies, LetAHonestClientInUnderAFlood) {
+TEST(Cookies, AdmitAnHonestClientUnderAFlood) {
   for (SynCookies mode : {SynCookies::off, SynCookies::on, SynCookies::always}) {
     Kit kit(cookie_config(mode));
     listen(kit, {Count{4}, Count::unlimited()});
@@ -109,7 +109,7 @@ TEST(Cookies, RememberTheMss) {
 //= rfc4987#3.6
 //= type=test
 //# 4987:SYN-5 the ACK proves tuple and time; others are dropped or reset
-TEST(Cookies, ProveWhoAnswers) {
+TEST(Cookies, VerifyTheSource) {
   Kit kit(cookie_config(SynCookies::always));
   kit.listen();
   kit.deliver({.flags = flag::syn, .mss = 1460});
@@ -134,7 +134,7 @@ TEST(Cookies, ProveWhoAnswers) {
 //= rfc4987#3.6
 //= type=test
 //# 4987:SYN-5 a cookie is valid for its tick and the next one
-TEST(Cookies, GrowOld) {
+TEST(Cookies, Expire) {
   std::uint64_t const tick = tcp::cookie_tick.ns;
   for (bool const late : {false, true}) {
     Kit kit(cookie_config(SynCookies::always));
@@ -173,7 +173,7 @@ TEST(Cookies, DataAheadOfTheAckWaitsForItsRetransmission) {
 
 // The accept backlog is full: SYNs and ACKs of cookies are dropped without a reset, and the
 // client's next segment succeeds.
-TEST(Cookies, AFullAcceptBacklogDropsAndAnswersLater) {
+TEST(Cookies, AFullAcceptBacklogDropsAndAcceptsLater) {
   Kit kit(cookie_config(SynCookies::always));
   ListenerId const listener = listen(kit, {Count{1}, Count{0}});
   kit.deliver({.flags = flag::syn, .mss = 1460});
@@ -283,7 +283,7 @@ Config one_spent_config() {
 //= rfc4987#3.6
 //= type=test
 //# 4987:SYN-5 an honest ACK opens its connection, however many cookies were used meanwhile
-TEST(Cookies, StayGoodHoweverManyOthersAreSpent) {
+TEST(Cookies, StayValidHoweverManyOthersAreUsed) {
   Kit kit(one_spent_config());
   kit.listen();
   IpAddress const honest = kit.peer;
@@ -306,7 +306,7 @@ TEST(Cookies, StayGoodHoweverManyOthersAreSpent) {
 
 // A repeated ACK of a forgotten cookie opens one connection, and no more until it is forgotten
 // again.
-TEST(Cookies, AnAckThatComesAgainOpensOneConnectionAtWorst) {
+TEST(Cookies, ARepeatedAckOpensAtMostOneConnection) {
   Kit kit(one_spent_config());
   kit.listen();
   Sequence first_iss;
@@ -337,7 +337,7 @@ TEST(Cookies, AnAckThatComesAgainOpensOneConnectionAtWorst) {
 }
 
 // Other segments of a connection that is gone cause a reset as usual: they must not wait.
-TEST(Cookies, WhatComesOfAConnectionThatIsGoneIsReset) {
+TEST(Cookies, SegmentsOfAGoneConnectionAreReset) {
   Kit kit(one_spent_config());
   kit.listen();
   kit.deliver({.flags = flag::syn, .mss = 1460});
@@ -375,7 +375,7 @@ TEST(Cookies, AreInTheSnapshot) {
 }
 
 // A cookie covers both addresses, of either family; without the peer's MSS 1220 is assumed.
-TEST(Cookies, SpeakIpv6) {
+TEST(Cookies, SupportIpv6) {
   for (bool const named : {true, false}) {
     Config config = six_config();
     config.tcp.syn_cookies = SynCookies::always;

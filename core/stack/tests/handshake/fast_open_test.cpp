@@ -83,7 +83,7 @@ TEST(FastOpenServer, GivesEachAddressItsCookie) {
 //= rfc7413#4.2.2
 //= type=test
 //# 7413:TFO-13 the data is reported and acknowledged with the SYN
-TEST(FastOpenServer, TakesDataOfTheSyn) {
+TEST(FastOpenServer, AcceptsDataOfTheSyn) {
   FastServer kit;
   wire::Options const cookie = kit.ask();
   kit.call(cookie, "question");
@@ -167,7 +167,7 @@ TEST(FastOpenServer, FinishesAfterTheHandshake) {
 //= rfc7413#4.2.2
 //= type=test
 //# 7413:TFO-14 only the SYN is acknowledged, and the data is dropped
-TEST(FastOpenServer, BelievesNoForgedCookie) {
+TEST(FastOpenServer, RefusesAForgedCookie) {
   FastServer kit;
   wire::Options const cookie = kit.ask();
   wire::Options forged = cookie;
@@ -249,7 +249,7 @@ TEST(FastOpenServer, IsOffUnlessAskedFor) {
 //= rfc7413#4.2
 //= type=test
 //# 7413:TFO-9 above the limit of pending ones no SYN opens fast
-TEST(FastOpenServer, HoldsAFloodWithGoodCookiesToItsLimit) {
+TEST(FastOpenServer, LimitsAFloodWithValidCookies) {
   FastServer kit(fast_config(), Count{3});
   wire::Options const cookie = kit.ask();
   for (std::uint16_t port = 6000; port < 6040; ++port) {
@@ -278,7 +278,7 @@ TEST(FastOpenServer, HoldsAFloodWithGoodCookiesToItsLimit) {
 }
 
 // RFC 7413 5.1: resets from a host whose cookie was stolen make no space for the next SYN.
-TEST(FastOpenServer, CountsWhatWasReset) {
+TEST(FastOpenServer, CountsResetAttempts) {
   FastServer kit(fast_config(), Count{2});
   wire::Options const cookie = kit.ask();
   for (int i = 0; i < 5; ++i) {
@@ -294,7 +294,7 @@ TEST(FastOpenServer, CountsWhatWasReset) {
 }
 
 // Data in a reset is ignored.
-TEST(FastOpenServer, TakesNoDataOfAReset) {
+TEST(FastOpenServer, IgnoresDataOfAReset) {
   FastServer kit;
   wire::Options const cookie = kit.ask();
   kit.call(cookie, "question");
@@ -314,7 +314,7 @@ TEST(FastOpenServer, TakesNoDataOfAReset) {
 //= rfc7413#4.2.1
 //= type=test
 //# 7413:TFO-10 nor a requested cookie
-TEST(FastOpenServer, RepeatsAPlainSynAck) {
+TEST(FastOpenServer, RetransmitsAPlainSynAck) {
   FastServer kit;
   wire::Options const cookie = kit.ask();
   kit.call(cookie, "question");
@@ -337,7 +337,7 @@ TEST(FastOpenServer, RepeatsAPlainSynAck) {
 
 // The cost of saving a round trip: a repeated SYN after its connection is gone opens a new one (RFC
 // 7413 2.1), which is why the application has to ask for Fast Open.
-TEST(FastOpenServer, HearsADuplicateOfASynTwice) {
+TEST(FastOpenServer, AcceptsARepeatedSynAsNew) {
   FastServer kit;
   wire::Options const cookie = kit.ask();
   kit.call(cookie, "question");
@@ -478,7 +478,7 @@ TEST(FastOpenClient, SendsRefusedDataWithinTheFirstWindow) {
 //= type=test
 //# 7413:TFO-7 a missing answer is stored
 //# 7413:TFO-8 so Fast Open is not used for this path and port for a while
-TEST(FastOpenClient, ComesBackToAPlainSyn) {
+TEST(FastOpenClient, FallsBackToAPlainSyn) {
   FastClient kit;
   kit.learn();
   kit.call("question");
@@ -597,7 +597,7 @@ TEST(FastOpenServer, AnswersWithOneRecordASegment) {
 }
 
 // The table is bounded: one entry for one server.
-TEST(FastOpenClient, ForgetsOneServerForAnother) {
+TEST(FastOpenClient, ReplacesOneServerByAnother) {
   Config config = fast_config();
   config.tcp.fast_open_cache_max = Count{1};
   FastClient kit(config);
@@ -615,7 +615,7 @@ TEST(FastOpenClient, ForgetsOneServerForAnother) {
 //= rfc7413#4.2.2
 //= type=test
 //# 7413:TFO-11 a SYN without space for the option is plain
-TEST(FastOpenClient, HasNoRoomOnTheSmallestLink) {
+TEST(FastOpenClient, HasNoSpaceOnTheSmallestLink) {
   Config config = fast_config();
   set_mtu(config, Bytes{68});
   config.tcp.timestamps = config.tcp.window_scale = config.tcp.sack = true;
@@ -631,7 +631,7 @@ TEST(FastOpenClient, HasNoRoomOnTheSmallestLink) {
   EXPECT_FALSE(syn.options.has_fast_open);
 }
 
-TEST(FastOpenClient, AsksForNothingUnlessTold) {
+TEST(FastOpenClient, IsOffUnlessRequested) {
   FastClient kit;
   kit.learn();
   kit.connect();
@@ -659,7 +659,7 @@ TEST(FastOpenClient, IsInSnapshotsAndFingerprints) {
 //= rfc7413#4.1.1
 //= type=test
 //# 7413:TFO-3 on a segment that is not a SYN it is ignored
-TEST(FastOpenServer, LooksAtSynsOnly) {
+TEST(FastOpenServer, ProcessesSynsOnly) {
   FastServer kit;
   wire::Options const cookie = kit.ask();
   kit.call(cookie, "question");

@@ -123,7 +123,7 @@ TEST(Listen, ASynMakesAConnection) {
 //= rfc9293#3.10.7.4
 //= type=test
 //# 9293:P-FIN-EST FIN from SYN-RECEIVED, after its ACK, leads to CLOSE-WAIT
-TEST(Listen, WhatElseComesOnTheSyn) {
+TEST(Listen, DataAndFinOnTheSyn) {
   Kit kit;
   kit.listen();
   kit.deliver(
@@ -257,7 +257,7 @@ TEST(Listen, ForOneLocalAddress) {
 //= rfc9293#3.9.1.2
 //= type=test
 //# 9293:P-SEND-IMPLIED data of an accepted connection goes to the remote socket of its SYN
-TEST(Listen, WritesGoToTheCaller) {
+TEST(Listen, WritesGoToTheClient) {
   Kit kit;
   kit.socket_in(State::established);
   kit.write("hello");
@@ -345,7 +345,7 @@ TEST(Listen, NothingIsAnsweredAheadOfOurSyn) {
 //= rfc9293#3.5
 //= type=test
 //# 9293:P-OLDDUP-SYN an old SYN with data also ends the listener's attempt
-TEST(Listen, PeerGoesOnBehindItsSyn) {
+TEST(Listen, PeerContinuesAfterItsSyn) {
   for (std::uint32_t seq : {1u, 6u}) {
     Kit kit;
     kit.listen();

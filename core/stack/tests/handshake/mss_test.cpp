@@ -19,7 +19,7 @@ Config with_mtu(std::uint32_t mtu) {
 //= rfc9293#3.2
 //= type=test
 //# 9293:MUST-65 and no other segment has it
-TEST(Mss, NamedOnEverySyn) {
+TEST(Mss, SentOnEverySyn) {
   for (std::uint32_t mtu : {576u, 1500u, 9000u}) {
     Kit active(with_mtu(mtu));
     active.connect();
@@ -41,7 +41,7 @@ TEST(Mss, NamedOnEverySyn) {
 //= rfc9293#3.7.1
 //= type=test
 //# 9293:MUST-14 an MSS, whatever other options there are
-TEST(Mss, NamedAloneAndAmongOtherOptions) {
+TEST(Mss, SentAloneAndWithOtherOptions) {
   auto config_with = [](bool scale) {
     Config config = with_mtu(1500);
     config.tcp.sack = config.tcp.timestamps = config.tcp.fast_open_client = false;
@@ -72,7 +72,7 @@ std::uint32_t longest_segment(const Config& config, std::uint16_t peer_mss) {
 //= type=test
 //# 9293:MUST-16 the smaller of the peer's MSS and what our link carries
 //# 9293:P-MSS-OPTSHRINK without options on data segments all of it is data
-TEST(Mss, SegmentsKeepToIt) {
+TEST(Mss, SegmentsObeyIt) {
   EXPECT_EQ(longest_segment(with_mtu(1500), 1460), 1460u);
   EXPECT_EQ(longest_segment(with_mtu(1500), 9000), 1460u);
   EXPECT_EQ(longest_segment(with_mtu(1500), 700), 700u);

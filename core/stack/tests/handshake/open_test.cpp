@@ -66,7 +66,7 @@ TEST(Open, ActiveFillsTheRecord) {
 //= rfc9293#3.9.1.1
 //= type=test
 //# 9293:P-OPEN-NAME the id that OPEN returns works in later calls until the connection ends
-TEST(Open, TheNameIsGoodUntilTheEnd) {
+TEST(Open, TheIdIsValidUntilTheEnd) {
   Kit kit;
   kit.socket_in(State::syn_sent);
   EXPECT_TRUE(kit.stack.inspect(kit.id).exists);
@@ -154,7 +154,7 @@ TEST(Open, WithoutRoom) {
   EXPECT_EQ(kit.stack.listen(local, Backlog{}, listener), Refusal::no_room);
 }
 
-TEST(Open, WithoutRoomForWhatIsActive) {
+TEST(Open, WithoutActiveParts) {
   Config config = kit_config();
   config.tcp.active_max = Count{1};
   Kit kit(config);
@@ -193,7 +193,7 @@ Config two_addresses() {
 //= rfc9293#3.9.1.1
 //= type=test
 //# 9293:MUST-43, 9293:MUST-45 the address given to OPEN is the source of every segment
-TEST(Open, FromTheAddressThatWasAskedFor) {
+TEST(Open, FromTheGivenAddress) {
   Kit kit(two_addresses());
   kit.device = IpAddress::v4(10, 0, 1, 1);
   kit.socket_in(State::syn_sent);
@@ -370,7 +370,7 @@ TEST(Open, PortsToTwoServersInTurnHaveTwoOffsets) {
 //= rfc9293#3.4.1
 //= type=test
 //# 9293:MUST-8 two connections of one four-tuple, a second apart
-TEST(Open, TheNextIncarnationBeginsFurtherOn) {
+TEST(Open, TheNextIncarnationHasALaterIsn) {
   Kit kit;
   kit.socket_in(State::syn_sent);
   Sequence const first = kit.info().send.iss;
@@ -408,7 +408,7 @@ TEST(Open, Figure7WithDataOnTheSynAck) {
 
 // A SYN that arrived twice in one burst before the SYN-ACK was sent, and a retransmission after the
 // SYN-ACK was lost.
-TEST(Open, Defect05_ALostSynAckIsSentAgain) {
+TEST(Open, Defect05_ALostSynAckIsRetransmitted) {
   Kit kit;
   kit.listen();
   kit.send({.flags = flag::syn, .mss = 1460});
@@ -430,7 +430,7 @@ TEST(Open, Defect05_ALostSynAckIsSentAgain) {
 //= rfc9293#3.4
 //= type=test
 //# 9293:P-CTL-ONCE a lost SYN is retransmitted with the same number
-TEST(Open, ALostSynIsSentAgain) {
+TEST(Open, ALostSynIsRetransmitted) {
   Kit kit;
   kit.socket_in(State::syn_sent);
   kit.advance(Duration::seconds(1));

@@ -214,7 +214,7 @@ TEST(SynCache, SendsWhatAFullRecordSendsWhateverTheConfiguration) {
 //= rfc4987#3.7
 //= type=test
 //# 4987:SYN-6 records, then the cache, then cookies: a flood does not use the rest of the backlog
-TEST(SynCache, IsTheSecondStepOfALadder) {
+TEST(SynCache, IsUsedBetweenRecordsAndCookies) {
   Kit kit(cache_config(4, 50));
   listen(kit, 4);
   struct Step {
@@ -235,7 +235,7 @@ TEST(SynCache, IsTheSecondStepOfALadder) {
 
 // Entries with four unanswered SYN-ACKs are evicted, and no others: a low rate of spoofed SYNs does
 // not deprive honest clients of their options.
-TEST(SynCache, LetsGoOfWhoeverDoesNotAnswerBeforeItSendsCookies) {
+TEST(SynCache, EvictsUnansweredEntriesBeforeSendingCookies) {
   Kit kit(cache_config(4));
   listen(kit, 4);
   flood(kit, 0, 3);
@@ -290,7 +290,7 @@ TEST(SynCache, KeepsTheOptionsThatACookieLoses) {
 //= rfc4987#3.5
 //= type=test
 //# 4987:SYN-4 a spoofed SYN cannot take a full record by one more segment
-TEST(SynCache, TakesNoRecordWithoutProof) {
+TEST(SynCache, UsesNoRecordWithoutProof) {
   for (In const& in :
        std::initializer_list<In>{{.flags = flag::syn},
                                  {.flags = flag::syn, .seq = 5},
@@ -317,7 +317,7 @@ TEST(SynCache, TakesNoRecordWithoutProof) {
 //= rfc4987#3.5
 //= type=test
 //# 4987:SYN-4 the records are small
-TEST(SynCache, CostsTheRecordAlone) {
+TEST(SynCache, CostsOnlyTheRecord) {
   constexpr std::uint32_t few = 1'000;
   constexpr std::uint32_t many = 1'900;
   std::uint64_t const more =
@@ -340,7 +340,7 @@ TEST(SynCache, CostsTheRecordAlone) {
 //= rfc4987#3.5
 //= type=test
 //# 4987:SYN-4 at the limit the oldest entry is dropped
-TEST(SynCache, DropsTheOldestWhereNoCookieCanAnswer) {
+TEST(SynCache, DropsTheOldestWithoutCookies) {
   Config config = cache_config(4);
   config.tcp.syn_cookies = SynCookies::off;
   Kit kit(config);
@@ -397,7 +397,7 @@ TEST(SynCache, LeavesAQuarterToOtherListeners) {
 }
 
 // The ACK arrives when there is no space: the entry stays, and the next segment succeeds.
-TEST(SynCache, WaitsForRoom) {
+TEST(SynCache, WaitsForResources) {
   for (bool const backlog : {true, false}) {
     Config config = cache_config(4);
     config.tcp.connections_max = Count{backlog ? 4u : 1u};
@@ -446,7 +446,7 @@ TEST(SynCache, NotForWhatReopensTimeWait) {
   EXPECT_EQ(pools(kit).half_open, 0u);
 }
 
-TEST(SynCache, IsEmptyWhereEverySynDrawsACookie) {
+TEST(SynCache, IsUnusedIfCookiesAreAlwaysSent) {
   Config config = cache_config(8);
   config.tcp.syn_cookies = SynCookies::always;
   Kit kit(config);
@@ -475,7 +475,7 @@ TEST(SynCache, ClosesWithItsListener) {
 //= rfc9293#3.10.1
 //= type=test
 //# 9293:P-OPEN-EXISTS half-open counts as open
-TEST(SynCache, HoldsItsSocket) {
+TEST(SynCache, ReservesItsSocket) {
   Kit kit(cache_config(8));
   listen(kit, 8);
   kit.deliver({.flags = flag::syn});
@@ -532,7 +532,7 @@ TEST(SynCache, IsInTheFingerprint) {
   }
 }
 
-TEST(SynCache, SpeaksIpv6) {
+TEST(SynCache, SupportsIpv6) {
   Config config = six_config();
   config.tcp.window_scale = true;
   config.tcp.syn_cache_max = Count{4};

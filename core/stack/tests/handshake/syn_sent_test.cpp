@@ -12,7 +12,7 @@ namespace {
 //= rfc9293#3.5
 //= type=test
 //# 9293:P-OLDDUP-SYN figure 8 from the client's side: the wrong ACK causes <SEQ=SEG.ACK><CTL=RST>
-TEST(SynSent, Defect13_AWrongAckDrawsAReset) {
+TEST(SynSent, Defect13_AWrongAckCausesAReset) {
   Kit kit;
   kit.socket_in(State::syn_sent);
   for (std::uint32_t ack : {0u, 2u, 0x8000'0000u, 0xffff'ffffu}) {
@@ -123,7 +123,7 @@ TEST(SynSent, TheAckCarriesQueuedData) {
 //= rfc9293#3.10.7.3
 //= type=test
 //# 9293:P-SYNSENT-EST-CONT, 9293:P-SYNSENT-SYNDATA data, URG and FIN of the SYN-ACK are processed
-TEST(SynSent, WhatElseComesOnTheSynAck) {
+TEST(SynSent, DataUrgAndFinOnTheSynAck) {
   Kit kit;
   kit.socket_in(State::syn_sent);
   kit.deliver({.flags = flag::syn | flag::ack | flag::fin | flag::urg,
@@ -159,7 +159,7 @@ TEST(SynSent, Figure9FromTheCrashedSide) {
 //= rfc9293#3.10.7.2
 //= type=test
 //# 9293:P-LISTEN-SYN-QUEUE data on a crossing SYN waits for ESTABLISHED in the same way
-TEST(SynSent, WhatElseComesOnACrossingSyn) {
+TEST(SynSent, DataOnACrossingSyn) {
   Kit kit;
   kit.socket_in(State::syn_sent);
   kit.deliver(
@@ -178,7 +178,7 @@ TEST(SynSent, WhatElseComesOnACrossingSyn) {
 //= rfc9293#3.8.6
 //= type=test
 //# 9293:SHLD-14 the window does not shrink
-TEST(SynSent, TheOfferOfTheSynStands) {
+TEST(SynSent, TheWindowOfTheSynIsKept) {
   Kit kit;
   kit.auto_consume = false;
   kit.connect();

@@ -65,7 +65,7 @@ TEST(WindowScale, IsOfferedOnSynsAlone) {
   }
 }
 
-TEST(WindowScale, IsNotSpokenWhereConfigSaysSo) {
+TEST(WindowScale, CanBeSwitchedOff) {
   Kit off(flow_config());
   off.connect();
   EXPECT_FALSE(off.take().at(0).options.has_window_scale);
@@ -79,7 +79,7 @@ TEST(WindowScale, IsNotSpokenWhereConfigSaysSo) {
 }
 
 // The shift cannot change later, so it must suit the maximum size of the buffer.
-TEST(WindowScale, TellsOfABufferThatMayGrow) {
+TEST(WindowScale, SuitsABufferThatMayGrow) {
   Config config = flow_config();
   config.tcp.window_scale = true;
   config.tcp.receive_buffer = Bytes{65'535};
@@ -199,7 +199,7 @@ std::uint32_t told_edge(const Out& out, std::uint32_t unit) { return out.ack + o
 //= type=test
 //# 7323:TS-7 the highest edge is kept exactly
 // Segments of odd lengths: the remaining window is not a multiple of 32 octets.
-TEST(WindowScale, TellsOfAnEdgeThatNeverMovesLeft) {
+TEST(WindowScale, AdvertisedEdgeNeverMovesLeft) {
   Kit kit(scaling_config());
   open_scaled(kit, 0, 65'535);
   kit.auto_consume = false;
@@ -225,7 +225,7 @@ TEST(WindowScale, TellsOfAnEdgeThatNeverMovesLeft) {
 //= type=test
 //# 7323:TS-6 everything inside an advertised window is accepted
 // One unit beyond the buffer the edge stays, and the field has to be rounded down.
-TEST(WindowScale, GivesABufferAwayByOneUnitAtMost) {
+TEST(WindowScale, ExceedsTheBufferByOneUnitAtMost) {
   Config config = scaling_config();
   config.tcp.receive_buffer = Bytes{4096};
   config.tcp.window_shift_automatic = false;
@@ -257,7 +257,7 @@ TEST(WindowScale, GivesABufferAwayByOneUnitAtMost) {
 }
 
 // A window that only looks closed is advertised again after the application reads.
-TEST(WindowScale, AHiddenWindowIsToldAfterReading) {
+TEST(WindowScale, AHiddenWindowIsAdvertisedAfterReading) {
   Config config = scaling_config();
   config.tcp.receive_buffer = Bytes{100};
   config.tcp.window_shift_automatic = false;
@@ -283,7 +283,7 @@ TEST(WindowScale, AHiddenWindowIsToldAfterReading) {
 //# 7323:TS-36, 7323:TS-37 a shrunk window never prevents the first retransmission
 //# 7323:TS-38 it prevents later ones only if they are beyond the rounding of the scale
 //# 7323:TS-8 and no new data is sent beyond it
-TEST(WindowScale, RetransmitsWhatARoundedWindowWasShrunkFrom) {
+TEST(WindowScale, RetransmitsBeyondARoundedWindow) {
   Kit kit(scaling_config());
   open_scaled(kit, 10, 4);
   EXPECT_EQ(kit.stack.write(kit.id, Kit::bytes_of(octets(1, 20'000)), More::no).bytes.count,
@@ -309,7 +309,7 @@ TEST(WindowScale, RetransmitsWhatARoundedWindowWasShrunkFrom) {
   EXPECT_EQ(acked, 4001u) << all;
 }
 
-TEST(WindowScale, TimeWaitTellsAScaledWindow) {
+TEST(WindowScale, TimeWaitAdvertisesAScaledWindow) {
   Kit kit(scaling_config());
   open_scaled(kit, 0, 65'535);
   ASSERT_EQ(kit.stack.close(kit.id), Refusal::none);

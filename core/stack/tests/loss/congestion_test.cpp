@@ -34,7 +34,7 @@ std::uint32_t ssthresh_after_loss(Congestion controller) {
 //= rfc8257#3.5
 //= type=test
 //# 8257:DCTCP-10 and DCTCP to half
-TEST(Congestion, WhatALossLeaves) {
+TEST(Congestion, SsthreshAfterALoss) {
   EXPECT_EQ(ssthresh_after_loss(Congestion::reno), 5000u);
   EXPECT_EQ(ssthresh_after_loss(Congestion::cubic), 7000u);
   EXPECT_EQ(ssthresh_after_loss(Congestion::dctcp), 5000u);
@@ -43,7 +43,7 @@ TEST(Congestion, WhatALossLeaves) {
 //= rfc9438#4.8
 //= type=test
 //# 9438:CUBIC-11 a timeout: one segment, and ssthresh reduced by the same factor
-TEST(Congestion, WhatATimeoutLeaves) {
+TEST(Congestion, CwndAfterATimeout) {
   Flow flow(with(Congestion::cubic), far);
   flow.write_octets(100'000);
   flow.time_out();

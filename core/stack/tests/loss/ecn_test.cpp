@@ -111,7 +111,7 @@ TEST(Ecn, ActiveOpen) {
 //= type=test
 //# 3168:ECN-3 then no data is ECT, whatever the answer
 //# 3168:ECN-22 but CE is processed, because the answer may be to the first SYN
-TEST(Ecn, SynAgain) {
+TEST(Ecn, RetransmittedSyn) {
   Kit kit(ecn_config());
   kit.connect();
   EXPECT_EQ(kit.sent(), "SEC 0(0)");
@@ -223,7 +223,7 @@ TEST(Ecn, EchoUntilCwr) {
 //= rfc3168#6.1.3
 //= type=test
 //# 3168:ECN-27 a delayed ACK reports the state of the data it covers
-TEST(Ecn, AnAckIsCutWhereTheEchoChanges) {
+TEST(Ecn, AnAckIsSplitWhereTheEchoChanges) {
   Marked kit;
   kit.auto_consume = false;
   kit.data(1, ect0);
@@ -237,7 +237,7 @@ TEST(Ecn, AnAckIsCutWhereTheEchoChanges) {
 }
 
 // Data must not replace an ACK whose ECE differs from its own.
-TEST(Ecn, ACutAckLeavesAlone) {
+TEST(Ecn, ASplitAckIsSentSeparately) {
   Marked kit;
   kit.traffic_class = ect0;
   kit.send({.flags = flag::ack, .seq = 1, .ack = 1, .data = octets(1, 1000)});

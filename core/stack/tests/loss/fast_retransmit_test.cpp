@@ -55,7 +55,7 @@ TEST(FastRetransmit, ThirdDuplicate) {
 //= type=test
 //# 5681:CC-23 new data as soon as the inflated cwnd permits
 //# 5681:CC-46 inflation is limited to the flight
-TEST(FastRetransmit, InflationLetsNewDataOut) {
+TEST(FastRetransmit, InflationPermitsNewData) {
   Ten flow;
   flow.duplicates(3);
   flow.segments();
@@ -84,7 +84,7 @@ TEST(FastRetransmit, NewAckBetweenDuplicates) {
 //= rfc5681#2
 //= type=test
 //# 5681:CC-38 with one of the five conditions violated: not a duplicate
-TEST(FastRetransmit, WhatIsNoDuplicate) {
+TEST(FastRetransmit, NotADuplicate) {
   auto const counted = [](const In& in) {
     Ten flow;
     flow.deliver(in);
@@ -116,7 +116,7 @@ TEST(FastRetransmit, WhatIsNoDuplicate) {
 //= rfc6582#6
 //= type=test
 //# 6582:NR-13 which later ACKs do not reduce
-TEST(NewReno, FullAckWithMuchOut) {
+TEST(NewReno, FullAckWithMuchInFlight) {
   Ten flow;
   flow.duplicates(3);
   flow.duplicates(6);
@@ -136,7 +136,7 @@ TEST(NewReno, FullAckWithMuchOut) {
 //= rfc6582#6
 //= type=test
 //# 6582:NR-12 so no burst follows
-TEST(NewReno, FullAckWithNothingOut) {
+TEST(NewReno, FullAckWithNothingInFlight) {
   Ten flow;
   flow.duplicates(3);
   flow.segments();

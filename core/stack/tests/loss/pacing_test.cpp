@@ -106,7 +106,7 @@ TEST(RateSample, KnowsAnIdleApplication) {
 }
 
 // An ACK of retransmitted data gives no sample.
-TEST(RateSample, NotOfWhatWasSentTwice) {
+TEST(RateSample, NotOfRetransmittedData) {
   Flow flow(paced_config(false), far);
   flow.write_octets(100'000);
   flow.time_out();

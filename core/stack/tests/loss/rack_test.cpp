@@ -247,7 +247,7 @@ TEST(Rack, DuplicatesAreReordering) {
 }
 
 // A probe that arrived twice shows no reordering.
-TEST(Rack, AProbeThatCameTwiceIsNoReordering) {
+TEST(Rack, ADuplicatedProbeIsNoReordering) {
   Sender sender(probe_config());
   sender.write_apart(1);
   sender.advance(ms(449));
@@ -290,7 +290,7 @@ TEST(Rack, TiesAreBrokenByNumber) {
 //= rfc8985#6.2
 //= type=test
 //# 8985:RACK-4, 8985:RACK-24 an ACK a millisecond after a retransmission answers the original
-TEST(Rack, AnswersToTheOriginalSayNothing) {
+TEST(Rack, AcksOfTheOriginalHaveNoEffect) {
   Sender sender;
   sender.write_apart(6);
   sender.advance(ms(94));
@@ -342,7 +342,7 @@ TEST(Rack, LeastRoundTripIsOfTheHandshakeToo) {
 //= rfc8985#9.3
 //= type=test
 //# 8985:RACK-11 lost data is retransmitted as cwnd permits
-TEST(Rack, LossesLeaveAsCwndAllows) {
+TEST(Rack, LossesAreRetransmittedAsCwndPermits) {
   Sender sender;
   sender.write_apart(10);
   sender.advance(ms(90));
@@ -607,7 +607,7 @@ TEST(Undo, ByDuplicates) {
 
 // Repaired by duplicates because there was no record for a scoreboard: retransmissions were not
 // counted, and a copy of other data made by the path shows nothing about them.
-TEST(Undo, NotWithoutCountOfWhatWentAgain) {
+TEST(Undo, NotWithoutACountOfRetransmissions) {
   Config config = rack_config(false);
   config.tcp.undo = true;
   config.tcp.sent_max = Count{1};

@@ -116,7 +116,7 @@ TEST(Retransmission, AckRestartsTheTimer) {
 }
 
 // Only an ACK of new data restarts the timer: an old ACK must not postpone it.
-TEST(Retransmission, OldAcksDoNotHoldTheTimerBack) {
+TEST(Retransmission, OldAcksDoNotPostponeTheTimer) {
   Flow flow;
   flow.write_octets(1000);
   flow.advance(ms(900));
@@ -262,7 +262,7 @@ TEST(Retransmission, TimeoutDoublesAndSlowStarts) {
 //= rfc9293#3.10.8
 //= type=test
 //# 9293:P-USER-TIMEOUT with its queues
-TEST(Retransmission, SilentPeerIsGivenUp) {
+TEST(Retransmission, SilentPeerTimesOut) {
   Flow flow;
   flow.write_octets(1000);
   flow.advance(ms(6999));
@@ -299,7 +299,7 @@ TEST(Retransmission, UserTimeoutCanBeSet) {
 }
 
 // Every ACK of new data restarts R2.
-TEST(Retransmission, ProgressPutsTheUserTimeoutOff) {
+TEST(Retransmission, ProgressRestartsTheUserTimeout) {
   Flow flow;
   EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::user_timeout_ms, 10'000}), Refusal::none);
   flow.write_octets(4000);

@@ -62,7 +62,7 @@ TEST(SackRecovery, LimitedTransmitOff) {
 //= rfc5681#3.2
 //= type=test
 //# 5681:CC-19 nor is it counted
-TEST(SackRecovery, DuplicatesWithoutNewsSayNothing) {
+TEST(SackRecovery, DuplicatesWithoutNewSacksHaveNoEffect) {
   Sender sender;
   sender.sack(1, {{1001, 2001}});
   EXPECT_EQ(sender.segments(), "10001+1000");
@@ -235,7 +235,7 @@ TEST(SackRecovery, LossAfterALongRecovery) {
 //= rfc2018#5
 //= type=test
 //# 2018:SACK-18 SACKed data is skipped
-TEST(SackRecovery, HolesLeaveOnceEach) {
+TEST(SackRecovery, HolesAreRetransmittedOnceEach) {
   Sender sender;
   sender.sack(1, {{8001, 10001}, {6001, 7001}, {4001, 5001}});
   EXPECT_EQ(sender.segments(), "1+1000 1001+1000 2001+1000 3001+1000");
@@ -368,7 +368,7 @@ TEST(SackRecovery, ReportsOfDuplicatesMarkNothing) {
 }
 
 // Invalid blocks: data never sent, acknowledged data, empty and reversed ones.
-TEST(SackRecovery, LiesAreIgnored) {
+TEST(SackRecovery, InvalidBlocksAreIgnored) {
   Sender sender;
   sender.ack(2001);
   sender.take();

@@ -32,7 +32,7 @@ TEST(Sender, APendingReportIsCutToAShrunkMss) {
 
 // The path MTU entry expires in a recovery: the MSS grows, and with it the minima of cwnd and
 // ssthresh.
-TEST(Sender, CwndIsNeverBelowASegmentOfNow) {
+TEST(Sender, CwndIsNeverBelowTheCurrentMss) {
   Flow flow(sender_config(), bare_peer(1460, 0));
   flow.write_octets(1000);
   deliver_too_big(flow, flow.take().at(0), 576);
@@ -90,7 +90,7 @@ TEST(Sender, PacketsTooBigByLessThanTheirTimestamps) {
 }
 
 // The same if data was acknowledged before, so that the message is used only after a timeout.
-TEST(Sender, APendingSizeIsBelievedToTheLastOctet) {
+TEST(Sender, APendingMtuIsAppliedExactly) {
   Flow flow(sender_config(), bare_peer());
   flow.write_octets(100);
   flow.advance(Duration::milliseconds(50));
@@ -146,7 +146,7 @@ TEST(Sender, PacketsOfIpv6TooBigByLessThanTheirTimestamps) {
 //= rfc3168#6.1.2
 //= type=test
 //# 3168:ECN-18 once per window of data, after any number of octets
-TEST(Sender, AnEchoIsHeardBeyond2GiB) {
+TEST(Sender, AnEchoIsProcessedBeyond2GiB) {
   LongFlow flow;
   flow.carry(beyond);
   std::uint32_t const before = flow.info().cwnd.count;
@@ -253,7 +253,7 @@ TEST(Sender, RackTimerStartsARecoveryByPrr) {
 }
 
 // At a closed window a strict receiver accepts only RCV.NXT, even for the ACK field.
-TEST(Sender, ABareAckLiesAtTheEdgeOfAShutWindow) {
+TEST(Sender, ABareAckIsAtTheEdgeOfAClosedWindow) {
   Flow flow(sender_config(), bare_peer());
   flow.ack_with_window(1, 0);
   flow.write_octets(100);
@@ -268,7 +268,7 @@ TEST(Sender, ABareAckLiesAtTheEdgeOfAShutWindow) {
   EXPECT_EQ(flow.sent(), "R 1(0)");
 }
 
-TEST(Sender, ABareAckLiesAtTheEdgeOfAShrunkWindow) {
+TEST(Sender, ABareAckIsAtTheEdgeOfAShrunkWindow) {
   Flow flow(sender_config(), bare_peer(1012));
   flow.write_octets(5000);
   ASSERT_EQ(flow.take().size(), 5u);
@@ -313,7 +313,7 @@ void await_probe(Flow& flow) {
 //= rfc9293#3.8.6.1
 //= type=test
 //# 9293:MUST-37 answered probes keep a closing connection, too
-TEST(Sender, AnsweredProbesNeverGiveUpWhileClosing) {
+TEST(Sender, AnsweredProbesKeepAClosingConnection) {
   for (State const state : {State::fin_wait_1, State::closing, State::last_ack}) {
     Config config = sender_config();
     config.tcp.user_timeout = Duration::seconds(10);
@@ -347,7 +347,7 @@ TEST(Sender, AnsweredProbesNeverGiveUpWhileClosing) {
 //= rfc9293#3.8.6.1
 //= type=test
 //# 9293:SHLD-30 the interval keeps growing, although the peer accepts the octet of each probe
-TEST(Sender, ATakenProbeOpensNoWindow) {
+TEST(Sender, AnAcceptedProbeOpensNoWindow) {
   Flow flow(sender_config(), bare_peer());
   flow.ack_with_window(1, 0);
   flow.write_octets(100);
@@ -442,7 +442,7 @@ TEST(Sender, ABoardGivenUpLeavesNothingLostBehind) {
 
 // No new scoreboard starts meanwhile, for which all of it would be in flight: here the peer has the
 // last segment and SACKs it in each ACK. New data shows whether the timeout was spurious.
-TEST(Sender, NoBoardBeginsAmongWhatIsLost) {
+TEST(Sender, NoBoardStartsDuringTimeoutRecovery) {
   for (bool const more : {false, true}) {
     Config config = sender_config();
     config.tcp.sent_per_connection = Count{1};

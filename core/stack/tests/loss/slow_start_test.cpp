@@ -78,7 +78,7 @@ TEST(SlowStart, TenSegmentsEvenAfterOneLostSyn) {
 //# 5681:CC-2 cwnd limits the data in flight
 //# 5681:CC-7 ssthresh starts very high
 //# 5681:CC-8, 5681:CC-33 at most one segment per ACK, and no more than it acknowledges
-TEST(SlowStart, GrowsByWhatIsAcknowledged) {
+TEST(SlowStart, GrowsByAcknowledgedOctets) {
   Flow flow;
   flow.write_octets(100'000);
   EXPECT_EQ(flow.segments(), "1+1000 1001+1000 2001+1000 3001+1000");

@@ -82,7 +82,7 @@ class Sender : public Flow {
 //= type=test
 //# 3522:EIFD-1, 3522:EIFD-4, 3522:EIFD-6 the first ACK of new data answers the original: undone
 //# 3522:EIFD-5 because not all is acknowledged
-TEST(Eifel, RecoveryForNothing) {
+TEST(Eifel, SpuriousRecovery) {
   for (bool const sack : {false, true}) {
     for (bool const on : {false, true}) {
       Sender sender(eifel_config({.sack = sack, .on = on}));
@@ -458,7 +458,7 @@ TEST(BasicFrto, TrueTimeout) {
 //= type=test
 //# 5682:FRTO-3 first ACK a duplicate, of all data, or of part of the segment: no F-RTO
 //# 5682:FRTO-5 the same if there is no new data to send
-TEST(BasicFrto, FirstAckThatTellsNothing) {
+TEST(BasicFrto, InconclusiveFirstAck) {
   struct Row {
     std::uint32_t written;
     bool duplicate;

@@ -139,7 +139,7 @@ wire::Segment segment_in(const Frame& frame) {
 
 // Law 8: an ARP reply releases the waiting segments before those caused by the next frame, however
 // the burst is split.
-TEST(Ethernet, CutsBehindAnArpReplyChangeNothing) {
+TEST(Ethernet, SplitsAfterAnArpReplyChangeNothing) {
   std::vector<std::vector<Frame>> sent;
   for (std::size_t cut : {0u, 1u, 2u}) {
     Station station;
@@ -199,7 +199,7 @@ TEST(Ethernet, AResetWaitsForTheNeighbour) {
 }
 
 // It waits no longer than the resolution.
-TEST(Ethernet, AResetToNobodyIsGivenUp) {
+TEST(Ethernet, AResetToAnUnknownNeighbourIsDropped) {
   Station station;
   station.stack.abort(idle_connection(station));
   Config const& config = station.stack.config();
@@ -237,7 +237,7 @@ TEST(Ethernet, AnswersToArpDoNotStarveData) {
 }
 
 // One call does not walk all that wait for the same neighbour: the work per frame is bounded.
-TEST(Ethernet, ManyThatWaitAreWalkedAFewAtATime) {
+TEST(Ethernet, WaitingConnectionsAreWalkedAFewAtATime) {
   Config config = ethernet_config();
   config.tcp.connections_max = Count{256};
   config.tcp.active_max = Count{256};
@@ -267,7 +267,7 @@ TEST(Ethernet, ManyThatWaitAreWalkedAFewAtATime) {
 //= rfc9293#3.8.3
 //= type=test
 //# 9293:MUST-20 negative advice after the third retransmission
-TEST(Ethernet, TheSynCacheAnswersToWhereTheSynCameFrom) {
+TEST(Ethernet, TheSynCacheAnswersToTheSynsLinkAddress) {
   Config config = ethernet_config();
   config.tcp.syn_cache_max = Count{4};
   config.tcp.syn_cache_after = Count{0};

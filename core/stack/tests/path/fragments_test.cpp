@@ -42,7 +42,7 @@ Octets syn() {
 }
 
 // A segment of 100 octets of data, in fragments of 40 octets, on a connection of the peer.
-TEST(Fragments, DataThatCameInPiecesIsReadAndKept) {
+TEST(Fragments, FragmentedDataIsReadAndKept) {
   Six six(taking());
   six.listen();
   SixPacket opening;
@@ -77,7 +77,7 @@ TEST(Fragments, WithoutReassemblyTheyAreDropped) {
 //= rfc8200#4.5
 //= type=test
 //# 8200:V6-18 processed alone
-TEST(Fragments, AnAtomicOneStandsAlone) {
+TEST(Fragments, AnAtomicFragmentIsSeparate) {
   Six six(taking());
   six.listen();
   Octets const data = segment_octets({}, std::string(60, 'x'));
@@ -91,7 +91,7 @@ TEST(Fragments, AnAtomicOneStandsAlone) {
 //= rfc8200#4.5
 //= type=test
 //# 8200:V6-14, 8200:V6-15 points at the invalid field
-TEST(Fragments, WhatCannotBeIsAnswered) {
+TEST(Fragments, InvalidFragmentsAreAnswered) {
   Six six(taking());
   SixPacket ragged = piece(Octets(64), 0, 40);
   ragged.payload.pop_back();
@@ -126,7 +126,7 @@ TEST(Fragments, AnOverlapIsNotAnswered) {
 //= rfc6980#5
 //= type=test
 //# 6980:NDF-2 fragmented neighbour discovery is ignored
-TEST(Fragments, NeighbourDiscoveryIsNotPutTogether) {
+TEST(Fragments, NeighbourDiscoveryIsNotReassembled) {
   Config config = six_config(LinkType::ethernet);
   config.reassembly_datagrams = Count{4};
   config.duplicate_tests = Count{0};
@@ -148,7 +148,7 @@ TEST(Fragments, NeighbourDiscoveryIsNotPutTogether) {
 //= rfc791#3.1
 //= type=test
 //# 791:IP4-3 in fragments, too
-TEST(Fragments, ADatagramOfIpv4IsPutTogether) {
+TEST(Fragments, ADatagramOfIpv4IsReassembled) {
   Config config = kit_config();
   config.reassembly_datagrams = Count{2};
   Kit kit(config);
@@ -177,7 +177,7 @@ TEST(Fragments, ADatagramOfIpv4IsPutTogether) {
 }
 
 // Before: four forged first fragments ended reassembly for a source, for a minute.
-TEST(Fragments, ForgedOnesBlockNoSource) {
+TEST(Fragments, ForgedFragmentsBlockNoSource) {
   Config config;
   config.link = LinkType::ip;
   config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};

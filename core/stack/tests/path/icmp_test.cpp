@@ -134,7 +134,7 @@ TEST(Icmp, FragmentationNeededIsNeverHard) {
 }
 
 // It has no other effect if path MTU discovery is off.
-TEST(Icmp, FragmentationNeededSaysNothingElse) {
+TEST(Icmp, FragmentationNeededHasNoOtherEffect) {
   Config config = bare_config();
   config.tcp.path_mtu_discovery = false;
   Kit kit(config);
@@ -144,7 +144,7 @@ TEST(Icmp, FragmentationNeededSaysNothingElse) {
 }
 
 // In the same turn a cause from ICMP takes precedence over R1.
-TEST(Icmp, AReasonTellsMoreThanR1) {
+TEST(Icmp, AnIcmpCausePrecedesR1) {
   Kit kit(bare_config());
   Out const quoted = data_in_flight(kit);
   while (kit.info().retries < 2) {

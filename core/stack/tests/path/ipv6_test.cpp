@@ -115,7 +115,7 @@ TEST(Ipv6, ASegmentWithAWrongChecksumIsDropped) {
   EXPECT_EQ(six.fate_of(other), Drop::tcp_checksum);
 }
 
-TEST(Ipv6, ASegmentForNobodyDrawsAReset) {
+TEST(Ipv6, ASegmentWithoutAConnectionCausesAReset) {
   Six six;
   EXPECT_EQ(six.fate_of(syn()), Drop::tcp_closed);
   EXPECT_TRUE(six.next_segment().flags.rst());
@@ -162,7 +162,7 @@ TEST(Icmp6, AReplyHasNoExtensionHeader) {
 //= rfc4443#2.4
 //= type=test
 //# 4443:ICMP6-4 an informational message of unknown type is silently discarded
-TEST(Icmp6, WhatNobodyAskedForIsDropped) {
+TEST(Icmp6, UnsolicitedMessagesAreDropped) {
   Six six;
   EXPECT_EQ(six.fate_of(icmp({Icmp6Type{200}, 0, 0, {}})), Drop::icmp_type_unknown);
   EXPECT_EQ(six.fate_of(icmp({Icmp6Type::echo_reply, 0, 0, {}})), Drop::icmp_type_unknown);
@@ -184,7 +184,7 @@ TEST(Icmp6, WhatNobodyAskedForIsDropped) {
 //= rfc4443#2.4
 //= type=test
 //# 4443:ICMP6-5 as much of the packet as 1280 octets hold
-TEST(Icmp6, AnUnknownTransportIsToldSo) {
+TEST(Icmp6, AnUnknownTransportCausesAnError) {
   Six six;
   SixPacket const packet = carrying(Octets(1400), 17);
   EXPECT_EQ(six.fate_of(packet), Drop::ip_protocol_unknown);
@@ -203,7 +203,7 @@ TEST(Icmp6, AnUnknownTransportIsToldSo) {
 //# 4443:ICMP6-6 never about an error
 //# 4443:ICMP6-7 nor about a packet to a group, except for option bits 10
 //# 4443:ICMP6-8 nor to the unspecified address
-TEST(Icmp6, NotEveryPacketIsComplainedAbout) {
+TEST(Icmp6, NotEveryPacketCausesAnError) {
   Six six;
   SixPacket group = carrying(Octets(20), 17);
   group.destination = all_nodes;
@@ -294,7 +294,7 @@ TEST(Icmp6, ASoftErrorEndsNoOpen) {
 //= rfc4443#3.1
 //= type=test
 //# 4443:ICMP6-11 errors reach the transport
-TEST(Icmp6, AnErrorEndsAnOpenAndNoMore) {
+TEST(Icmp6, AHardErrorEndsAnOpenOnly) {
   Six six;
   ConnectionId const opened = six.connect();
   six.turn();
@@ -507,7 +507,7 @@ TEST(Ipv6, ASynIsNoProgress) {
 //= rfc4861#5.2
 //= type=test
 //# 4861:ND-35 off-link destinations go to the router
-TEST(Ipv6, ARouterLeadsElsewhere) {
+TEST(Ipv6, OffLinkTrafficGoesToARouter) {
   Config config = on_ethernet();
   config.follow_routers = true;
   config.tcp.path_mtu_discovery = true;
@@ -629,7 +629,7 @@ TEST(Ipv6, BeforeItsFirstTurnAStackIsDue) {
   }
 }
 
-TEST(Ipv6, ASnapshotHoldsWhatNeighboursAndRoutersTold) {
+TEST(Ipv6, ASnapshotHoldsNeighboursAndRouters) {
   Config config = on_ethernet();
   Six six(config);
   settle_down(six);
@@ -647,7 +647,7 @@ TEST(Ipv6, ASnapshotHoldsWhatNeighboursAndRoutersTold) {
 //= rfc4443#3.1
 //= type=test
 //# 4443:ICMP6-11 an ICMP error never ends a synchronized connection
-TEST(Icmp6, AHardErrorIsSoftOnceTheConnectionStands) {
+TEST(Icmp6, AHardErrorIsSoftOnceSynchronized) {
   Six six;
   accept(six);
   ASSERT_EQ(six.stack.write(six.id, Kit::bytes_of("data")).bytes, Bytes{4});

@@ -130,7 +130,7 @@ TEST(PathMtu, GoesTogetherWithTimestamps) {
 //= rfc1191#6.4
 //= type=test
 //# 1191:PMTU-11 the second message of a burst causes nothing
-TEST(PathMtu, WhatCannotBeIsRefused) {
+TEST(PathMtu, InvalidMessagesAreRefused) {
   Path path;
   path.write(4000);
   Octets const lost = path.six.out[0];

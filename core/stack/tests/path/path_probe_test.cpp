@@ -161,7 +161,7 @@ TEST(PathProbe, FindsAndMeasuresABlackHole) {
   }
 }
 
-TEST(PathProbe, OffTheSameHoleSwallowsTheConnection) {
+TEST(PathProbe, OffTheConnectionStalls) {
   Config config = probing();
   config.tcp.path_mtu_probing = false;
   Hole hole(1400, config);
@@ -231,7 +231,7 @@ TEST(PathProbe, LostAloneIsNoCongestion) {
 //= rfc4821#7.6.4
 //= type=test
 //# 4821:PLP-17 and has no effect on the size
-TEST(PathProbe, LostWithOthersSaysNothing) {
+TEST(PathProbe, LostWithOthersIsInconclusive) {
   Hole hole(1400);
   hole.write_octets(600'000);
   while (hole.counters().black_holes == 0) {
@@ -265,7 +265,7 @@ TEST(PathProbe, LostWithOthersSaysNothing) {
 //= type=test
 //# 4821:PLP-11 not without enough data and window
 //# 4821:PLP-12 and three segments after it
-TEST(PathProbe, WantsDataAndWindow) {
+TEST(PathProbe, NeedsDataAndWindow) {
   Hole hole(1400);
   hole.write_octets(30'000);
   ASSERT_TRUE(hole.finish_within(100));
@@ -289,7 +289,7 @@ TEST(PathProbe, WantsDataAndWindow) {
 //= rfc4821#4
 //= type=test
 //# 4821:PLP-4 a larger size does not increase cwnd in octets
-TEST(PathProbe, ComesBackFromAnOutage) {
+TEST(PathProbe, RecoversFromAnOutage) {
   Hole hole(0);
   hole.write_octets(200'000);
   while (hole.counters().black_holes == 0) {
@@ -311,7 +311,7 @@ TEST(PathProbe, ComesBackFromAnOutage) {
 //= rfc4821#7.7
 //= type=test
 //# 4821:PLP-19 each further timeout halves the size, down to 68 octets
-TEST(PathProbe, HalvesAsLongAsNothingPasses) {
+TEST(PathProbe, HalvesWhileNothingIsDelivered) {
   Hole hole(0);
   hole.write_octets(20'000);
   std::vector<std::uint32_t> sizes;
@@ -364,7 +364,7 @@ TEST(PathProbe, OrdinaryLossesAreNoFailures) {
 //= rfc4821#7.7
 //= type=test
 //# 4821:PLP-19 not below 1280
-TEST(PathProbe, SpeaksIpv6) {
+TEST(PathProbe, SupportsIpv6) {
   Config config = probing();
   config.addresses[0] = {six_device, 64};
   Six six(config);
@@ -416,7 +416,7 @@ TEST(PathProbe, SpeaksIpv6) {
 
 // A middlebox splits the probe, or the peer has no space for all of it: a partial ACK shows neither
 // that its size passes nor that it does not.
-TEST(PathProbe, PartlyAcknowledgedSaysNothing) {
+TEST(PathProbe, PartlyAcknowledgedIsInconclusive) {
   Hole hole(1300);
   bool cut = false;
   hole.lose = [&](const Out& segment) {
@@ -434,7 +434,7 @@ TEST(PathProbe, PartlyAcknowledgedSaysNothing) {
 }
 
 // A probe is one segment, so it never contains data of two records.
-TEST(PathProbe, IsNotOverTheEndOfARecord) {
+TEST(PathProbe, DoesNotSpanARecordEnd) {
   for (bool const records : {true, false}) {
     Hole hole(1300);
     hole.write_octets(20'000);
@@ -457,7 +457,7 @@ TEST(PathProbe, IsNotOverTheEndOfARecord) {
 
 // The probe was late, not lost, and a D-SACK undoes the recovery. With it ends the suppression of
 // the reduction: ssthresh is restored, and the next loss reduces it once.
-TEST(PathProbe, LateAloneLeavesNothingBehind) {
+TEST(PathProbe, LateProbeLeavesNoState) {
   Config config = probing();
   config.tcp.undo = true;
   config.tcp.congestion = tcp::Congestion::cubic;

@@ -94,7 +94,7 @@ std::vector<std::size_t> cuts_of(Random& draw, std::size_t count) {
   return ends;
 }
 
-TEST(Bursts, CuttingReceiveChangesNothing) {
+TEST(Bursts, SplittingReceiveChangesNothing) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     Random draw(seed);
     Random cuts = draw.fork("cuts");
@@ -134,7 +134,7 @@ std::vector<std::string> acks_of(Flow& flow) {
 }
 
 // A pure receiver with a silent application: one burst of 32 against 32 turns at the same instant.
-TEST(Bursts, LongBurstsLeaveOutSupersededAcksOnly) {
+TEST(Bursts, LongBurstsOmitSupersededAcksOnly) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     Random draw(seed);
     Config config = flow_config();

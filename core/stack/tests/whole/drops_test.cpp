@@ -292,7 +292,7 @@ TEST(Drops, InvalidSource) {
 //= rfc9293#3.9.2
 //= type=test
 //# 9293:MUST-50 nor does any other unknown option
-TEST(Drops, IpOptionsAreSteppedOver) {
+TEST(Drops, IpOptionsAreSkipped) {
   for (std::uint8_t const kind : {std::uint8_t{130}, std::uint8_t{133}, std::uint8_t{200}}) {
     Kit kit;
     kit.socket_in(State::established);

@@ -179,7 +179,7 @@ TEST(InvariantsDeathTest, OfTheActivePart) {
 }
 
 // Law 9: a connection with data and a window has a timer, data in flight, or a place in a queue.
-TEST(InvariantsDeathTest, OfWhoeverWaits) {
+TEST(InvariantsDeathTest, OfLiveness) {
   Sending sending;
   constexpr Defect in_flight[] = {
       {"c.send.una == c.send.nxt || a.mode != RetransmitMode::idle",
@@ -259,7 +259,7 @@ class Gaping : public Patient {
   tcp::Extent& first() const { return engine().extents[active().extents]; }
 };
 
-TEST(InvariantsDeathTest, OfWhatLiesAboveGaps) {
+TEST(InvariantsDeathTest, OfDataAboveGaps) {
   Gaping patient;
   constexpr Defect defects[] = {
       {"extent.begin.after(above)",

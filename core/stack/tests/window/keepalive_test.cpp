@@ -58,7 +58,7 @@ TEST(KeepAlive, TwoHoursByDefault) {
 //= rfc9293#3.8.4
 //= type=test
 //# 9293:MUST-26 a received segment restarts the interval
-TEST(KeepAlive, HeardRestartsTheInterval) {
+TEST(KeepAlive, AReceivedSegmentRestartsTheInterval) {
   Flow flow;
   turn_on(flow);
   flow.advance(Duration::seconds(59));
@@ -72,7 +72,7 @@ TEST(KeepAlive, HeardRestartsTheInterval) {
 //= rfc9293#3.8.4
 //= type=test
 //# 9293:MUST-26 while data is in flight the retransmission timer is used, and no probe is sent
-TEST(KeepAlive, NotWhileDataIsOut) {
+TEST(KeepAlive, NotWhileDataIsInFlight) {
   Flow flow;
   turn_on(flow, 500);
   flow.write_octets(10);
@@ -106,7 +106,7 @@ TEST(KeepAlive, OnlyManyUnansweredProbesEndIt) {
 }
 
 // An answer resets the count.
-TEST(KeepAlive, AnAnswerBeginsTheCountAnew) {
+TEST(KeepAlive, AnAnswerResetsTheCount) {
   Flow flow;
   turn_on(flow);
   for (int i = 0; i < 30; ++i) {
@@ -123,7 +123,7 @@ TEST(KeepAlive, AnAnswerBeginsTheCountAnew) {
 //= rfc9293#3.8.4
 //= type=test
 //# 9293:P-KA-PROBE a probe does not replace an ACK
-TEST(KeepAlive, AProbeDischargesNoDelayedAck) {
+TEST(KeepAlive, AProbeDoesNotReplaceADelayedAck) {
   Config config = flow_config();
   config.tcp.delayed_ack = Duration::milliseconds(499);
   Flow flow(config);
@@ -165,7 +165,7 @@ TEST(KeepAlive, OctetOfGarbage) {
 //= rfc9293#3.8.4
 //= type=test
 //# 9293:P-KA-PROBE, 9293:MUST-26 no probe once data is in flight
-TEST(KeepAlive, NoGarbageAboveDataThatIsOut) {
+TEST(KeepAlive, NoGarbageAboveDataInFlight) {
   Config config = flow_config();
   config.tcp.keepalive_garbage = true;
   Flow flow(config);
@@ -183,7 +183,7 @@ TEST(KeepAlive, NoGarbageAboveDataThatIsOut) {
 //= rfc9293#3.8.4
 //= type=test
 //# 9293:MUST-29 only probes that were sent count
-TEST(KeepAlive, ProbesWithoutRoomDoNotCount) {
+TEST(KeepAlive, UnsentProbesDoNotCount) {
   Config config = kit_config();
   config.tcp.keepalive = true;
   config.tcp.active_max = Count{1};

@@ -65,7 +65,7 @@ TEST(Persist, ProbeIsAcknowledged) {
 //= rfc9293#3.8.6.1
 //= type=test
 //# 9293:MUST-37 answered probes keep the connection open indefinitely
-TEST(Persist, AnsweredProbesNeverGiveUp) {
+TEST(Persist, AnsweredProbesKeepTheConnection) {
   Flow flow;
   flow.ack_with_window(1, 0);
   flow.write_octets(3000);
@@ -125,7 +125,7 @@ TEST(Persist, ShrunkWindow) {
 //= rfc9293#3.8.6
 //= type=test
 //# 9293:SHLD-17 data beyond a shrunk edge may stay unacknowledged while the peer answers
-TEST(Persist, DataBeyondAShrunkEdgeIsNoReasonToGiveUp) {
+TEST(Persist, DataBeyondAShrunkEdgeDoesNotTimeOut) {
   for (bool const answered : {true, false}) {
     Flow flow;
     flow.write_octets(3000);
@@ -166,7 +166,7 @@ TEST(Persist, ShrunkToZero) {
 //= rfc9293#3.8.6
 //= type=test
 //# 9293:MUST-35 with nothing in flight the probe is sent after one RTO
-TEST(Persist, ShutWhileIdle) {
+TEST(Persist, ClosedWhileIdle) {
   Flow flow;
   flow.write_octets(1000);
   flow.ack_with_window(1001, 0);
@@ -241,7 +241,7 @@ Config small_buffer(std::uint32_t bytes) {
 //= rfc9293#3.10.7.4
 //= type=test
 //# 9293:P-ZEROWND-ACCEPT although the octets are not accepted
-TEST(Persist, OwnWindowShut) {
+TEST(Persist, OwnWindowClosed) {
   Flow flow(small_buffer(2000));
   flow.auto_consume = false;
   flow.data(1, 1000);
@@ -301,7 +301,7 @@ void unread_data_of_another(Flow& flow) {
 }
 
 // Space became free without reading (another connection released it): a probe reports it.
-TEST(Persist, ProbeLearnsOfNewRoom) {
+TEST(Persist, ProbeReportsNewSpace) {
   Config config = small_buffer(2000);
   config.tcp.blocks_max = Count{5};
   config.tcp.reserve_blocks = Count{2};

@@ -28,7 +28,7 @@ std::uint32_t fill(Flow& flow) {
 
 // An application that does not read: its peer fills half of the receive share of the store; then
 // the edge stays, nothing is lost, and there is space to write.
-TEST(StoreShare, UnreadDataLeavesRoomToWrite) {
+TEST(StoreShare, UnreadDataLeavesSpaceToWrite) {
   Config config = share_config();
   config.tcp.blocks_max = Count{16};
   Flow flow(config);
@@ -48,7 +48,7 @@ TEST(StoreShare, UnreadDataLeavesRoomToWrite) {
 }
 
 // One that does not read does not starve another.
-TEST(StoreShare, OneConnectionTakesNoMoreThanHalf) {
+TEST(StoreShare, OneConnectionUsesNoMoreThanHalf) {
   Config config = share_config();
   config.tcp.blocks_max = Count{256};
   config.tcp.receive_buffer = Bytes{1 << 20};
@@ -150,7 +150,7 @@ TEST(Autotune, TheReceiveBufferFollowsTheFlow) {
 }
 
 // A size set by the application does not grow, and a slow flow needs no growth.
-TEST(Autotune, NotBeyondNeedNorAgainstTheApplication) {
+TEST(Autotune, NotBeyondNeedOrAFixedSize) {
   for (bool const set : {false, true}) {
     Config config = flow_config();
     config.tcp.receive_buffer = Bytes{4000};

@@ -132,7 +132,7 @@ TEST(SendSws, HalfOfTheLargestWindow) {
 }
 
 // An empty write pushes held data, and has no effect without any.
-TEST(SendSws, AWriteOfNothingPushes) {
+TEST(SendSws, AnEmptyWritePushes) {
   Flow flow;
   flow.write_octets(50, More::yes);
   flow.write_octets(0, More::yes);
@@ -179,7 +179,7 @@ TEST(SendSws, OverrideTimeout) {
 }
 
 // Small updates of a small window do not postpone the override forever.
-TEST(SendSws, UpdatesDoNotPutTheOverrideOff) {
+TEST(SendSws, UpdatesDoNotPostponeTheOverride) {
   Flow flow;
   flow.ack_with_window(1, 400);
   flow.write_octets(3000);
@@ -242,7 +242,7 @@ TEST(ReceiveSws, EdgeMovesByWorthwhileSteps) {
 }
 
 // The same for ACKs sent anyway: their window moves only in such steps.
-TEST(ReceiveSws, AcksOfferWorthwhileStepsOnly) {
+TEST(ReceiveSws, AcksMoveTheEdgeInWorthwhileSteps) {
   Flow flow(small_buffer(8000));
   flow.auto_consume = false;
   std::uint32_t edge = 8001;
@@ -261,7 +261,7 @@ TEST(ReceiveSws, AcksOfferWorthwhileStepsOnly) {
 
 // A burst fills the window and ends with an old segment: its duplicate ACK repeats the old edge,
 // and the space freed by reading is still advertised.
-TEST(ReceiveSws, UpdateGoesBehindDuplicates) {
+TEST(ReceiveSws, UpdateFollowsDuplicates) {
   Flow flow(small_buffer(2000));
   flow.send({.flags = flag::ack, .seq = 1, .ack = 1, .data = octets(1, 1000)});
   flow.send({.flags = flag::ack, .seq = 1001, .ack = 1, .data = octets(1001, 1000)});
