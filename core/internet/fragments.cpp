@@ -17,7 +17,7 @@ constexpr std::uint8_t congestion_experienced = 3;
 bool is_v6(std::span<const std::byte> header) { return (header.front() >> 4) == std::byte{6}; }
 
 // Rewrites the header as if the datagram had not been fragmented.
-void mend_v4(std::span<std::byte> header, std::uint32_t total, bool congested) {
+void rewrite_v4(std::span<std::byte> header, std::uint32_t total, bool congested) {
   std::byte* const at = header.data();
   wire::store16(at + 2, static_cast<std::uint16_t>(header.size() + total));
   wire::store16(at + 6, 0);
@@ -28,7 +28,7 @@ void mend_v4(std::span<std::byte> header, std::uint32_t total, bool congested) {
   wire::store16(at + 10, wire::sum(header).checksum());
 }
 
-void mend_v6(std::span<std::byte> header, std::uint32_t total, bool congested) {
+void rewrite_v6(std::span<std::byte> header, std::uint32_t total, bool congested) {
   std::byte* const at = header.data();
   wire::store16(at + 4,
                 static_cast<std::uint16_t>(header.size() - wire::ipv6_header_bytes + total));
@@ -247,9 +247,9 @@ std::span<const std::byte> Fragments::finish(Index index) {
   //= rfc3168#5.3
   //# 3168:ECN-15, 3168:ECN-31 CE if any fragment has it, otherwise the common value
   if (is_v6(front)) {
-    mend_v6(front, each.total, each.congested);
+    rewrite_v6(front, each.total, each.congested);
   } else {
-    mend_v4(front, each.total, each.congested);
+    rewrite_v4(front, each.total, each.congested);
   }
   each.state = State::whole;
   wheel_.cancel(each.timer);

@@ -5,7 +5,7 @@ namespace lockstep::internet {
 namespace {
 
 // Whether a packet for `destination` is for us, and whether it is for all hosts.
-Drop judge_destination(const Addresses& addresses, bool link_group, IpArrival& out) {
+Drop check_destination(const Addresses& addresses, bool link_group, IpArrival& out) {
   IpAddress const destination = out.packet.header.destination;
   out.local_address = addresses.find(destination);
   out.to_group = false;
@@ -24,7 +24,7 @@ Drop judge_destination(const Addresses& addresses, bool link_group, IpArrival& o
 }
 
 // Whether both addresses are valid.
-Drop judge_addresses(const Addresses& addresses, bool link_group, KnownPath& known,
+Drop check_addresses(const Addresses& addresses, bool link_group, KnownPath& known,
                      IpArrival& out) {
   wire::Ipv4Header const& header = out.packet.header;
   bool const same = header.source == known.source && header.destination == known.destination;
@@ -34,7 +34,7 @@ Drop judge_addresses(const Addresses& addresses, bool link_group, KnownPath& kno
     out.to_group = false;
     return Drop::none;
   }
-  Drop const drop = judge_destination(addresses, link_group, out);
+  Drop const drop = check_destination(addresses, link_group, out);
   if (drop != Drop::none) {
     return drop;
   }
@@ -57,7 +57,7 @@ Drop ip_input(const Addresses& addresses, std::span<const std::byte> bytes, bool
   if (drop != Drop::none) {
     return drop;
   }
-  drop = judge_addresses(addresses, link_group, known, out);
+  drop = check_addresses(addresses, link_group, known, out);
   if (drop != Drop::none) {
     return drop;
   }

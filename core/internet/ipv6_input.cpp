@@ -4,7 +4,7 @@
 namespace lockstep::internet {
 namespace {
 
-Drop judge_addresses(const Addresses& addresses, bool link_group, const wire::Ipv6Header& header,
+Drop check_addresses(const Addresses& addresses, bool link_group, const wire::Ipv6Header& header,
                      IpArrival& out) {
   // The layers above would take an IPv4-mapped address for IPv4.
   if (header.source.is_v4() || header.destination.is_v4()) {
@@ -68,7 +68,7 @@ Drop ipv6_input(const Addresses& addresses, std::span<const std::byte> bytes, bo
     parsed.problem = {};
     return drop;
   }
-  drop = judge_addresses(addresses, link_group, parsed.header, out);
+  drop = check_addresses(addresses, link_group, parsed.header, out);
   if (drop != Drop::none) {
     return drop;
   }

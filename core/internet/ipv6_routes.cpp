@@ -21,10 +21,10 @@ bool Ipv6Routes::add(const Route& route) {
 
 //= rfc4861#5.2
 //# 4861:ND-35 on-link by the longest prefix: the destination itself; otherwise a router
-bool Ipv6Routes::next_hop(const Addresses& addresses, IpAddress destination, std::uint8_t told_bits,
-                          IpAddress& out) const {
-  bool on_link = destination.is_link_local() || told_bits != 0;
-  std::uint32_t longest = destination.is_link_local() ? 128 : told_bits;
+bool Ipv6Routes::next_hop(const Addresses& addresses, IpAddress destination,
+                          std::uint8_t advertised_bits, IpAddress& out) const {
+  bool on_link = destination.is_link_local() || advertised_bits != 0;
+  std::uint32_t longest = destination.is_link_local() ? 128 : advertised_bits;
   for (std::uint16_t i = 0; i < addresses.count(); ++i) {
     IpAddress const ours = addresses.all()[i];
     std::uint32_t const bits = addresses.prefix_bits(i);

@@ -17,10 +17,10 @@ class Ipv6Routes {
   [[nodiscard]] bool add(const Route& route);
 
   // The next hop to `destination` by the longest prefix. On-link prefixes win over routes of the
-  // same length: those of our addresses, link-local, and those advertised by routers (`told_bits`
-  // long; 0: none). False: only a default router can help.
+  // same length: those of our addresses, link-local, and those advertised by routers
+  // (`advertised_bits` long; 0: none). False: only a default router can help.
   [[nodiscard]] bool next_hop(const Addresses& addresses, IpAddress destination,
-                              std::uint8_t told_bits, IpAddress& out) const;
+                              std::uint8_t advertised_bits, IpAddress& out) const;
 
   std::uint32_t count() const { return count_; }
 

@@ -44,7 +44,7 @@ void Discovery::start() {
 
 // A new entry for a host that sent its link address; nil if there is no space.
 Index Discovery::add_known(IpAddress address, Mac mac) {
-  Index const index = table_.add_told(address);
+  Index const index = table_.add_learned(address);
   if (index != nil) {
     //= rfc4861#7.3.3
     //# 4861:ND-32 an unconfirmed entry starts as STALE
@@ -85,7 +85,7 @@ Lookup Discovery::resolve(const Hop& hop, Instant now) {
   }
   Index index = table_.find_recent(hop.next_hop);
   if (index == nil) {
-    index = table_.add_question(hop.next_hop, hop.asker);
+    index = table_.add_incomplete(hop.next_hop, hop.asker);
     if (index == nil) {
       return {LookupKind::unreachable, nil, {}};
     }
@@ -118,7 +118,7 @@ Lookup Discovery::resolve(const Hop& hop, Instant now) {
 }
 
 void Discovery::stop_asking(Index index) {
-  table_[index].owes_request = false;
+  table_[index].request_pending = false;
   if (table_.transmit().linked(index)) {
     table_.transmit().remove(index);
   }
@@ -259,8 +259,8 @@ bool Discovery::sound() const {
   return table_.sound([](const Discovered& entry) {
     bool const ordered = entry.state != DiscoveryState::fixed;
     bool const timed = entry.state != DiscoveryState::fixed &&
-                       entry.state != DiscoveryState::stale && !entry.owes_request;
-    return NeighbourPlace{ordered, entry.owes_request, timed};
+                       entry.state != DiscoveryState::stale && !entry.request_pending;
+    return NeighbourPlace{ordered, entry.request_pending, timed};
   });
 }
 

@@ -61,7 +61,7 @@ struct Discovered {
   std::uint8_t tries = 0;  // unanswered solicitations
   bool active = false;     // we have sent to it
   bool strange = false;    // only needed for hosts that have not proved to be on the link
-  bool owes_request = false;
+  bool request_pending = false;
   bool router = false;  // it has the router flag
 
   bool in_use() const { return state != DiscoveryState::stale; }
@@ -126,7 +126,7 @@ class Discovery {
   void expire(Index index, Instant now);
 
   bool wants_transmit() const {
-    return table_.wants_transmit() || state_->tests_owed != 0 || state_->owes_solicitation ||
+    return table_.wants_transmit() || state_->tests_pending != 0 || state_->solicitation_pending ||
            !answers_.empty();
   }
   // Writes one message with its headers to the front of `into`, which must have space for 90
@@ -183,7 +183,7 @@ class Discovery {
   };
   struct State {
     Index router_timer = nil;
-    std::uint32_t tests_owed = 0;     // one bit per address: its solicitation is to be written
+    std::uint32_t tests_pending = 0;  // one bit per address: its solicitation is to be written
     std::uint32_t tests_changed = 0;  // one bit per address: has a result that was not reported yet
     std::uint32_t next_router = 0;
     Random random{0};
@@ -195,8 +195,8 @@ class Discovery {
     Bytes mtu;
     std::uint8_t hop_limit = 0;
     std::uint8_t solicitations = 0;  // router solicitations that were sent
-    bool owes_solicitation = false;
-    bool router_heard = false;
+    bool solicitation_pending = false;
+    bool router_known = false;
   };
   // core/link/discovery.cpp: how entries are confirmed, doubted and removed.
   Index add_known(IpAddress address, Mac mac);
@@ -255,7 +255,7 @@ void Discovery::visit(Add&& add) const {
     add_address(entry.request_source);
     add(entry.mac.number() << 16 | static_cast<std::uint64_t>(entry.state) << 8 | entry.tries);
     add(entry.confirmed.ns);
-    add((entry.strange ? 8u : 0u) | (entry.active ? 4u : 0u) | (entry.owes_request ? 2u : 0u) |
+    add((entry.strange ? 8u : 0u) | (entry.active ? 4u : 0u) | (entry.request_pending ? 2u : 0u) |
         (entry.router ? 1u : 0u));
     add(table_.due(index).ns);
   });
@@ -279,13 +279,13 @@ void Discovery::visit(Add&& add) const {
     add(prefix.until.ns);
     add(prefix.bits);
   }
-  add(std::uint64_t{state_->tests_owed} << 32 | state_->tests_changed);
+  add(std::uint64_t{state_->tests_pending} << 32 | state_->tests_changed);
   add(state_->random.state());
   add(state_->reachable_time.ns);
   add(state_->retransmission.ns);
   add(std::uint64_t{state_->mtu.count} << 32 | state_->next_router);
   add(std::uint64_t{state_->hop_limit} << 16 | std::uint64_t{state_->solicitations} << 8 |
-      (state_->owes_solicitation ? 2u : 0u) | (state_->router_heard ? 1u : 0u));
+      (state_->solicitation_pending ? 2u : 0u) | (state_->router_known ? 1u : 0u));
   add(state_->router_timer == nil ? 0 : wheel_.due(state_->router_timer).ns);
 }
 

@@ -140,7 +140,7 @@ class World {
     }
   }
   // Makes a neighbour reachable.
-  void befriend(std::uint8_t host) {
+  void resolve_neighbour(std::uint8_t host) {
     resolve(host);
     sent();
     ASSERT_EQ(reply(host), Drop::none);

@@ -94,7 +94,7 @@ TEST(Discovery, AnAdvertisementResolvesTheEntry) {
 //# 4861:ND-30 unicast, a second apart, and removed after three
 TEST(Discovery, ASilentNeighbourIsProbedAndRemoved) {
   World world(plain());
-  world.befriend(7);
+  world.resolve_neighbour(7);
   world.advance(Duration::seconds(15) - Duration{1});
   EXPECT_EQ(world.state_of(7), DiscoveryState::reachable);
   world.advance(Duration::seconds(30) + Duration{1});
@@ -127,7 +127,7 @@ TEST(Discovery, ASilentNeighbourIsProbedAndRemoved) {
 //# 4861:ND-31 but has no effect on a neighbour that never answered
 TEST(Discovery, ProgressConfirmsANeighbour) {
   World world(plain());
-  world.befriend(7);
+  world.resolve_neighbour(7);
   world.advance(Duration::seconds(46));
   world.resolve(7);
   ASSERT_EQ(world.state_of(7), DiscoveryState::delay);
@@ -151,7 +151,7 @@ TEST(Discovery, ProgressConfirmsANeighbour) {
 //# 4861:ND-27 an unsolicited advertisement does not confirm
 TEST(Discovery, AnotherLinkAddressNeedsOverride) {
   World world(plain());
-  world.befriend(7);
+  world.resolve_neighbour(7);
   NdMessage other = World::advertisement(7);
   other.link_address = mac_of(77);
   other.override = false;
@@ -209,7 +209,7 @@ TEST(Discovery, SolicitationsForUsAreAnswered) {
 //# 4861:ND-18 but an unsolicited answer to all nodes
 TEST(Discovery, ASolicitationUpdatesItsSendersEntry) {
   World world(plain());
-  world.befriend(7);
+  world.resolve_neighbour(7);
   NdMessage as_router = World::advertisement(7);
   as_router.router = true;
   ASSERT_EQ(world.advertise(7, as_router), Drop::none);
@@ -285,7 +285,7 @@ TEST(Discovery, AStaticEntryIsNeverSolicitedOrChanged) {
 
 TEST(Discovery, AFloodOfStrangersEvictsNoNeighbourInUse) {
   World world(plain());
-  world.befriend(7);
+  world.resolve_neighbour(7);
   for (std::uint8_t host = 20; host < 120; ++host) {
     EXPECT_EQ(world.solicit(host), Drop::none);
     world.sent();
@@ -305,7 +305,7 @@ TEST(Discovery, AFloodOfStrangersEvictsNoNeighbourInUse) {
 TEST(Discovery, AFullCacheStillAnswers) {
   World world(plain());
   for (std::uint8_t host = 7; host < 10; ++host) {
-    world.befriend(host);
+    world.resolve_neighbour(host);
   }
   EXPECT_EQ(world.solicit(121), Drop::nd_cache_full);
   EXPECT_EQ(world.sent().message.type, Icmp6Type::neighbour_advertisement);

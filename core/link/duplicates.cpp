@@ -42,7 +42,7 @@ void Discovery::expire_test(std::uint32_t index, Instant now) {
   }
   CHECK(test.state == TestState::tentative);
   if (test.sent < config_.duplicate_tests.value) {
-    state_->tests_owed |= 1u << index;
+    state_->tests_pending |= 1u << index;
     return;
   }
   //= rfc4862#5.4
@@ -53,7 +53,7 @@ void Discovery::expire_test(std::uint32_t index, Instant now) {
 void Discovery::decide(std::uint32_t index, TestState state, Instant now) {
   Test& test = state_->tests[index];
   test.state = state;
-  state_->tests_owed &= ~(1u << index);
+  state_->tests_pending &= ~(1u << index);
   state_->tests_changed |= 1u << index;
   wheel_.cancel(test.timer);
   IpAddress const ours = identity_.addresses[index];
@@ -76,7 +76,7 @@ void Discovery::decide(std::uint32_t index, TestState state, Instant now) {
       wheel_.cancel(other.timer);
     }
   }
-  state_->tests_owed = 0;
+  state_->tests_pending = 0;
 }
 
 // Announces our link address to all nodes of the link.
@@ -101,8 +101,8 @@ void Discovery::announce(std::uint32_t index, Instant now) {
 }
 
 Bytes Discovery::write_test(Instant now, std::span<std::byte> into) {
-  auto const index = static_cast<std::uint32_t>(std::countr_zero(state_->tests_owed));
-  state_->tests_owed &= state_->tests_owed - 1;
+  auto const index = static_cast<std::uint32_t>(std::countr_zero(state_->tests_pending));
+  state_->tests_pending &= state_->tests_pending - 1;
   Test& test = state_->tests[index];
   ++test.sent;
   wheel_.set(test.timer, now + state_->retransmission);

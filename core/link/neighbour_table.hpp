@@ -43,7 +43,7 @@ enum class Asker : std::uint8_t { stranger, ours };
 
 // A handle on the arena. An Entry has `address`, a `state` that is `vacant`, `incomplete`, `failed`
 // or `fixed` among others, `chain` and `timer` (indices), the links `order`, `transmit` and
-// `change`, and the flags `active` (we have sent to it), `owes_request` and `strange` (while
+// `change`, and the flags `active` (we have sent to it), `request_pending` and `strange` (while
 // incomplete: only needed for strangers). Every function is O(1) apart from hash chains.
 //
 // Eviction, so that no flood removes entries in use (RFC 6583 4 and 7):
@@ -136,7 +136,7 @@ class NeighbourTable {
     return index;
   }
   // A new incomplete entry; evicts another one if necessary. nil if none can be evicted.
-  Index add_question(IpAddress address, Asker asker) {
+  Index add_incomplete(IpAddress address, Asker asker) {
     bool const strange = asker == Asker::stranger;
     if (asked().count() >= part_of_all(2) || (strange && lists_->strange >= part_of_all(4))) {
       return nil;
@@ -153,7 +153,7 @@ class NeighbourTable {
   }
   // A new entry for a host that sent its link address; the caller sets its state and then calls
   // join_order(). Evicts only entries learned the same way. nil if there is none.
-  Index add_told(IpAddress address) {
+  Index add_learned(IpAddress address) {
     bool const crowded = known() >= known_max();
     if (crowded && !evict(passive())) {
       return nil;
@@ -219,7 +219,7 @@ class NeighbourTable {
     }
   }
   void ask(Index index) {
-    entries_[index].owes_request = true;
+    entries_[index].request_pending = true;
     write(index);
   }
   // Those that wait for it are to be notified.

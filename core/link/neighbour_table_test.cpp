@@ -20,7 +20,7 @@ struct Entry {
   Known state = Known::vacant;
   bool active = false;
   bool strange = false;
-  bool owes_request = false;
+  bool request_pending = false;
   bool used = true;
 
   bool in_use() const { return used; }
@@ -55,7 +55,7 @@ struct Room {
 
   bool sound() const {
     return table.sound([](const Entry& entry) {
-      return NeighbourPlace{entry.state != Known::fixed, entry.owes_request, false};
+      return NeighbourPlace{entry.state != Known::fixed, entry.request_pending, false};
     });
   }
 
@@ -73,7 +73,7 @@ TEST(NeighbourTable, UnusedEntriesAreEvictedFirstTheOldestBeforeOthers) {
   room.known(2, false);
   room.known(3, false);
   EXPECT_EQ(room.table.add(host(4)), nil);
-  EXPECT_NE(room.table.add_told(host(4)), nil);
+  EXPECT_NE(room.table.add_learned(host(4)), nil);
   EXPECT_EQ(room.table.find(host(2)), nil);
   EXPECT_NE(room.table.find(host(1)), nil);
   EXPECT_NE(room.table.find(host(3)), nil);
@@ -83,12 +83,12 @@ TEST(NeighbourTable, EntriesInUseAreNotEvictedByIncompleteOnes) {
   Room room(Count{2});
   Index const idle = room.known(1, true);
   room.known(2, true);
-  EXPECT_EQ(room.table.add_told(host(3)), nil);
-  EXPECT_EQ(room.table.add_question(host(3), Asker::ours), nil);
+  EXPECT_EQ(room.table.add_learned(host(3)), nil);
+  EXPECT_EQ(room.table.add_incomplete(host(3), Asker::ours), nil);
   EXPECT_TRUE(room.sound());
   room.table[idle].used = false;
-  EXPECT_EQ(room.table.add_told(host(3)), nil);
-  EXPECT_NE(room.table.add_question(host(3), Asker::ours), nil);
+  EXPECT_EQ(room.table.add_learned(host(3)), nil);
+  EXPECT_NE(room.table.add_incomplete(host(3), Asker::ours), nil);
   EXPECT_EQ(room.table.find(host(1)), nil);
   EXPECT_NE(room.table.find(host(2)), nil);
   EXPECT_TRUE(room.sound());
@@ -97,19 +97,19 @@ TEST(NeighbourTable, EntriesInUseAreNotEvictedByIncompleteOnes) {
 TEST(NeighbourTable, IncompleteEntriesHaveAShareAndStrangersAPartOfIt) {
   Room room(Count{16});
   for (std::uint8_t number = 1; number <= 20; ++number) {
-    Index const index = room.table.add_question(host(number), Asker::stranger);
+    Index const index = room.table.add_incomplete(host(number), Asker::stranger);
     EXPECT_EQ(index != nil, number <= 4) << int{number};
   }
   // An entry that we need ourselves no longer counts as a stranger's.
   room.table.want(room.table.find(host(1)));
-  EXPECT_NE(room.table.add_question(host(5), Asker::stranger), nil);
+  EXPECT_NE(room.table.add_incomplete(host(5), Asker::stranger), nil);
   for (std::uint8_t number = 21; number <= 30; ++number) {
-    Index const index = room.table.add_question(host(number), Asker::ours);
+    Index const index = room.table.add_incomplete(host(number), Asker::ours);
     EXPECT_EQ(index != nil, number <= 23) << int{number};
   }
   EXPECT_TRUE(room.sound());
   room.table.remove(room.table.find(host(2)));
-  EXPECT_NE(room.table.add_question(host(6), Asker::stranger), nil);
+  EXPECT_NE(room.table.add_incomplete(host(6), Asker::stranger), nil);
   EXPECT_TRUE(room.sound());
 }
 
@@ -120,7 +120,7 @@ TEST(NeighbourTable, AFailedEntryIsEvictedByAnIncompleteOne) {
   room.table.leave_order(failed);
   room.table[failed].state = Known::failed;
   room.table.join_order(failed);
-  EXPECT_NE(room.table.add_question(host(3), Asker::ours), nil);
+  EXPECT_NE(room.table.add_incomplete(host(3), Asker::ours), nil);
   EXPECT_EQ(room.table.find(host(2)), nil);
   EXPECT_TRUE(room.sound());
 }
@@ -131,8 +131,8 @@ TEST(NeighbourTable, AnAnswerEvictsTheOldestEntry) {
   for (std::uint8_t number = 1; number <= 6; ++number) {
     room.known(number, true);
   }
-  EXPECT_EQ(room.table.add_told(host(7)), nil);
-  Index const asked = room.table.add_question(host(7), Asker::ours);
+  EXPECT_EQ(room.table.add_learned(host(7)), nil);
+  Index const asked = room.table.add_incomplete(host(7), Asker::ours);
   ASSERT_NE(asked, nil);
   EXPECT_EQ(room.table.used(), 7u);
   room.table.make_room_for_answer();
@@ -148,9 +148,9 @@ TEST(NeighbourTable, AnAnswerEvictsTheOldestEntry) {
 TEST(NeighbourTable, AnEntryWithAnUnreportedResultStays) {
   Room room(Count{1});
   room.table.notify(room.known(1, false));
-  EXPECT_EQ(room.table.add_question(host(2), Asker::ours), nil);
+  EXPECT_EQ(room.table.add_incomplete(host(2), Asker::ours), nil);
   room.table.changes().pop_front();
-  EXPECT_NE(room.table.add_question(host(2), Asker::ours), nil);
+  EXPECT_NE(room.table.add_incomplete(host(2), Asker::ours), nil);
 }
 
 TEST(NeighbourTable, TheRecentEntryIsClearedOnRemoval) {

@@ -70,7 +70,7 @@ bool Neighbours::add_static(IpAddress address, Mac mac) {
 Lookup Neighbours::resolve(const Hop& hop) {
   Index index = table_.find_recent(hop.next_hop);
   if (index == nil) {
-    index = table_.add_question(hop.next_hop, hop.asker);
+    index = table_.add_incomplete(hop.next_hop, hop.asker);
     if (index == nil) {
       return {LookupKind::unreachable, nil, {}};
     }
@@ -98,7 +98,7 @@ Lookup Neighbours::resolve(const Hop& hop) {
 }
 
 void Neighbours::answer(Index index, Ipv4 asked) {
-  table_[index].owes_reply = true;
+  table_[index].reply_pending = true;
   table_[index].reply_source = asked;
   table_.write(index);
 }
@@ -131,9 +131,9 @@ void Neighbours::confirm(Index index, Mac mac, Instant now) {
   entry.tries = 0;
   entry.confirmed = now;
   table_.join_order(index);
-  if (entry.owes_request) {
-    entry.owes_request = false;
-    if (!entry.owes_reply) {
+  if (entry.request_pending) {
+    entry.request_pending = false;
+    if (!entry.reply_pending) {
       table_.transmit().remove(index);
     }
   }
@@ -175,11 +175,11 @@ void Neighbours::announce(Instant now) {
   for (std::uint32_t i = 0; i < identity_.addresses.size(); ++i) {
     ours |= identity_.addresses[i].is_v4() ? 1u << i : 0u;
   }
-  CHECK((ours & owes_probe_reply) == 0);
+  CHECK((ours & probe_reply_pending) == 0);
   if (ours == 0) {
     return;
   }
-  state_->owed |= ours;
+  state_->pending |= ours;
   ++state_->announced;
   if (state_->announced == config_.announcements.value) {
     return;
@@ -244,7 +244,7 @@ Drop Neighbours::receive_probe(const wire::ArpPacket& packet) {
 }
 
 void Neighbours::answer_without_entry(const wire::ArpPacket& packet) {
-  state_->owed |= owes_probe_reply;
+  state_->pending |= probe_reply_pending;
   state_->probe_mac = packet.sender_mac;
   state_->probe_target = packet.target;
   state_->probe_sender = packet.sender;
@@ -298,7 +298,7 @@ Drop Neighbours::receive_request(const wire::ArpPacket& packet, Index known, Ins
   if (index == nil) {
     //= rfc826#Packet-Reception
     //# 826:ARP-4 a host that requests our address will receive packets from us: create an entry
-    index = table_.add_told(IpAddress::from(packet.sender));
+    index = table_.add_learned(IpAddress::from(packet.sender));
     if (index == nil) {
       // It is answered anyway, so that it can reach us.
       answer_without_entry(packet);
@@ -317,16 +317,16 @@ Bytes Neighbours::write_next(Instant now, std::span<std::byte> into) {
   wire::ArpPacket packet;
   packet.sender_mac = identity_.mac;
   Mac destination = Mac::broadcast();
-  if ((state_->owed & owes_probe_reply) != 0) {
-    state_->owed &= ~owes_probe_reply;
+  if ((state_->pending & probe_reply_pending) != 0) {
+    state_->pending &= ~probe_reply_pending;
     packet.operation = wire::ArpOperation::reply;
     packet.sender = state_->probe_target;
     packet.target = state_->probe_sender;
     packet.target_mac = destination = state_->probe_mac;
-  } else if (state_->owed != 0) {
+  } else if (state_->pending != 0) {
     // A request for our own address.
-    auto const place = static_cast<std::uint32_t>(std::countr_zero(state_->owed));
-    state_->owed &= state_->owed - 1;
+    auto const place = static_cast<std::uint32_t>(std::countr_zero(state_->pending));
+    state_->pending &= state_->pending - 1;
     packet.sender = packet.target = identity_.addresses[place].as_v4();
   } else {
     Index const index = table_.transmit().first();
@@ -337,21 +337,21 @@ Bytes Neighbours::write_next(Instant now, std::span<std::byte> into) {
     packet.target = entry.address.as_v4();
     //= rfc826#Packet-Reception
     //# 826:ARP-6 sender and target swapped, our addresses as sender, only to the requester
-    if (entry.owes_reply) {
-      entry.owes_reply = false;
+    if (entry.reply_pending) {
+      entry.reply_pending = false;
       packet.operation = wire::ArpOperation::reply;
       packet.sender = entry.reply_source;
       packet.target_mac = destination = entry.mac;
     } else {
-      CHECK(entry.owes_request);
-      entry.owes_request = false;
+      CHECK(entry.request_pending);
+      entry.request_pending = false;
       packet.sender = entry.request_source;
       ++entry.tries;
       //= rfc1122#2.3.2.1
       //# 1122:H-L2 requests for one address keep a minimum interval, counted from transmission
       table_.set_timer(index, now + config_.retry_interval);
     }
-    if (!entry.owes_request) {
+    if (!entry.request_pending) {
       table_.transmit().remove(index);
     }
   }
@@ -374,8 +374,8 @@ bool Neighbours::next_change(NeighbourChange& out) {
 bool Neighbours::sound() const {
   return table_.sound([](const Neighbour& entry) {
     bool const ordered = entry.state != NeighbourState::fixed;
-    bool const timed = entry.state != NeighbourState::fixed && !entry.owes_request;
-    return NeighbourPlace{ordered, entry.owes_request || entry.owes_reply, timed};
+    bool const timed = entry.state != NeighbourState::fixed && !entry.request_pending;
+    return NeighbourPlace{ordered, entry.request_pending || entry.reply_pending, timed};
   });
 }
 

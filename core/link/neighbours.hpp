@@ -53,8 +53,8 @@ struct Neighbour {
   bool used = false;       // we have sent to it since it was last confirmed
   bool active = false;     // we have sent to it
   bool strange = false;    // only needed for hosts that have not proved to be on the link
-  bool owes_request = false;
-  bool owes_reply = false;
+  bool request_pending = false;
+  bool reply_pending = false;
 
   bool in_use() const { return used; }
 };
@@ -132,7 +132,7 @@ class Neighbours {
 
   // Whether an ARP packet can be written. If its frame is then not sent, it is lost, as on the
   // wire.
-  bool wants_transmit() const { return table_.wants_transmit() || state_->owed != 0; }
+  bool wants_transmit() const { return table_.wants_transmit() || state_->pending != 0; }
   // Writes one ARP packet with its Ethernet header to the front of `into`, which must have space
   // for 46 octets, and returns its length; zero if there is nothing to send.
   Bytes write_next(Instant now, std::span<std::byte> into);
@@ -152,14 +152,14 @@ class Neighbours {
 
  private:
   struct State {
-    Mac probe_mac;           // the host that requests `probe_target`, an address of ours, without
-    Ipv4 probe_target;       // getting an entry: it probes, or the cache is full
-    Ipv4 probe_sender;       // 0.0.0.0 for a probe
-    std::uint32_t owed = 0;  // one bit per address of ours to announce, and owes_probe_reply
+    Mac probe_mac;      // the host that requests `probe_target`, an address of ours, without
+    Ipv4 probe_target;  // getting an entry: it probes, or the cache is full
+    Ipv4 probe_sender;  // 0.0.0.0 for a probe
+    std::uint32_t pending = 0;  // one bit per address of ours to announce, and probe_reply_pending
     Index announce_timer = nil;
     std::uint32_t announced = 0;  // number of announcements sent
   };
-  static constexpr std::uint32_t owes_probe_reply = 1u << 31;
+  static constexpr std::uint32_t probe_reply_pending = 1u << 31;
 
   bool is_ours(Ipv4 address) const;
   void confirm(Index index, Mac mac, Instant now);
@@ -190,14 +190,15 @@ void Neighbours::visit(Add&& add) const {
     add(static_cast<std::uint64_t>(entry.state));
     add(entry.confirmed.ns);
     add(std::uint64_t{entry.tries} << 8 | (entry.strange ? 16u : 0u) | (entry.active ? 8u : 0u) |
-        (entry.used ? 4u : 0u) | (entry.owes_request ? 2u : 0u) | (entry.owes_reply ? 1u : 0u));
+        (entry.used ? 4u : 0u) | (entry.request_pending ? 2u : 0u) |
+        (entry.reply_pending ? 1u : 0u));
     add(entry.request_source.value);
-    add(entry.owes_reply ? entry.reply_source.value : 0);
+    add(entry.reply_pending ? entry.reply_source.value : 0);
     add(table_.due(index).ns);
   });
   table_.visit_lists(add);
-  add((state_->owed & owes_probe_reply) != 0 ? state_->probe_target.value : 0);
-  add(std::uint64_t{state_->announced} << 32 | state_->owed);
+  add((state_->pending & probe_reply_pending) != 0 ? state_->probe_target.value : 0);
+  add(std::uint64_t{state_->announced} << 32 | state_->pending);
   add(state_->announce_timer == nil ? 0 : wheel_.due(state_->announce_timer).ns);
 }
 

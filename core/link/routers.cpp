@@ -66,8 +66,8 @@ void Discovery::process_router(IpAddress router, std::uint16_t lifetime_s, Insta
   }
   //= rfc4861#6.3.7
   //# 4861:ND-42 a router is known: no more solicitations
-  state_->router_heard = true;
-  state_->owes_solicitation = false;
+  state_->router_known = true;
+  state_->solicitation_pending = false;
   if (state_->router_timer != nil) {
     wheel_.cancel(state_->router_timer);
   }
@@ -157,7 +157,7 @@ bool Discovery::default_router(IpAddress& out, Instant now) {
 //= rfc4861#6.3.7
 //# 4861:ND-42 at most three, four seconds apart, the first after a random delay of up to a second
 void Discovery::begin_soliciting(Instant now) {
-  if (!config_.follow_routers || state_->router_heard || state_->router_timer != nil) {
+  if (!config_.follow_routers || state_->router_known || state_->router_timer != nil) {
     return;
   }
   state_->router_timer = wheel_.open({first_owner_.value + capacity() + tests_max});
@@ -166,13 +166,13 @@ void Discovery::begin_soliciting(Instant now) {
 }
 
 void Discovery::expire_router_timer(Instant) {
-  if (!state_->router_heard && state_->solicitations < solicitations_max) {
-    state_->owes_solicitation = true;
+  if (!state_->router_known && state_->solicitations < solicitations_max) {
+    state_->solicitation_pending = true;
   }
 }
 
 Bytes Discovery::write_router_solicitation(Instant now, std::span<std::byte> into) {
-  state_->owes_solicitation = false;
+  state_->solicitation_pending = false;
   ++state_->solicitations;
   wheel_.set(state_->router_timer, now + solicitation_interval);
   wire::NdMessage message;

@@ -251,7 +251,7 @@ Bytes Discovery::write_answer(std::span<std::byte> into) {
 
 Bytes Discovery::write_request(Index index, Instant now, std::span<std::byte> into) {
   Discovered& entry = table_[index];
-  CHECK(entry.owes_request);
+  CHECK(entry.request_pending);
   stop_asking(index);
   ++entry.tries;
   //= rfc4861#7.2.2
@@ -271,7 +271,7 @@ Bytes Discovery::write_request(Index index, Instant now, std::span<std::byte> in
 }
 
 Bytes Discovery::write_next(Instant now, std::span<std::byte> into) {
-  if (state_->tests_owed != 0) {
+  if (state_->tests_pending != 0) {
     return write_test(now, into);
   }
   if (!answers_.empty()) {
@@ -280,7 +280,7 @@ Bytes Discovery::write_next(Instant now, std::span<std::byte> into) {
   if (table_.transmit().first() != nil) {
     return write_request(table_.transmit().first(), now, into);
   }
-  if (state_->owes_solicitation) {
+  if (state_->solicitation_pending) {
     return write_router_solicitation(now, into);
   }
   return {0};

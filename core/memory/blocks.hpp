@@ -128,9 +128,9 @@ class Blocks {
   };
   // Available blocks minus the unused part of the other use's reservation.
   std::uint32_t beyond(Share other) const {
-    std::uint32_t const owed = other.kept > other.held ? other.kept - other.held : 0;
+    std::uint32_t const reserved = other.kept > other.held ? other.kept - other.held : 0;
     std::uint32_t const free = available() - state_->promised;
-    return free > owed ? free - owed : 0;
+    return free > reserved ? free - reserved : 0;
   }
 
   BlocksState* state_ = nullptr;

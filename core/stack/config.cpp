@@ -44,7 +44,7 @@ std::string_view fault_of_neighbours(const Config& config) {
     return "static_neighbour_count: must be at most 64";
   }
   auto const own = std::span(config.addresses).first(config.address_count.value);
-  bool const speaks_v6 =
+  bool const has_v6 =
       !std::ranges::all_of(own, [](const HostAddress& host) { return host.address.is_v4(); });
   std::uint32_t v4 = 0;
   std::uint32_t v6 = 0;
@@ -55,7 +55,7 @@ std::string_view fault_of_neighbours(const Config& config) {
     }
     ++(neighbour.address.is_v4() ? v4 : v6);
   }
-  if (v6 != 0 && config.link == LinkType::ethernet && !speaks_v6) {
+  if (v6 != 0 && config.link == LinkType::ethernet && !has_v6) {
     return "static_neighbours: an IPv6 neighbour requires an IPv6 address in addresses";
   }
   if (v4 > config.neighbours_max.value || v6 > config.neighbours_max.value) {

@@ -13,7 +13,7 @@ using wire::load16;
 using wire::load32;
 using wire::load8;
 
-constexpr ShardId nobody_else{0};
+constexpr ShardId shard_zero{0};
 constexpr std::uint8_t tcp = 6;
 constexpr std::uint8_t icmp = 1;
 constexpr std::uint8_t icmp6 = 58;
@@ -90,7 +90,7 @@ bool look(std::span<const std::byte> packet, Found& out) {
 
 ShardId home_of_segment(Found& found, ShardCount count) {
   if (found.payload.size() < 4) {
-    return nobody_else;
+    return shard_zero;
   }
   found.tuple.remote.port = Port{load16(&found.payload[0])};
   found.tuple.local.port = Port{load16(&found.payload[2])};
@@ -102,7 +102,7 @@ ShardId home_of_segment(Found& found, ShardCount count) {
 ShardId home_of_message(const Found& found, ShardCount count) {
   constexpr std::size_t icmp_header = 8;
   if (found.payload.size() < icmp_header) {
-    return nobody_else;
+    return shard_zero;
   }
   std::uint8_t const type = load8(&found.payload[0]);
   bool const six = found.protocol == icmp6;
@@ -119,7 +119,7 @@ ShardId home_of_message(const Found& found, ShardCount count) {
       six ? type < 128 : type == 3 || type == 4 || type == 5 || type == 11 || type == 12;
   Found quoted;
   if (!error || !look(found.payload.subspan(icmp_header), quoted) || quoted.protocol != tcp) {
-    return nobody_else;
+    return shard_zero;
   }
   return home_of_segment(quoted, count);
 }
@@ -141,7 +141,7 @@ ShardId home_of_packet(std::span<const std::byte> packet, ShardCount count) {
   }
   Found found;
   if (!look(packet, found)) {
-    return nobody_else;
+    return shard_zero;
   }
   if (found.fragment) {
     return ShardId::everyone();
@@ -150,25 +150,25 @@ ShardId home_of_packet(std::span<const std::byte> packet, ShardCount count) {
     return home_of_segment(found, count);
   }
   return found.protocol == icmp || found.protocol == icmp6 ? home_of_message(found, count)
-                                                           : nobody_else;
+                                                           : shard_zero;
 }
 
 // ARP replies and gratuitous requests go to every shard.
 ShardId home_of_arp(std::span<const std::byte> packet) {
   constexpr std::size_t arp_bytes = 28;
   if (packet.size() < arp_bytes) {
-    return nobody_else;
+    return shard_zero;
   }
   bool const request = load16(&packet[6]) == 1;
   bool const announces = load32(&packet[14]) == load32(&packet[24]);
-  return request && !announces ? nobody_else : ShardId::everyone();
+  return request && !announces ? shard_zero : ShardId::everyone();
 }
 
 }  // namespace
 
 ShardId home_of(LinkType link, std::span<const std::byte> frame, ShardCount count) {
   if (count.value == 1) {
-    return nobody_else;
+    return shard_zero;
   }
   if (link == LinkType::ip) {
     return home_of_packet(frame, count);
@@ -177,7 +177,7 @@ ShardId home_of(LinkType link, std::span<const std::byte> frame, ShardCount coun
   constexpr std::uint16_t tag = 0x8100;
   std::size_t header = wire::ethernet_header_bytes;
   if (frame.size() < header) {
-    return nobody_else;
+    return shard_zero;
   }
   std::uint16_t type = load16(&frame[type_at]);
   if (type == tag && frame.size() >= header + wire::vlan_tag_bytes) {
@@ -192,7 +192,7 @@ ShardId home_of(LinkType link, std::span<const std::byte> frame, ShardCount coun
     case wire::EtherType::ipv6:
       return home_of_packet(packet, count);
   }
-  return nobody_else;
+  return shard_zero;
 }
 
 }  // namespace lockstep

@@ -338,14 +338,14 @@ class Fuzz {
       octet = std::byte{input_.octet()};
     }
     if ((what & 8) != 0) {
-      mend(frame);
+      fix_checksums(frame);
     }
     bool const six = !frame.empty() && (frame[0] & std::byte{0xf0}) == std::byte{0x60};
     arrive(frame, six ? wire::EtherType::ipv6 : wire::EtherType::ipv4);
   }
 
   // Corrects the checksums of a frame drawn from the input.
-  static void mend(std::span<std::byte> frame) {
+  static void fix_checksums(std::span<std::byte> frame) {
     constexpr std::size_t v4 = wire::ipv4_header_bytes;
     constexpr std::size_t v6 = wire::ipv6_header_bytes;
     if (frame.size() >= v4 && frame[0] == std::byte{0x45}) {
@@ -461,14 +461,14 @@ class Fuzz {
       if (length == 0) {
         break;
       }
-      listen_to(
+      note_sent(
           std::span(room).first(length).subspan(ethernet() ? wire::ethernet_header_bytes : 0u));
     }
   }
 
   // Stores the sequence numbers of the last segment sent, so that the fuzzer can answer a
   // handshake.
-  void listen_to(std::span<const std::byte> frame) {
+  void note_sent(std::span<const std::byte> frame) {
     constexpr std::size_t header = 20;
     if (frame.size() < 2 * header || frame[0] != std::byte{0x45} || frame[9] != std::byte{6}) {
       return;

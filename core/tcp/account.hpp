@@ -45,7 +45,7 @@ struct Account {
   std::uint64_t rcv_rtt8_ns = 0;  // estimate times eight; 0: none
   Sequence round_end;             // RCV.NXT at the start of this round plus the receive buffer
   Instant round_since = Instant::never();
-  std::uint32_t echo_heard = 0;  // TSecr of the last sample
+  std::uint32_t last_echo = 0;  // TSecr of the last sample
 };
 
 static_assert(sizeof(Account) <= 136, "memory that an account adds to a connection");

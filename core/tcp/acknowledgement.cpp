@@ -47,7 +47,7 @@ Sequence one_segment_end(const Engine& e, const Connection& c) {
   }
   PathProbe const& probe = e.active(c).path_probe;
   if (probe.suppressed && c.send.una.at_or_after(probe.end)) {
-    path_probe::lost_more(e, c);
+    path_probe::other_loss_found(e, c);
   }
   //= rfc6582#3.2
   //# 6582:NR-2, 6582:NR-8 a partial ACK: retransmits the next hole at once; recovery continues
@@ -66,7 +66,7 @@ void grow(Engine& e, Connection& c, InFlightState& a, Bytes newly, bool marked) 
     ack_in_recovery(e, c, newly);
     return;
   }
-  drag_marks(c, a);
+  clamp_marks(c, a);
 }
 
 //= rfc5681#2
@@ -95,7 +95,7 @@ bool is_duplicate(const Connection& c, const wire::Segment& segment, Bytes offer
   if (v.duplicates == threshold && may_recover(c) &&
       a.retransmit_next.at_or_after(a.retransmit_end)) {
     spurious::remember(e, c, false);
-    if (!path_probe::lost_alone(e, c)) {
+    if (!path_probe::only_probe_lost(e, c)) {
       congestion::on_loss(e, c);
     }
     reno::enter_recovery(v, Bytes{c.mss});
@@ -167,7 +167,7 @@ void process_rtt(Engine& e, Connection& c, InFlightState& a, Sequence ack) {
 //# 6582:NR-14 recover stays valid across the wrap
 //= rfc3168#6.1.2
 //# 3168:ECN-18 the end of the window last reduced likewise
-void drag_marks(Connection& c, InFlightState& a) {
+void clamp_marks(Connection& c, InFlightState& a) {
   constexpr std::int32_t far = 1 << 30;
   if (c.congestion.recovering) {
     return;

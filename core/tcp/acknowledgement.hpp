@@ -12,7 +12,7 @@ void advance_una(Engine& e, Connection& c, InFlightState& a, Sequence ack);
 // Restarts or stops the retransmission timer after an ACK of new data.
 void restart_timer(Engine& e, Connection& c, InFlightState& a);
 // Keeps stored past sequence numbers within 2^31 of SND.UNA while no recovery is running.
-void drag_marks(Connection& c, InFlightState& a);
+void clamp_marks(Connection& c, InFlightState& a);
 // Whether the third duplicate ACK may start a recovery: not for losses that the last recovery or a
 // timeout has already repaired. Before the first loss `recover` is the ISS, which permits it.
 bool may_recover(const Connection& c);

@@ -19,7 +19,7 @@ TEST(Recover, StaysBehindAcrossTheWrap) {
   c.send.una = c.send.una + Bytes{200'000};
   for (int i = 0; i < 200'000; ++i) {
     c.send.una = c.send.una + Bytes{65'535};
-    drag_marks(c, a);
+    clamp_marks(c, a);
     ASSERT_TRUE(may_recover(c)) << i;
   }
 }
@@ -33,7 +33,7 @@ TEST(Recover, StaysWhereItIsInRecovery) {
   c.congestion.recovering = true;
   c.congestion.recover = {1000};
   c.send.una = {0x6000'0000};
-  drag_marks(c, a);
+  clamp_marks(c, a);
   EXPECT_EQ(c.congestion.recover, Sequence{1000});
 }
 

@@ -107,7 +107,7 @@ void advise(Engine& e, Connection& c) {
   a.mode = RetransmitMode::retransmit;
   a.retransmit_due = e.state->now + c.rtt.rto();
   if (a.pending_mtu != 0) [[unlikely]] {
-    believe_pending_mtu(e, c);
+    apply_pending_mtu(e, c);
   }
   make_ready(e, c);
   advise(e, c);

@@ -65,7 +65,7 @@ void visit_account(const Account& account, FieldSink& sink) {
         account.repairs_since.ns, std::uint64_t{account.repair_end.value},
         account.rwnd_limited_for.ns, account.rwnd_limited_since.ns, account.least_rtt.ns,
         account.rcv_rtt8_ns, std::uint64_t{account.round_end.value}, account.round_since.ns,
-        std::uint64_t{account.echo_heard}}) {
+        std::uint64_t{account.last_echo}}) {
     sink.add_exact(value);
   }
 }
@@ -189,23 +189,23 @@ void visit_flags(const Connection& c, FieldSink& sink) {
   sink.add(bits);
 }
 
-void visit_report(const Engine& e, Index owed, FieldSink& sink) {
-  sink.add(std::uint64_t{e.pending_acks[owed].report_count} << 1 |
-           (e.pending_acks[owed].report_duplicate ? 1u : 0u));
-  for (std::uint32_t i = 0; i < e.pending_acks[owed].report_count; ++i) {
-    sink.add(e.reports[owed][i].begin);
-    sink.add(e.reports[owed][i].end);
+void visit_report(const Engine& e, Index pending, FieldSink& sink) {
+  sink.add(std::uint64_t{e.pending_acks[pending].report_count} << 1 |
+           (e.pending_acks[pending].report_duplicate ? 1u : 0u));
+  for (std::uint32_t i = 0; i < e.pending_acks[pending].report_count; ++i) {
+    sink.add(e.reports[pending][i].begin);
+    sink.add(e.reports[pending][i].end);
   }
 }
 
 void visit_owed(const Engine& e, const InFlightState& a, FieldSink& sink) {
   for (Index i = a.pending_ack_first; i != nil; i = e.pending_acks[i].next) {
-    PendingAck const& owed = e.pending_acks[i];
-    for (Sequence value : {owed.ack, owed.edge, owed.begin, owed.end}) {
+    PendingAck const& pending = e.pending_acks[i];
+    for (Sequence value : {pending.ack, pending.edge, pending.begin, pending.end}) {
       sink.add(value);
     }
-    sink.add(std::uint64_t{owed.segments} << 8 | (owed.echo ? 4u : 0u) | (owed.cut ? 2u : 0u) |
-             static_cast<std::uint64_t>(owed.kind));
+    sink.add(std::uint64_t{pending.segments} << 8 | (pending.echo ? 4u : 0u) |
+             (pending.cut ? 2u : 0u) | static_cast<std::uint64_t>(pending.kind));
     visit_report(e, i, sink);
   }
   for (Index i = a.extents; i != nil; i = e.extents[i].next) {

@@ -24,7 +24,7 @@ Connection* find_quoted(Engine& e, const internet::IcmpError& error, std::uint16
 }
 
 // The path MTU given by the message; 0 if it is not plausible.
-std::uint16_t told_mtu(const Engine& e, const Connection& c, const internet::IcmpError& error) {
+std::uint16_t reported_mtu(const Engine& e, const Connection& c, const internet::IcmpError& error) {
   std::uint16_t const least = e.paths.least_to(c.remote);
   if (!c.remote.is_v4()) {
     //= rfc8201#4
@@ -45,7 +45,7 @@ std::uint16_t told_mtu(const Engine& e, const Connection& c, const internet::Icm
 //# 1191:PMTU-10 by slow start up to the previous window: a smaller MTU is no congestion
 //= rfc8201#5.4
 //# 8201:PMTU-9 so ssthresh is not lowered
-void believe(Engine& e, Connection& c, std::uint16_t mtu) {
+void apply_mtu(Engine& e, Connection& c, std::uint16_t mtu) {
   //= rfc1191#3
   //# 1191:PMTU-5 smaller packets elicit no more of these messages
   //# 1191:PMTU-1 the estimate becomes the reported MTU
@@ -111,7 +111,7 @@ Drop process_half_open_pmtu(Engine& e, const internet::IcmpError& error,
     return Drop::icmp_quote_outside;
   }
   follow_path(e, c);
-  std::uint16_t const mtu = told_mtu(e, c, error);
+  std::uint16_t const mtu = reported_mtu(e, c, error);
   if (mtu == 0 || mtu >= packet_bytes(c)) {
     return Drop::icmp_mtu_refused;
   }
@@ -141,7 +141,7 @@ Drop process_packet_too_big(Engine& e, const internet::IcmpError& error,
   if (!in_flight || c.active == nil) {
     return Drop::icmp_quote_outside;
   }
-  std::uint16_t const mtu = told_mtu(e, c, error);
+  std::uint16_t const mtu = reported_mtu(e, c, error);
   //= rfc1191#3
   //# 1191:PMTU-2 the estimate is never raised by a message
   //= rfc8201#4
@@ -156,7 +156,7 @@ Drop process_packet_too_big(Engine& e, const internet::IcmpError& error,
   InFlightState& a = e.active(c);
   bool const proven = synchronized(c.state) && c.send.una != c.send.iss.next();
   if (!proven || c.retries != 0) {
-    believe(e, c, mtu);
+    apply_mtu(e, c, mtu);
   } else {
     a.pending_mtu = mtu;
     a.pending_sequence = error.quoted_sequence;
@@ -164,7 +164,7 @@ Drop process_packet_too_big(Engine& e, const internet::IcmpError& error,
   return Drop::none;
 }
 
-void believe_pending_mtu(Engine& e, Connection& c) {
+void apply_pending_mtu(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   std::uint16_t const mtu = a.pending_mtu;
   a.pending_mtu = 0;
@@ -172,7 +172,7 @@ void believe_pending_mtu(Engine& e, Connection& c) {
   //# 5927:ICMP-6 discarded once the quoted data was acknowledged
   bool const stalled = a.pending_sequence.at_or_after(c.send.una);
   if (stalled && mtu < packet_bytes(c)) {
-    believe(e, c, mtu);
+    apply_mtu(e, c, mtu);
   }
 }
 

@@ -24,7 +24,7 @@ Drop process_packet_too_big(Engine& e, const internet::IcmpError& error,
                             std::uint16_t local_address);
 
 // The retransmission timer fired: uses the reported MTU that was not used at once.
-void believe_pending_mtu(Engine& e, Connection& c);
+void apply_pending_mtu(Engine& e, Connection& c);
 
 // Sets the segment size from what is stored for the path. Call only if path_may_differ().
 void follow_path(Engine& e, Connection& c);

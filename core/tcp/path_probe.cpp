@@ -61,7 +61,7 @@ bool only_the_probe(const Engine& e, const InFlightState& a) {
 //= rfc4821#7.7
 //# 4821:PLP-18 R1 was reached without an ICMP message: a black hole
 //# 4821:PLP-19 each further timeout halves the size
-void judge_silence(Engine& e, Connection& c) {
+void detect_black_hole(Engine& e, Connection& c) {
   bool const full_stop = c.retries >= e.config.r1_retransmissions.value;
   if (!full_stop || e.active(c).pending_mtu != 0) {
     return;
@@ -157,7 +157,7 @@ void note_again(InFlightState& a, Sequence begin, Sequence end) {
   follow_path(e, c);
 }
 
-[[gnu::cold]] bool lost_alone(Engine& e, Connection& c) {
+[[gnu::cold]] bool only_probe_lost(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   end_suppression(c, a);
   if (a.path_probe.size == 0) {
@@ -184,13 +184,13 @@ void note_again(InFlightState& a, Sequence begin, Sequence end) {
 
 //= rfc4821#4
 //# 4821:PLP-3 any other loss is handled as usual
-[[gnu::cold]] void lost_more(Engine& e, Connection& c) {
+[[gnu::cold]] void other_loss_found(Engine& e, Connection& c) {
   end_suppression(c, e.active(c));
   congestion::on_loss(e, c);
   c.congestion.cwnd = least(c.congestion.cwnd, c.congestion.ssthresh);
 }
 
-bool knows_more(const Engine& e, const InFlightState& a) { return !only_the_probe(e, a); }
+bool other_losses_known(const Engine& e, const InFlightState& a) { return !only_the_probe(e, a); }
 
 void on_timeout(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
@@ -203,7 +203,7 @@ void on_timeout(Engine& e, Connection& c) {
   }
   end_suppression(c, a);
   if (is_on(e)) {
-    judge_silence(e, c);
+    detect_black_hole(e, c);
   }
 }
 

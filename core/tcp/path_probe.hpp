@@ -19,9 +19,9 @@ void note_again(InFlightState& a, Sequence begin, Sequence end);
 // SND.UNA advanced while a probe is in flight or a reported MTU is pending.
 void on_advance(Engine& e, Connection& c, InFlightState& a);
 // A recovery starts. True: only the probe was lost, which is no sign of congestion.
-bool lost_alone(Engine& e, Connection& c);
+bool only_probe_lost(Engine& e, Connection& c);
 // In such a recovery: other losses were found, or it is over without any.
-void lost_more(Engine& e, Connection& c);
+void other_loss_found(Engine& e, Connection& c);
 inline void end_suppression(Connection& c, InFlightState& a) {
   if (a.path_probe.suppressed) {
     a.path_probe.suppressed = false;
@@ -30,7 +30,7 @@ inline void end_suppression(Connection& c, InFlightState& a) {
   }
 }
 // Whether the scoreboard knows of a loss outside the probe.
-bool knows_more(const Engine& e, const InFlightState& a);
+bool other_losses_known(const Engine& e, const InFlightState& a);
 // The retransmission timer fired; called before congestion control handles it.
 void on_timeout(Engine& e, Connection& c);
 

@@ -471,9 +471,9 @@ void drop_extents(Engine& e, const Connection& c, InFlightState& a) {
   drop_extents(e, c, a);
   a.receive.release_from(e.pools.blocks, c.receive.nxt);
   for (Index i = a.pending_ack_first; i != nil; i = e.pending_acks[i].next) {
-    PendingAck& owed = e.pending_acks[i];
-    std::uint8_t const most = owed.report_duplicate ? 2 : 1;
-    owed.report_count = std::min(owed.report_count, most);
+    PendingAck& pending = e.pending_acks[i];
+    std::uint8_t const most = pending.report_duplicate ? 2 : 1;
+    pending.report_count = std::min(pending.report_count, most);
   }
   release_if_idle(e, c);
 }

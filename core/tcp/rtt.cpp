@@ -82,8 +82,8 @@ void set_aside(RttVariables& rtt, const RttBefore& before) {
   rtt.set_rttvar4_ns(before.rttvar4_ns);
 }
 
-void begin_again(RttVariables& rtt, const RttBefore& before, Duration measured,
-                 const Config& config) {
+void restart_estimate(RttVariables& rtt, const RttBefore& before, Duration measured,
+                      const Config& config) {
   std::uint64_t const r = std::min(measured.ns, measured_max_ns);
   std::uint64_t const former = std::min(before.srtt8_ns, measured_max_ns * 8);
   settle_on(rtt, {std::max(former, r * 8), std::max(before.rttvar4_ns, r * 2)}, config);

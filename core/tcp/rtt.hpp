@@ -13,8 +13,8 @@ void add_rtt_sample(RttVariables& rtt, Duration measured, const Config& config,
                     Count samples = Count{1});
 // The first sample of data sent after a spurious timeout (RFC 4015): restarts the estimate from it,
 // but the RTO is not set below its previous value.
-void begin_again(RttVariables& rtt, const RttBefore& before, Duration measured,
-                 const Config& config);
+void restart_estimate(RttVariables& rtt, const RttBefore& before, Duration measured,
+                      const Config& config);
 // Restores the estimate of before that timeout; the RTO is kept.
 void set_aside(RttVariables& rtt, const RttBefore& before);
 // The timer expired: doubles the RTO, up to its maximum.

@@ -100,15 +100,15 @@ void find_duplicate(const Engine& e, const Connection& c, InFlightState& a,
 }
 
 void attach_report(Engine& e, const Connection& c, InFlightState& a, Index index) {
-  PendingAck& owed = e.pending_acks[index];
-  owed.report_count = 0;
-  owed.report_duplicate = false;
+  PendingAck& pending = e.pending_acks[index];
+  pending.report_count = 0;
+  pending.report_duplicate = false;
   if (!c.sack || (a.extents == nil && !a.has_duplicate)) {
     return;
   }
   Report const report = report_now(e, a, blocks_max(c));
-  owed.report_count = report.count;
-  owed.report_duplicate = report.duplicate;
+  pending.report_count = report.count;
+  pending.report_duplicate = report.duplicate;
   e.reports[index] = report.blocks;
 }
 
@@ -131,10 +131,10 @@ Report pop_sack_report(Engine& e, Connection& c, const Plan& plan) {
     return report;
   }
   if (plan.kind == PlanKind::ack && a.pending_ack_first != nil) {
-    PendingAck const& owed = e.pending_acks[a.pending_ack_first];
+    PendingAck const& pending = e.pending_acks[a.pending_ack_first];
     // The path MTU may have decreased since the ACK was queued: leave out the oldest blocks.
     report.count =
-        static_cast<std::uint8_t>(std::min(std::uint32_t{owed.report_count}, blocks_max(c)));
+        static_cast<std::uint8_t>(std::min(std::uint32_t{pending.report_count}, blocks_max(c)));
     if (report.count != 0) {
       report.blocks = e.reports[a.pending_ack_first];
     }

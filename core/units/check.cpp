@@ -8,7 +8,7 @@ namespace lockstep {
 namespace {
 
 // A bare machine (TILE-Gx) has fputs but no printf.
-void say(const CheckSite& site) {
+void print_site(const CheckSite& site) {
   std::array<char, 12> digits{};
   char* line = digits.end() - 1;
   for (int rest = site.line; rest > 0; rest /= 10) {
@@ -20,7 +20,7 @@ void say(const CheckSite& site) {
   }
 }
 
-CheckHandler handler_of_process = say;
+CheckHandler handler_of_process = print_site;
 
 }  // namespace
 

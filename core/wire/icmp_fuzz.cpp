@@ -33,12 +33,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   auto const bytes = wire::fuzz_bytes(data, size);
   wire::judge(bytes);
   if (size >= wire::icmp_header_bytes) {
-    std::vector<std::byte> mended(bytes.begin(), bytes.end());
-    mended[2] = mended[3] = std::byte{0};
-    std::uint16_t const sum = wire::sum(mended).checksum();
-    mended[2] = static_cast<std::byte>(sum >> 8);
-    mended[3] = static_cast<std::byte>(sum);
-    wire::judge(mended);
+    std::vector<std::byte> corrected(bytes.begin(), bytes.end());
+    corrected[2] = corrected[3] = std::byte{0};
+    std::uint16_t const sum = wire::sum(corrected).checksum();
+    corrected[2] = static_cast<std::byte>(sum >> 8);
+    corrected[3] = static_cast<std::byte>(sum);
+    wire::judge(corrected);
   }
   wire::IcmpQuote quote;
   if (wire::parse(bytes, quote) == Drop::none) {

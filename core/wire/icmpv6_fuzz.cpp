@@ -43,15 +43,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   wire::judge(bytes);
   if (size >= wire::icmp6_header_bytes) {
     // The writer corrects the checksum.
-    std::vector<std::byte> mended(size);
+    std::vector<std::byte> corrected(size);
     wire::Icmp6Message message;
     message.type = static_cast<wire::Icmp6Type>(data[0]);
     message.code = data[1];
     message.rest = std::uint32_t{data[4]} << 24 | std::uint32_t{data[5]} << 16 |
                    std::uint32_t{data[6]} << 8 | data[7];
     message.body = bytes.subspan(wire::icmp6_header_bytes);
-    static_cast<void>(wire::write(wire::path, message, mended));
-    wire::judge(mended);
+    static_cast<void>(wire::write(wire::path, message, corrected));
+    wire::judge(corrected);
   }
   wire::IcmpQuote quote;
   if (wire::parse_quote6(bytes, quote) == Drop::none) {

@@ -42,14 +42,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace lockstep;
   auto const bytes = wire::fuzz_bytes(data, size);
   wire::judge(bytes);
-  std::vector<std::byte> mended(bytes.begin(), bytes.end());
+  std::vector<std::byte> corrected(bytes.begin(), bytes.end());
   std::size_t const header = size == 0 ? 0 : (data[0] & 15u) * 4u;
-  if (header >= wire::ipv4_header_bytes && header <= mended.size()) {
-    mended[10] = mended[11] = std::byte{0};
-    std::uint16_t const sum = wire::sum(std::span(mended).first(header)).checksum();
-    mended[10] = static_cast<std::byte>(sum >> 8);
-    mended[11] = static_cast<std::byte>(sum);
-    wire::judge(mended);
+  if (header >= wire::ipv4_header_bytes && header <= corrected.size()) {
+    corrected[10] = corrected[11] = std::byte{0};
+    std::uint16_t const sum = wire::sum(std::span(corrected).first(header)).checksum();
+    corrected[10] = static_cast<std::byte>(sum >> 8);
+    corrected[11] = static_cast<std::byte>(sum);
+    wire::judge(corrected);
   }
   return 0;
 }

@@ -29,7 +29,7 @@ void put16(Octets& octets, std::size_t at, std::uint16_t value) {
 }
 
 // Corrects the checksum of the header at the front, of `words` words.
-void mend(Octets& octets) {
+void fix_checksum(Octets& octets) {
   std::size_t const header = std::to_integer<std::size_t>(octets[0] & std::byte{0xf}) * 4;
   put16(octets, 10, 0);
   put16(octets, 10, sum(std::span(octets).first(header)).checksum());
@@ -50,7 +50,7 @@ Octets packet_with_options(std::vector<std::uint8_t> options) {
   for (std::size_t i = 0; i < options.size(); ++i) {
     octets[20 + i] = std::byte{options[i]};
   }
-  mend(octets);
+  fix_checksum(octets);
   return octets;
 }
 
@@ -115,7 +115,7 @@ TEST(Ipv4, AnotherVersionIsDropped) {
   for (int version = 0; version < 16; ++version) {
     Octets octets = packet_of(8);
     octets[0] = static_cast<std::byte>(version << 4 | 5);
-    mend(octets);
+    fix_checksum(octets);
     EXPECT_EQ(drop_of(octets), version == 4 ? Drop::none : Drop::ip_version) << version;
   }
 }
@@ -126,7 +126,7 @@ TEST(Ipv4, AnotherVersionIsDropped) {
 TEST(Ipv4, AHeaderLengthUnderFiveOrBeyondThePacketIsDropped) {
   Octets octets = packet_of(8);
   octets[0] = std::byte{0x44};
-  mend(octets);
+  fix_checksum(octets);
   EXPECT_EQ(drop_of(octets), Drop::ip_header_length);
   octets[0] = std::byte{0x48};  // 32 octets, but only 28 are there
   EXPECT_EQ(drop_of(octets), Drop::ip_header_length);
@@ -138,13 +138,13 @@ TEST(Ipv4, AHeaderLengthUnderFiveOrBeyondThePacketIsDropped) {
 TEST(Ipv4, ATotalLengthBeyondTheFrameOrWithinTheHeaderIsDropped) {
   Octets octets = packet_of(8);
   put16(octets, 2, 29);
-  mend(octets);
+  fix_checksum(octets);
   EXPECT_EQ(drop_of(octets), Drop::ip_total_length);
   put16(octets, 2, 19);
-  mend(octets);
+  fix_checksum(octets);
   EXPECT_EQ(drop_of(octets), Drop::ip_total_length);
   put16(octets, 2, 20);
-  mend(octets);
+  fix_checksum(octets);
   EXPECT_EQ(drop_of(octets), Drop::none);
 }
 
@@ -216,7 +216,7 @@ TEST(Ipv4, ATimeToLiveOfZeroOrOneIsAccepted) {
   for (std::uint8_t ttl : {std::uint8_t{0}, std::uint8_t{1}}) {
     Octets octets = packet_of(8);
     octets[8] = std::byte{ttl};
-    mend(octets);
+    fix_checksum(octets);
     EXPECT_EQ(drop_of(octets), Drop::none);
   }
 }
@@ -233,7 +233,7 @@ TEST(Ipv4, RandomOctetsNeverDoHarm) {
       octets[0] = static_cast<std::byte>(
           0x40 | random.within({5, octets.size() / 4 > 15 ? 15 : octets.size() / 4}));
       put16(octets, 2, static_cast<std::uint16_t>(octets.size()));
-      mend(octets);
+      fix_checksum(octets);
     }
     Ipv4Packet packet;
     if (parse(octets, packet) == Drop::none) {

@@ -36,7 +36,7 @@ Drop refuse(Ipv6Packet& packet, Drop drop, std::uint8_t code, std::uint32_t poin
 
 //= rfc8200#4.2
 //# 8200:V6-7 the two highest bits of an unknown option's type determine what happens to the packet
-Drop judge_unknown_option(Ipv6Packet& packet, std::uint8_t type, std::uint32_t at) {
+Drop check_unknown_option(Ipv6Packet& packet, std::uint8_t type, std::uint32_t at) {
   switch (type >> 6) {
     case 0:
       return Drop::none;
@@ -65,7 +65,7 @@ Drop walk_options(Ipv6Packet& packet, std::uint32_t at, std::uint32_t end) {
       return refuse(packet, Drop::ip_option_malformed, problem_field, at + 1);
     }
     if (type != option_padn) {
-      Drop const drop = judge_unknown_option(packet, type, at);
+      Drop const drop = check_unknown_option(packet, type, at);
       if (drop != Drop::none) {
         return drop;
       }
@@ -176,7 +176,7 @@ bool in_fragment(const Ipv6Packet& packet) {
 // The first fragment must contain all headers, including the transport's.
 //= rfc8200#4.5
 //# 8200:V6-16 a first fragment without them is refused
-Drop judge_first(Ipv6Packet& packet, Place place) {
+Drop check_first_fragment(Ipv6Packet& packet, Place place) {
   Place const begin = place;
   for (std::uint32_t i = 0; i < ipv6_headers_max; ++i) {
     bool const sized = place.next == next_routing || place.next == next_destination;
@@ -241,7 +241,7 @@ static Drop walk_strictly(Ipv6Packet& packet) {
       drop = walk_fragment(packet, place);
       if (drop == Drop::none && in_fragment(packet)) {
         if (packet.fragment.offset == 0) {
-          return judge_first(packet, place);
+          return check_first_fragment(packet, place);
         }
         arrive(packet, place);
         return Drop::none;

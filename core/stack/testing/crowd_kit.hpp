@@ -25,7 +25,8 @@ struct Crowd : Kit {
   };
 
   // Sequence numbers are absolute.
-  void say(const Remote& from, Flags flags, std::uint32_t seq, const std::string& data = {}) {
+  void deliver_from(const Remote& from, Flags flags, std::uint32_t seq,
+                    const std::string& data = {}) {
     peer = from.address;
     peer_iss = Sequence{0};
     wire::Segment s;

@@ -138,7 +138,7 @@ class Six {
     turn();
   }
   // Delivers the packet and returns its drop reason, or Drop::none if it was accepted.
-  Drop fate_of(const SixPacket& packet) {
+  Drop drop_of(const SixPacket& packet) {
     auto const before = stack.statistics().drops;
     deliver(packet);
     for (std::uint32_t i = 0; i < drop_count; ++i) {

@@ -196,7 +196,7 @@ class Kit {
     turn();
   }
   // Delivers it and returns its drop reason, or Drop::none if it was accepted.
-  Drop fate_of(const In& in) {
+  Drop drop_of(const In& in) {
     auto const before = stack.statistics().drops;
     deliver(in);
     for (std::uint32_t i = 0; i < drop_count; ++i) {

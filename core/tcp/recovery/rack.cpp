@@ -90,7 +90,7 @@ Duration reordering_window(const Engine& e, const Connection& c, const Board& bo
 // A lost retransmission is a sign of more congestion than cwnd was reduced for.
 //= rfc8985#9.3
 //# 8985:RACK-20, 8985:RACK-21 PRR paces by what is delivered; without PRR cwnd is reduced again
-void answer_lost_again(Engine& e, Connection& c) {
+void respond_to_lost_retransmission(Engine& e, Connection& c) {
   if (c.congestion.recovering && !e.config.prr) {
     Bytes const before = c.congestion.ssthresh;
     congestion::on_loss(e, c);
@@ -121,13 +121,13 @@ Instant find_losses(Engine& e, Connection& c, Board& board, Instant at) {
   if (!r.delivered || !board.tracks()) {
     return wait;
   }
-  Duration const patience = r.rtt + reordering_window(e, c, board);
+  Duration const loss_delay = r.rtt + reordering_window(e, c, board);
   bool lost_again = false;
   for (Index i = board.oldest(); i != nil && board.at(i).sent_at <= r.sent_at;) {
     Index const younger = board.younger(i);
     Sent const& sent = board.at(i);
     if (left_after(r, sent)) {
-      Instant const due = sent.sent_at + patience;
+      Instant const due = sent.sent_at + loss_delay;
       if (due <= at) {
         lost_again = lost_again || (sent.retransmitted && sent.sent_at >= r.responded_at);
         //= rfc8985#6.2
@@ -140,7 +140,7 @@ Instant find_losses(Engine& e, Connection& c, Board& board, Instant at) {
     i = younger;
   }
   if (lost_again) {
-    answer_lost_again(e, c);
+    respond_to_lost_retransmission(e, c);
   }
   return wait;
 }

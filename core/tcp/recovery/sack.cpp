@@ -99,7 +99,7 @@ void begin_recovery(Engine& e, Connection& c, Board& board, const AckSample& new
   //= rfc2018#5.1
   //# 2018:SACK-10 losses detected by SACK reduce the window like any other
   spurious::remember(e, c, false);
-  if (!path_probe::lost_alone(e, c)) {
+  if (!path_probe::only_probe_lost(e, c)) {
     congestion::on_loss(e, c);
   }
   reno::enter_recovery(v, Bytes{c.mss});
@@ -123,7 +123,7 @@ void begin_recovery(Engine& e, Connection& c, Board& board, const AckSample& new
 
 // Progress of a recovery, or growth of cwnd outside one, after an ACK. Returns whether a recovery
 // has ended.
-bool judge_progress(Engine& e, Connection& c, Bytes newly, bool marked) {
+bool update_recovery(Engine& e, Connection& c, Bytes newly, bool marked) {
   InFlightState& a = e.active(c);
   CongestionVariables& v = c.congestion;
   bool const covers = c.send.una.after(v.recover);
@@ -144,12 +144,12 @@ bool judge_progress(Engine& e, Connection& c, Bytes newly, bool marked) {
   }
   bool const over = a.after_timeout && covers;
   a.after_timeout = a.after_timeout && !covers;
-  drag_marks(c, a);
+  clamp_marks(c, a);
   return over;
 }
 
 // Detects losses after this ACK. Returns when RACK has to check again.
-Instant judge_losses(Engine& e, Connection& c, Board& board, const AckSample& news, bool over) {
+Instant detect_losses(Engine& e, Connection& c, Board& board, const AckSample& news, bool over) {
   CongestionVariables& v = c.congestion;
   //= rfc6675#2
   //# 6675:S6675-13 a duplicate ACK is one that SACKs octets not known as received
@@ -174,8 +174,9 @@ Instant judge_losses(Engine& e, Connection& c, Board& board, const AckSample& ne
 
 // Starts recovery if there is a reason.
 void repair(Engine& e, Connection& c, Board& board, const AckSample& news) {
-  if (e.active(c).path_probe.suppressed && path_probe::knows_more(e, e.active(c))) [[unlikely]] {
-    path_probe::lost_more(e, c);
+  if (e.active(c).path_probe.suppressed && path_probe::other_losses_known(e, e.active(c)))
+      [[unlikely]] {
+    path_probe::other_loss_found(e, c);
   }
   //= rfc6675#5
   //# 6675:S6675-18 DupThresh duplicates, or the first octet is lost
@@ -298,10 +299,10 @@ void process_sack(Engine& e, Connection& c, const wire::Segment& segment) {
     held = spurious::on_ack(e, c, board, news, segment, {advances, same && !tells, marked});
   }
   Bytes const restored = v.cwnd;
-  bool const over = advances && judge_progress(e, c, newly, segment.flags.ece());
+  bool const over = advances && update_recovery(e, c, newly, segment.flags.ece());
   v.cwnd = held ? restored : v.cwnd;
   Bytes const lost = board.lost_not_retransmitted();
-  Instant const wait = judge_losses(e, c, board, news, over);
+  Instant const wait = detect_losses(e, c, board, news, over);
   bool const safe = advances && board.lost_not_retransmitted() <= lost;
   if (e.config.tail_probe) {
     tail_probe::on_ack(e, c, segment, news, same && segment.options.sack_count == 0);
@@ -475,7 +476,8 @@ namespace {
 // Data that a timeout marked as lost on the scoreboard is retransmitted in order as cwnd allows;
 // otherwise it would take one timeout per segment. In fast recovery partial ACKs show what to
 // repair.
-[[gnu::cold]] void go_on_without_board(const Connection& c, InFlightState& a, const Board& board) {
+[[gnu::cold]] void continue_without_board(const Connection& c, InFlightState& a,
+                                          const Board& board) {
   if (a.after_timeout) {
     a.after_timeout = false;
     a.retransmit_next = board.lost_from();
@@ -516,7 +518,7 @@ void note_on_board(Engine& e, Connection& c, const Plan& plan, Sequence end) {
   } else if (plan.sequence.before(c.send.nxt)) {
     //= rfc6675#5
     //# 6675:S6675-23 every other retransmission does
-    board.sent_again(plan.sequence, first_of(end, c.send.nxt));
+    board.record_retransmission(plan.sequence, first_of(end, c.send.nxt));
   }
   //= rfc6675#5
   //# 6675:S6675-24 new data advances HighData and adds to pipe
@@ -524,7 +526,7 @@ void note_on_board(Engine& e, Connection& c, const Plan& plan, Sequence end) {
     board.sent(end);
   }
   if (board.gave_up()) [[unlikely]] {
-    go_on_without_board(c, a, board);
+    continue_without_board(c, a, board);
   }
 }
 

@@ -215,7 +215,7 @@ void Board::sent(Sequence end) {
 
 //= rfc8985#6.1
 //# 8985:RACK-12 the time of the last transmission, and that it was a retransmission
-void Board::sent_again(Sequence begin, Sequence end) {
+void Board::record_retransmission(Sequence begin, Sequence end) {
   Index i = find(begin);
   while (i != nil && at(i).begin.before(end)) {
     bool const skip = at(i).sacked || at(i).end.at_or_before(begin);
@@ -439,7 +439,7 @@ void Board::lose_older(Duration age) {
   }
 }
 
-void Board::revive() {
+void Board::clear_lost() {
   s_.search = nil;
   for (Index i = order_.first(); i != nil; i = order_.next(i)) {
     Sent& r = edit(i);

@@ -57,7 +57,7 @@ class Board {
   // New octets up to `end` are sent now, in order. Gives the scoreboard up if no record is free.
   void sent(Sequence end);
   // Octets are retransmitted. `end` is at most SND.NXT.
-  void sent_again(Sequence begin, Sequence end);
+  void record_retransmission(Sequence begin, Sequence end);
 
   // All below `ack` is delivered and removed.
   void acknowledge(Sequence ack, AckSample& news);
@@ -75,7 +75,7 @@ class Board {
   // Marks as lost the first range and all that was sent at least `age` ago.
   void lose_older(Duration age);
   // Marks what is lost and not retransmitted as in flight again.
-  void revive();
+  void clear_lost();
   // Marks a range as lost. Returns the range that it was merged into.
   Index lose(Index index);
   // No earlier retransmission counts as in flight: HighRxt is SND.UNA.

@@ -16,7 +16,7 @@ namespace lockstep::tcp::spurious {
 namespace {
 
 // Whether a segment of new data can be sent at once; F-RTO needs one.
-bool has_news(const Engine& e, const Connection& c, const InFlightState& a) {
+bool has_new_data(const Engine& e, const Connection& c, const InFlightState& a) {
   Sequence const end = c.send.una + a.send.length();
   Bytes const unsent = end.since(c.send.nxt);
   Bytes const usable = (c.send.una + c.send.wnd).since(c.send.nxt);
@@ -55,7 +55,7 @@ void restore(Connection& c, InFlightState& a, Bytes cwnd) {
 
 // The reduction is undone, so the next ECE is processed; but not if an ECE reduced the window as
 // well.
-void void_reduction(const Connection& c, InFlightState& a) {
+void undo_reduction(const Connection& c, InFlightState& a) {
   if (a.undo_ssthresh > c.congestion.ssthresh) {
     a.reduced_to = c.send.una.previous();
   }
@@ -63,9 +63,9 @@ void void_reduction(const Connection& c, InFlightState& a) {
 
 // Trusts that data marked as lost will be delivered. A loss from now on starts a recovery of its
 // own.
-void trust_flight(Connection& c, InFlightState& a, Board& board) {
+void cancel_losses(Connection& c, InFlightState& a, Board& board) {
   if (board.tracks()) {
-    board.revive();
+    board.clear_lost();
   }
   //= rfc4015#3.1
   //# 4015:EIFR-3 stop retransmitting: continue with new data
@@ -76,7 +76,7 @@ void trust_flight(Connection& c, InFlightState& a, Board& board) {
 }
 
 // The ACK that shows a timeout to be spurious.
-struct Verdict {
+struct SpuriousTimeout {
   Bytes acked;
   bool marked = false;    // it has ECE
   bool restores = false;  // it permits restoring the window
@@ -86,9 +86,9 @@ struct Verdict {
 //# 5682:FRTO-13 the timeout was spurious: lost data is in flight, RecoveryPoint is SND.UNA
 //= rfc5682#4
 //# 5682:FRTO-14 restore the window only if configured; otherwise RFC 5681's reduction stays
-void forgive_timeout(Engine& e, Connection& c, Board& board, const Verdict& by) {
+void undo_timeout(Engine& e, Connection& c, Board& board, const SpuriousTimeout& by) {
   InFlightState& a = e.active(c);
-  trust_flight(c, a, board);
+  cancel_losses(c, a, board);
   a.watch = TimeoutWatch::off;
   a.echo_armed = false;
   a.after_timeout = false;
@@ -105,25 +105,25 @@ void forgive_timeout(Engine& e, Connection& c, Board& board, const Verdict& by) 
   //= rfc4015#3.1
   //# 4015:EIFR-4 FlightSize plus what the ACK freed, at most an initial window
   Bytes const more = least(by.acked, reno::initial_window(Bytes{c.mss}, e.config.initial_window));
-  void_reduction(c, a);
+  undo_reduction(c, a);
   restore(c, a, most(c.congestion.cwnd, least(a.undo_cwnd, flight_size(c)) + more));
 }
 
 // Undoes a recovery by duplicates or by SACK that one echo has shown to be spurious.
-void forgive_losses(Engine& e, Connection& c, Board& board, AckSample& news) {
+void undo_recovery(Engine& e, Connection& c, Board& board, AckSample& news) {
   InFlightState& a = e.active(c);
-  trust_flight(c, a, board);
+  cancel_losses(c, a, board);
   ++e.counters->recoveries_undone;
   // The data marked as lost was only late: reordering.
   news.reordered = true;
-  void_reduction(c, a);
+  undo_reduction(c, a);
   restore(c, a, a.undo_cwnd);
 }
 
 // Steps 3 to 6 of Eifel. Returns whether a loss was found spurious.
 //= rfc3522#3.2
 //# 3522:EIFD-4 only the first ACK of new data is used
-bool judge_echo(Engine& e, Connection& c, Board& board, AckSample& news,
+bool check_echo(Engine& e, Connection& c, Board& board, AckSample& news,
                 const wire::Segment& segment) {
   InFlightState& a = e.active(c);
   EchoWatch const& watch = a.echo;
@@ -149,27 +149,27 @@ bool judge_echo(Engine& e, Connection& c, Board& board, AckSample& news,
   //= rfc3522#3.2
   //# 3522:EIFD-6 either a timeout was spurious, or a fast recovery
   if (watch.timeout) {
-    forgive_timeout(e, c, board, {news.delivered, marked, true});
+    undo_timeout(e, c, board, {news.delivered, marked, true});
     return true;
   }
   if (marked || a.path_probe.suppressed) {
     return false;
   }
-  forgive_losses(e, c, board, news);
+  undo_recovery(e, c, board, news);
   return true;
 }
 
 // Step 2 of F-RTO: the ACK of the retransmitted segment.
 //= rfc5682#2.1
 //# 5682:FRTO-3 it covers that segment but not all that was in flight; otherwise inconclusive
-void judge_first(Engine& e, Connection& c) {
+void check_first_ack(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   bool const part = c.send.una.before(a.watch_end);
   //= rfc5682#3.1
   //# 5682:FRTO-11 the same with SACK
   //= rfc5682#2.1
   //# 5682:FRTO-5 nor if there is no new data to send: slow start continues
-  if (part || c.send.una.after(c.congestion.recover) || !has_news(e, c, a)) {
+  if (part || c.send.una.after(c.congestion.recover) || !has_new_data(e, c, a)) {
     a.watch = TimeoutWatch::off;
     return;
   }
@@ -182,30 +182,30 @@ void judge_first(Engine& e, Connection& c) {
 }
 
 // The ACK of new data shows that data was lost: continue slow start.
-void find_true(Connection& c, InFlightState& a) {
+void confirm_loss(Connection& c, InFlightState& a) {
   a.watch = TimeoutWatch::off;
   c.congestion.cwnd = least(c.congestion.cwnd, Bytes{3u * c.mss});
 }
 
 // Step 3 with SACK: the next ACK. Returns whether a loss was found spurious.
-bool judge_second(Engine& e, Connection& c, Board& board, const AckSample& news, Shown shown) {
+bool check_second_ack(Engine& e, Connection& c, Board& board, const AckSample& news, Shown shown) {
   InFlightState& a = e.active(c);
   if (!shown.advances && news.newly_sacked.empty() && !shown.duplicate) {
     return false;
   }
   bool const beyond = c.send.una.after(a.watch_end) || board.highest_end(c).after(a.watch_end);
   if (!beyond && !news.delivered.empty()) {
-    forgive_timeout(e, c, board, {news.delivered, shown.marked, e.config.undo});
+    undo_timeout(e, c, board, {news.delivered, shown.marked, e.config.undo});
     return e.config.undo;
   }
   //= rfc5682#3.1
   //# 5682:FRTO-12 data sent since was delivered before it: it was lost; continue slow start
-  find_true(c, a);
+  confirm_loss(c, a);
   return false;
 }
 
 // All retransmissions were reported as duplicates: undo the reduction.
-void judge_duplicate(Engine& e, Connection& c, const AckSample& news) {
+void check_duplicate(Engine& e, Connection& c, const AckSample& news) {
   InFlightState& a = e.active(c);
   constexpr std::int32_t far = 1 << 30;
   // Too old for a report to arrive, and sequence numbers wrap.
@@ -309,13 +309,13 @@ void note_departure(const Engine& e, const Connection& c, InFlightState& a, cons
 bool on_ack(Engine& e, Connection& c, Board& board, AckSample& news, const wire::Segment& segment,
             Shown shown) {
   InFlightState& a = e.active(c);
-  bool held = a.echo_armed && shown.advances && judge_echo(e, c, board, news, segment);
+  bool held = a.echo_armed && shown.advances && check_echo(e, c, board, news, segment);
   if (a.watch == TimeoutWatch::first && shown.advances) {
-    judge_first(e, c);
+    check_first_ack(e, c);
   } else if (a.watch == TimeoutWatch::news) {
-    held = judge_second(e, c, board, news, shown);
+    held = check_second_ack(e, c, board, news, shown);
   }
-  judge_duplicate(e, c, news);
+  check_duplicate(e, c, news);
   return held;
 }
 
@@ -326,16 +326,16 @@ void on_plain_ack(Engine& e, Connection& c, const wire::Segment& segment, Bytes 
   news.delivered = newly;
   news.has_duplicate = segment.options.sack_count != 0;
   if (a.echo_armed) {
-    static_cast<void>(judge_echo(e, c, board, news, segment));
+    static_cast<void>(check_echo(e, c, board, news, segment));
   }
   //= rfc5682#2.1
   //# 5682:FRTO-8 not called for ACKs that neither advance SND.UNA nor are duplicates
   if (a.watch == TimeoutWatch::first) {
-    judge_first(e, c);
+    check_first_ack(e, c);
   } else if (a.watch == TimeoutWatch::news) {
     //= rfc5682#2.1
     //# 5682:FRTO-7 data that was not retransmitted was acknowledged: the timeout was spurious
-    forgive_timeout(e, c, board, {newly, is_marked(c, segment), e.config.undo});
+    undo_timeout(e, c, board, {newly, is_marked(c, segment), e.config.undo});
   }
 }
 
@@ -344,7 +344,7 @@ void on_plain_duplicate(Engine& e, Connection& c) {
   //= rfc5682#2.1
   //# 5682:FRTO-6 new data arrived above a gap: slow start retransmits from SND.UNA on
   if (a.watch == TimeoutWatch::news) {
-    find_true(c, a);
+    confirm_loss(c, a);
     a.retransmit_next = c.send.una;
     make_ready(e, c);
   }
@@ -372,7 +372,7 @@ void adapt_timeout(const Engine& e, Connection& c, Sequence ack, Duration measur
   //# 4015:EIFR-6 the first sample of data sent after the timeout
   if (ack.after(a.rtt_before.sent)) {
     a.rto_suspect = false;
-    begin_again(c.rtt, a.rtt_before, measured, e.config);
+    restart_estimate(c.rtt, a.rtt_before, measured, e.config);
   }
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 //= rfc8985#7.2
 //# 8985:TLP-1 two round trips, more for a single segment; one second if no RTT was measured
-Duration patience(const Engine& e, const Connection& c) {
+Duration probe_delay(const Engine& e, const Connection& c) {
   if (!c.rtt.sampled()) {
     return Duration::seconds(1);
   }
@@ -25,7 +25,7 @@ Duration patience(const Engine& e, const Connection& c) {
 }
 
 // The probe has repaired one loss: reduces cwnd as a recovery would have.
-void answer_repaired(Engine& e, Connection& c) {
+void respond_to_repaired_loss(Engine& e, Connection& c) {
   if (!c.congestion.recovering) {
     congestion::on_loss(e, c);
     c.congestion.cwnd = least(c.congestion.cwnd, c.congestion.ssthresh);
@@ -51,7 +51,7 @@ void schedule(Engine& e, Connection& c) {
     a.mode = RetransmitMode::loss_probe;
     a.timeout_due = a.retransmit_due;
   }
-  a.retransmit_due = earlier(e.state->now + patience(e, c), a.timeout_due);
+  a.retransmit_due = earlier(e.state->now + probe_delay(e, c), a.timeout_due);
   arm(e, c);
 }
 
@@ -133,7 +133,7 @@ void on_ack(Engine& e, Connection& c, const wire::Segment& segment, const AckSam
     //= rfc8985#7.4.2
     //# 8985:TLP-6, 8985:TLP-10 no sign that both arrived: the probe has repaired a loss
     a.tail.out = false;
-    answer_repaired(e, c);
+    respond_to_repaired_loss(e, c);
   } else if (duplicate) {
     a.tail.out = false;
   }

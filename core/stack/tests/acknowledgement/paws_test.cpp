@@ -38,7 +38,7 @@ TEST(Paws, AnOldDuplicateIsAnsweredAndDropped) {
   kit.stamp = 99;
   // Inside the window, and far outside: the timestamp is checked first.
   for (std::uint32_t seq : {1u, 4'000'000u}) {
-    EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = seq, .ack = 1, .data = "old"}),
+    EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = seq, .ack = 1, .data = "old"}),
               Drop::tcp_timestamp_old);
     EXPECT_EQ(kit.sent(), "A 1(0) ack 1");
   }
@@ -47,7 +47,7 @@ TEST(Paws, AnOldDuplicateIsAnsweredAndDropped) {
   Kit plain(flow_config());
   open_stamped(plain);
   plain.stamp = 99;
-  EXPECT_EQ(plain.fate_of({.flags = flag::ack, .seq = 1, .ack = 1, .data = "old"}), Drop::none);
+  EXPECT_EQ(plain.drop_of({.flags = flag::ack, .seq = 1, .ack = 1, .data = "old"}), Drop::none);
   EXPECT_EQ(plain.received, "old");
 }
 
@@ -66,13 +66,13 @@ TEST(Paws, TsRecentOnlyAdvances) {
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
   EXPECT_EQ(kit.info().options.ts_recent, 0x8000'0063u);
   kit.stamp = 0x8000'0062;
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1}), Drop::tcp_timestamp_old);
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 1, .ack = 1}), Drop::tcp_timestamp_old);
   EXPECT_EQ(kit.info().options.ts_recent, 0x8000'0063u);
   kit.stamp = 5;  // later, across the wrap
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
   EXPECT_EQ(kit.info().options.ts_recent, 5u);
   kit.stamp = 6;
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 4'000'000, .ack = 1}), Drop::tcp_out_of_window);
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 4'000'000, .ack = 1}), Drop::tcp_out_of_window);
   EXPECT_EQ(kit.info().options.ts_recent, 5u);
   // A segment above a gap does not change it either.
   kit.deliver({.flags = flag::ack, .seq = 11, .ack = 1, .data = "above"});
@@ -118,7 +118,7 @@ TEST(Paws, SegmentsWithoutATimestampAreDroppedSilently) {
   Kit kit(stamping_config());
   open_stamped(kit);
   kit.stamp = 0;
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1, .data = "bare"}),
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 1, .ack = 1, .data = "bare"}),
             Drop::tcp_timestamp_missing);
   EXPECT_EQ(kit.sent(), "");
   EXPECT_EQ(kit.state(), State::established);
@@ -142,7 +142,7 @@ TEST(Paws, TsRecentIsInvalidAfterTwentyFourDays) {
     open_stamped(kit);
     kit.advance(Duration::seconds(seconds));
     kit.stamp = 99;
-    Drop const fate = kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1, .data = "late"});
+    Drop const fate = kit.drop_of({.flags = flag::ack, .seq = 1, .ack = 1, .data = "late"});
     EXPECT_EQ(fate, outdated ? Drop::none : Drop::tcp_timestamp_old);
     EXPECT_EQ(kit.info().options.ts_recent, outdated ? 99u : 100u);
   }
@@ -153,7 +153,7 @@ TEST(Paws, AForgedAckLeavesTsRecentAlone) {
   Kit kit(stamping_config());
   open_stamped(kit);
   kit.stamp = 5000;
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 9}), Drop::tcp_ack_of_unsent);
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 1, .ack = 9}), Drop::tcp_ack_of_unsent);
   EXPECT_EQ(kit.info().options.ts_recent, 100u);
 }
 
@@ -246,13 +246,13 @@ TEST(TimeWaitStamps, AreCheckedAndEchoed) {
   EXPECT_TRUE(ack.options.has_timestamps);
   EXPECT_EQ(ack.options.timestamp_echo, 150u);
   kit.stamp = 149;
-  EXPECT_EQ(kit.fate_of({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2}),
+  EXPECT_EQ(kit.drop_of({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2}),
             Drop::tcp_timestamp_old);
   EXPECT_EQ(kit.sent(), "A 2(0) ack 2");
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 2, .ack = 2}), Drop::tcp_timestamp_old);
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 2, .ack = 2}), Drop::tcp_timestamp_old);
   kit.stamp = 0;
   kit.sent();
-  EXPECT_EQ(kit.fate_of({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2}),
+  EXPECT_EQ(kit.drop_of({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2}),
             Drop::tcp_timestamp_missing);
   EXPECT_EQ(kit.sent(), "");
 }

@@ -135,7 +135,7 @@ TEST(OneOfSeveral, AForeignSegmentIsDroppedWithoutAReset) {
   for (std::uint32_t shard = 0; shard < several.value; ++shard) {
     Kit kit(one_of_seven(shard));
     kit.listen();
-    Drop const fate = kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1});
+    Drop const fate = kit.drop_of({.flags = flag::ack, .seq = 1, .ack = 1});
     EXPECT_EQ(fate, shard == home ? Drop::tcp_listen_ack : Drop::wrong_shard);
     EXPECT_EQ(kit.take().size(), shard == home ? 1u : 0u);
   }
@@ -227,7 +227,7 @@ TEST(OneOfSeveral, OnlyShardZeroAnswersAProbe) {
     one.advance(Duration::seconds(10));
     one.out.clear();
     if (is_home(frame, shard)) {
-      Drop const fate = one.fate_of(duplicate_test());
+      Drop const fate = one.drop_of(duplicate_test());
       EXPECT_EQ(fate, shard == 0 ? Drop::none : Drop::wrong_shard);
     }
     answers += one.out.size();

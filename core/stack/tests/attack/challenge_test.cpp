@@ -12,7 +12,7 @@ namespace {
 TEST(Challenge, IsAnsweredByAReset) {
   Kit kit;
   kit.socket_in(State::established);
-  EXPECT_EQ(kit.fate_of({.flags = flag::syn, .seq = 77, .mss = 1460}), Drop::tcp_syn_challenged);
+  EXPECT_EQ(kit.drop_of({.flags = flag::syn, .seq = 77, .mss = 1460}), Drop::tcp_syn_challenged);
   auto const out = kit.take();
   ASSERT_EQ(out.size(), 1u);
   EXPECT_EQ(line(out[0]), "A 1(0) ack 1");
@@ -139,14 +139,14 @@ TEST(Challenge, AckRangeByTheLargestWindow) {
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .window = 5000});
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .window = 10});
   EXPECT_EQ(kit.info().send.wnd_max.count, 5000u);
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1u - 5001, .data = "bad"}),
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 1, .ack = 1u - 5001, .data = "bad"}),
             Drop::tcp_ack_too_old);
   EXPECT_EQ(kit.sent(), "A 1(0) ack 1");
   EXPECT_EQ(kit.received, "");
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1u - 5000, .data = "good"}),
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 1, .ack = 1u - 5000, .data = "good"}),
             Drop::none);
   EXPECT_EQ(kit.received, "good");
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 5, .ack = 2, .data = "bad"}),
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 5, .ack = 2, .data = "bad"}),
             Drop::tcp_ack_of_unsent);
   EXPECT_EQ(kit.received, "good");
 }
@@ -175,7 +175,7 @@ TEST(Answers, EmptySegmentsWithinALimit) {
   kit.advance(Duration::seconds(1) - Duration{kit.now.ns % 1'000'000'000});
   for (int second = 0; second < 3; ++second) {
     for (int i = 0; i < 5; ++i) {
-      EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 0x8000'0000u, .ack = 1}),
+      EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 0x8000'0000u, .ack = 1}),
                 Drop::tcp_out_of_window);
       EXPECT_EQ(kit.sent(), i < 3 ? "A 1(0) ack 1" : "");
     }

@@ -17,10 +17,10 @@ struct Gaps : Crowd {
   Remote open(IpAddress address, std::uint16_t port) {
     Remote remote{address, port};
     static_cast<void>(take());
-    say(remote, flag::syn, 0);
+    deliver_from(remote, flag::syn, 0);
     auto const out = take();
     remote.next = out.at(0).absolute.value + 1;
-    say(remote, flag::ack, 1);
+    deliver_from(remote, flag::ack, 1);
     return remote;
   }
 
@@ -30,7 +30,7 @@ struct Gaps : Crowd {
     for (std::uint16_t port = 1; port <= connections; ++port) {
       out.push_back(open(address, port));
       for (std::uint32_t i = 1; i <= gaps; ++i) {
-        say(out.back(), flag::ack, 1 + 2048 * i, "x");
+        deliver_from(out.back(), flag::ack, 1 + 2048 * i, "x");
       }
     }
     return out;
@@ -39,7 +39,7 @@ struct Gaps : Crowd {
   // The SACK blocks in the answer to five octets above a gap.
   std::string report_of(const Remote& from, std::uint32_t seq) {
     static_cast<void>(take());
-    say(from, flag::ack, seq, "hello");
+    deliver_from(from, flag::ack, seq, "hello");
     auto const out = take();
     return out.empty() ? "nothing" : out.back().sack;
   }
@@ -55,7 +55,7 @@ TEST(GapShares, OneRemoteLeavesSpaceForOthers) {
   EXPECT_EQ(kit.report_of(good, 101), "101-106");
   EXPECT_EQ(kit.drops(Drop::tcp_out_of_order_refused), before);
   // The greedy remote has its share, and its data is still read once the gaps are filled.
-  kit.say(bad.front(), flag::ack, 1, std::string(2048, 'y'));
+  kit.deliver_from(bad.front(), flag::ack, 1, std::string(2048, 'y'));
   EXPECT_EQ(kit.stack.unread(kit.events.back().id).count, 2049u);
 }
 
@@ -66,7 +66,7 @@ TEST(GapShares, RangesAreSharedToo) {
   for (std::uint16_t port = 1; port <= 140; ++port) {
     auto const bad = kit.open(IpAddress::v4(10, 0, 0, 66), port);
     for (std::uint32_t i = 1; i <= 31; ++i) {
-      kit.say(bad, flag::ack, 1 + 2 * i, "x");
+      kit.deliver_from(bad, flag::ack, 1 + 2 * i, "x");
     }
   }
   EXPECT_EQ(kit.report_of(good, 101), "101-106");
@@ -90,7 +90,7 @@ TEST(GapShares, OldGapsAreEvicted) {
   }
   EXPECT_EQ(refused(), before);
   // Evicted data is accepted again.
-  kit.say(good, flag::ack, 1, std::string(100, 'z'));
+  kit.deliver_from(good, flag::ack, 1, std::string(100, 'z'));
   EXPECT_EQ(kit.stack.unread(kit.events.back().id).count, 105u);
 }
 
@@ -109,16 +109,16 @@ TEST(GapShares, EvictedDataIsNoLongerReported) {
   std::vector<Gaps::Remote> old;
   for (std::uint8_t host = 66; host < 69; ++host) {
     old.push_back(kit.open(IpAddress::v4(10, 0, 0, host), 1));
-    kit.say(old.back(), flag::ack, 101, "a");
+    kit.deliver_from(old.back(), flag::ack, 101, "a");
   }
   auto const good = kit.open(honest, 4000);
   EXPECT_EQ(kit.report_of(good, 101), "");
   kit.advance(Duration::seconds(4));
   EXPECT_EQ(kit.report_of(good, 101), "101-106");
   EXPECT_EQ(kit.report_of(old[0], 401), "401-406");
-  kit.say(old[0], flag::ack, 1, std::string(100, 'c'));
+  kit.deliver_from(old[0], flag::ack, 1, std::string(100, 'c'));
   EXPECT_EQ(kit.stack.unread(kit.events.back().id).count, 100u);
-  kit.say(old[0], flag::ack, 101, std::string(300, 'c'));
+  kit.deliver_from(old[0], flag::ack, 101, std::string(300, 'c'));
   EXPECT_EQ(kit.stack.unread(kit.events.back().id).count, 405u);
 }
 
@@ -126,11 +126,11 @@ TEST(GapShares, EvictedDataIsNoLongerReported) {
 TEST(GapShares, ProgressRenewsAGap) {
   Gaps kit(three_ranges());
   auto const busy = kit.open(IpAddress::v4(10, 0, 0, 3), 1);
-  kit.say(busy, flag::ack, 101, "a");
-  kit.say(busy, flag::ack, 201, "b");
+  kit.deliver_from(busy, flag::ack, 101, "a");
+  kit.deliver_from(busy, flag::ack, 201, "b");
   static_cast<void>(kit.greedy(IpAddress::v4(10, 0, 0, 66), 1, 1));
   kit.advance(Duration::seconds(2));
-  kit.say(busy, flag::ack, 1, std::string(100, 'c'));
+  kit.deliver_from(busy, flag::ack, 1, std::string(100, 'c'));
   static_cast<void>(kit.greedy(IpAddress::v4(10, 0, 0, 67), 1, 1));
   kit.advance(Duration::seconds(2));
   EXPECT_EQ(kit.report_of(kit.open(honest, 4000), 101), "101-106");

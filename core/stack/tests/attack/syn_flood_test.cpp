@@ -125,7 +125,7 @@ TEST(SynCache, AcceptsTheAckOfAnEarlierCookie) {
     kit.device_iss = cookie;
     // Data before the ACK causes no reset; the ACK opens the connection with what the cookie
     // encodes.
-    EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 2, .ack = 1, .data = "ello"}),
+    EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 2, .ack = 1, .data = "ello"}),
               Drop::tcp_cookie_unproven);
     EXPECT_EQ(kit.state(), State::syn_received);
     kit.deliver(with_data(third, "hello"));
@@ -139,7 +139,7 @@ TEST(SynCache, AcceptsTheAckOfAnEarlierCookie) {
     kit.peer = stranger(5);
     kit.deliver({.flags = flag::syn});
     static_cast<void>(kit.take());
-    EXPECT_NE(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 0x9000'0000u}), Drop::none);
+    EXPECT_NE(kit.drop_of({.flags = flag::ack, .seq = 1, .ack = 0x9000'0000u}), Drop::none);
     EXPECT_EQ(kit.sent(), "R 2415919104(0)");
   }
 }
@@ -175,7 +175,7 @@ TEST(SynCache, CompletesNoMoreHandshakesThanTheBacklogHolds) {
   for (std::uint32_t const number : {0u, 1u}) {
     is_of(number);
     static_cast<void>(kit.take());
-    EXPECT_EQ(kit.fate_of(with_data(third, "early")), Drop::tcp_listen_full);
+    EXPECT_EQ(kit.drop_of(with_data(third, "early")), Drop::tcp_listen_full);
     EXPECT_EQ(kit.state(), State::syn_received);
     EXPECT_EQ(kit.sent(), "");
   }
@@ -185,7 +185,7 @@ TEST(SynCache, CompletesNoMoreHandshakesThanTheBacklogHolds) {
   kit.deliver(with_data(third, "later"));
   EXPECT_EQ(kit.state(), State::established);
   is_of(1);
-  EXPECT_EQ(kit.fate_of(third), Drop::tcp_listen_full);
+  EXPECT_EQ(kit.drop_of(third), Drop::tcp_listen_full);
   kit.stack.admit(listener, Count::unlimited());
   kit.turn();
   EXPECT_EQ(kit.received, "later");

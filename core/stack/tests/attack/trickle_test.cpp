@@ -28,10 +28,10 @@ struct Trickle : Crowd {
   bool serve(Remote client) {
     static_cast<void>(take());
     received.clear();
-    say(client, flag::syn, 1000);
+    deliver_from(client, flag::syn, 1000);
     Out const opening = last_to(client.address);
     client.next = opening.absolute.value + 1;
-    say(client, flag::ack | flag::psh, 1001, "hello");
+    deliver_from(client, flag::ack | flag::psh, 1001, "hello");
     if (!(opening.flags == (flag::syn | flag::ack)) || received != "hello") {
       return false;
     }
@@ -39,8 +39,8 @@ struct Trickle : Crowd {
     EXPECT_EQ(stack.close(id), Refusal::none);
     turn();
     client.next += 6;
-    say(client, flag::ack, 1006);
-    say(client, flag::ack | flag::fin, 1006);
+    deliver_from(client, flag::ack, 1006);
+    deliver_from(client, flag::ack | flag::fin, 1006);
     return last_to(client.address).ack == 1007u;
   }
 };
@@ -51,7 +51,7 @@ void trickle(Trickle& kit, std::uint32_t second) {
     std::uint32_t const number = second * 5 + i;
     IpAddress const silent = IpAddress::v4(198, 18, static_cast<std::uint8_t>(number >> 8),
                                            static_cast<std::uint8_t>(number));
-    kit.say({silent, 7000}, flag::syn, number);
+    kit.deliver_from({silent, 7000}, flag::syn, number);
     kit.advance(Duration::milliseconds(200));
   }
 }

@@ -86,7 +86,7 @@ TEST(Close, Figure12FromTheActiveSide) {
 TEST(Close, Figure13) {
   Kit kit;
   kit.socket_in(State::closing);
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 2, .ack = 1}), Drop::tcp_closing_ack);
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 2, .ack = 1}), Drop::tcp_closing_ack);
   EXPECT_EQ(kit.state(), State::closing);
   kit.deliver({.flags = flag::ack, .seq = 2, .ack = 2});
   EXPECT_EQ(kit.state(), State::time_wait);
@@ -147,7 +147,7 @@ TEST(Close, FinAgainAndDataAfterIt) {
     std::string const ack = "A " + std::to_string(ours) + "(0) ack 2";
     kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 1});
     EXPECT_EQ(kit.sent(), ack) << name_of(state);
-    Drop const fate = kit.fate_of({.flags = flag::ack, .seq = 2, .ack = 1, .data = "more"});
+    Drop const fate = kit.drop_of({.flags = flag::ack, .seq = 2, .ack = 1, .data = "more"});
     EXPECT_TRUE(fate == Drop::tcp_data_after_fin || fate == Drop::tcp_closing_ack);
     kit.deliver({.flags = flag::fin | flag::ack, .seq = 2, .ack = 1});
     EXPECT_EQ(kit.state(), state);
@@ -402,7 +402,7 @@ TEST(Close, FullCloseDiscardsUnreadData) {
   later.socket_in(State::established);
   close(later);
   EXPECT_EQ(later.sent(), "FA 1(0) ack 1");
-  EXPECT_EQ(later.fate_of({.flags = flag::ack, .seq = 1, .ack = 2, .data = "late"}),
+  EXPECT_EQ(later.drop_of({.flags = flag::ack, .seq = 1, .ack = 2, .data = "late"}),
             Drop::tcp_data_after_close);
   EXPECT_EQ(later.sent(), "R 2(0)");
   EXPECT_TRUE(later.notified(EventKind::closed, Cause::aborted));

@@ -34,7 +34,7 @@ TEST(Reset, InClosedWithoutAck) {
                         Case{flag::fin, "", 101}, Case{flag::none, "abcde", 105},
                         Case{flag::syn | flag::fin, "a", 103}, Case{flag::none, "", 100}}) {
     Kit kit;
-    EXPECT_EQ(kit.fate_of({.flags = c.flags, .seq = 100, .data = c.data}), Drop::tcp_closed);
+    EXPECT_EQ(kit.drop_of({.flags = c.flags, .seq = 100, .data = c.data}), Drop::tcp_closed);
     auto const out = kit.take();
     ASSERT_EQ(out.size(), 1u);
     EXPECT_EQ(letters(out[0].flags), "RA");
@@ -52,10 +52,10 @@ TEST(Reset, InClosedWithoutAck) {
 //# 9293:P-HALFOPEN-DATA figure 10: data for a connection that is gone
 TEST(Reset, InClosedWithAck) {
   Kit kit;
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 300, .ack = 100, .data = "data"}),
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 300, .ack = 100, .data = "data"}),
             Drop::tcp_closed);
   EXPECT_EQ(kit.sent(), "R 100(0)");
-  EXPECT_EQ(kit.fate_of({.flags = flag::fin | flag::ack, .seq = 300, .ack = 7}), Drop::tcp_closed);
+  EXPECT_EQ(kit.drop_of({.flags = flag::fin | flag::ack, .seq = 300, .ack = 7}), Drop::tcp_closed);
   EXPECT_EQ(kit.sent(), "R 7(0)");
 }
 
@@ -67,8 +67,8 @@ TEST(Reset, InClosedWithAck) {
 //# 9293:P-RST-SEQ and never answered
 TEST(Reset, IsNeverAnswered) {
   Kit kit;
-  EXPECT_EQ(kit.fate_of({.flags = flag::rst}), Drop::tcp_closed_reset);
-  EXPECT_EQ(kit.fate_of({.flags = flag::rst | flag::ack, .ack = 9}), Drop::tcp_closed_reset);
+  EXPECT_EQ(kit.drop_of({.flags = flag::rst}), Drop::tcp_closed_reset);
+  EXPECT_EQ(kit.drop_of({.flags = flag::rst | flag::ack, .ack = 9}), Drop::tcp_closed_reset);
   EXPECT_EQ(kit.sent(), "");
 }
 
@@ -161,7 +161,7 @@ TEST(Reset, InSynReceivedAfterAnActiveOpen) {
 TEST(Reset, AnInWindowSynInSynReceived) {
   Kit passive;
   passive.socket_in(State::syn_received);
-  EXPECT_EQ(passive.fate_of({.flags = flag::syn, .seq = 500, .mss = 1460}),
+  EXPECT_EQ(passive.drop_of({.flags = flag::syn, .seq = 500, .mss = 1460}),
             Drop::tcp_syn_received_syn);
   EXPECT_EQ(passive.stack.state_of(passive.tuple()), State::listen);
   EXPECT_EQ(passive.sent(), "");
@@ -169,7 +169,7 @@ TEST(Reset, AnInWindowSynInSynReceived) {
   active.socket_in(State::syn_sent);
   active.deliver({.flags = flag::syn, .mss = 1460});
   EXPECT_EQ(active.sent(), "SA 0(0) ack 1");
-  EXPECT_EQ(active.fate_of({.flags = flag::syn, .seq = 500, .mss = 1460}),
+  EXPECT_EQ(active.drop_of({.flags = flag::syn, .seq = 500, .mss = 1460}),
             Drop::tcp_syn_challenged);
   EXPECT_EQ(active.sent(), "A 1(0) ack 1");
   EXPECT_EQ(active.state(), State::syn_received);
@@ -185,7 +185,7 @@ TEST(Reset, ABadAckInSynReceived) {
   Kit kit;
   kit.socket_in(State::syn_received);
   for (std::uint32_t ack : {0u, 2u, 0x8000'0000u}) {
-    EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = ack, .data = "not taken"}),
+    EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 1, .ack = ack, .data = "not taken"}),
               Drop::tcp_syn_received_ack);
     EXPECT_EQ(kit.sent(), "R " + std::to_string(ack) + "(0)");
     EXPECT_EQ(kit.state(), State::syn_received);
@@ -270,8 +270,8 @@ TEST(Reset, AtAZeroWindow) {
   kit.socket_in(State::established);
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "full"});
   ASSERT_EQ(kit.info().receive.wnd.count, 0u);
-  EXPECT_EQ(kit.fate_of({.flags = flag::rst, .seq = 4}), Drop::tcp_reset_outside);
-  EXPECT_EQ(kit.fate_of({.flags = flag::rst, .seq = 6}), Drop::tcp_reset_outside);
+  EXPECT_EQ(kit.drop_of({.flags = flag::rst, .seq = 4}), Drop::tcp_reset_outside);
+  EXPECT_EQ(kit.drop_of({.flags = flag::rst, .seq = 6}), Drop::tcp_reset_outside);
   EXPECT_EQ(kit.state(), State::established);
   kit.deliver({.flags = flag::rst, .seq = 5});
   EXPECT_TRUE(kit.notified(EventKind::closed, Cause::reset));
@@ -287,7 +287,7 @@ TEST(Reset, ASynByRfc793) {
   kit.socket_in(State::established);
   kit.deliver({.flags = flag::syn, .seq = 70'000, .mss = 1460});
   EXPECT_EQ(kit.sent(), "A 1(0) ack 1");
-  EXPECT_EQ(kit.fate_of({.flags = flag::syn, .seq = 9, .mss = 1460}), Drop::tcp_syn_in_window);
+  EXPECT_EQ(kit.drop_of({.flags = flag::syn, .seq = 9, .mss = 1460}), Drop::tcp_syn_in_window);
   EXPECT_EQ(letters(kit.take().at(0).flags), "RA");
   EXPECT_TRUE(kit.notified(EventKind::closed, Cause::reset));
 }

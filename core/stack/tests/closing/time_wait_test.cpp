@@ -65,10 +65,10 @@ TEST(TimeWait, IgnoresDataAndUrgency) {
   Kit kit;
   kit.socket_in(State::time_wait);
   kit.events.clear();
-  EXPECT_EQ(kit.fate_of(
+  EXPECT_EQ(kit.drop_of(
                 {.flags = flag::ack | flag::urg, .seq = 2, .ack = 2, .data = "data", .urgent = 4}),
             Drop::tcp_data_after_fin);
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack | flag::urg, .seq = 2, .ack = 2, .urgent = 4}),
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack | flag::urg, .seq = 2, .ack = 2, .urgent = 4}),
             Drop::tcp_time_wait_other);
   EXPECT_EQ(kit.sent(), "");
   EXPECT_TRUE(kit.events.empty());
@@ -80,13 +80,13 @@ TEST(TimeWait, IgnoresDataAndUrgency) {
 TEST(TimeWait, AnswersUnacceptableSegments) {
   Kit kit;
   kit.socket_in(State::time_wait);
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 100'000, .ack = 2}), Drop::tcp_out_of_window);
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 2, .ack = 3}), Drop::tcp_ack_of_unsent);
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 2, .ack = 2u - 65536}), Drop::tcp_ack_too_old);
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 100'000, .ack = 2}), Drop::tcp_out_of_window);
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 2, .ack = 3}), Drop::tcp_ack_of_unsent);
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 2, .ack = 2u - 65536}), Drop::tcp_ack_too_old);
   EXPECT_EQ(kit.sent(), "A 2(0) ack 2; A 2(0) ack 2; A 2(0) ack 2");
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 2, .ack = 2u - 65535}),
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 2, .ack = 2u - 65535}),
             Drop::tcp_time_wait_other);
-  EXPECT_EQ(kit.fate_of({.flags = flag::none, .seq = 2, .data = "x"}), Drop::tcp_no_ack);
+  EXPECT_EQ(kit.drop_of({.flags = flag::none, .seq = 2, .data = "x"}), Drop::tcp_no_ack);
   EXPECT_EQ(kit.sent(), "");
 }
 
@@ -96,8 +96,8 @@ TEST(TimeWait, AnswersUnacceptableSegments) {
 TEST(TimeWait, Reset) {
   Kit kit;
   kit.socket_in(State::time_wait);
-  EXPECT_EQ(kit.fate_of({.flags = flag::rst, .seq = 1}), Drop::tcp_reset_outside);
-  EXPECT_EQ(kit.fate_of({.flags = flag::rst, .seq = 3}), Drop::tcp_reset_challenged);
+  EXPECT_EQ(kit.drop_of({.flags = flag::rst, .seq = 1}), Drop::tcp_reset_outside);
+  EXPECT_EQ(kit.drop_of({.flags = flag::rst, .seq = 3}), Drop::tcp_reset_challenged);
   EXPECT_EQ(kit.sent(), "A 2(0) ack 2");
   EXPECT_EQ(kit.state(), State::time_wait);
   kit.deliver({.flags = flag::rst, .seq = 2});
@@ -107,7 +107,7 @@ TEST(TimeWait, Reset) {
   config.tcp.time_wait_ignores_reset = true;
   Kit stays(config);
   stays.socket_in(State::time_wait);
-  EXPECT_EQ(stays.fate_of({.flags = flag::rst, .seq = 2}), Drop::tcp_reset_time_wait);
+  EXPECT_EQ(stays.drop_of({.flags = flag::rst, .seq = 2}), Drop::tcp_reset_time_wait);
   EXPECT_EQ(stays.state(), State::time_wait);
 }
 
@@ -122,7 +122,7 @@ TEST(TimeWait, IgnoresStampsOutsideTheWindow) {
     kit.stamp = 1000;
     kit.socket_in(State::time_wait);
     kit.stamp = 2'000'000'000;
-    EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = outside ? 0xc000'0000u : 2u, .ack = 2}),
+    EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = outside ? 0xc000'0000u : 2u, .ack = 2}),
               outside ? Drop::tcp_out_of_window : Drop::tcp_time_wait_other);
     kit.stamp = 3300;
     kit.deliver({.flags = flag::syn, .seq = 500'000, .mss = 1460});
@@ -140,7 +140,7 @@ TEST(TimeWait, IgnoresStampsWithAForgedAck) {
     kit.stamp = 1000;
     kit.socket_in(State::time_wait);
     kit.stamp = 2'000'000'000;
-    EXPECT_EQ(kit.fate_of({.flags = flags, .seq = 2, .ack = 500'000}),
+    EXPECT_EQ(kit.drop_of({.flags = flags, .seq = 2, .ack = 500'000}),
               flags.ack() ? Drop::tcp_ack_of_unsent : Drop::tcp_no_ack);
     kit.stamp = 3300;
     kit.deliver({.flags = flag::syn, .seq = 500'000, .mss = 1460});
@@ -192,8 +192,8 @@ TEST(TimeWait, NotReopenedIfOffOrWithoutListener) {
   config.tcp.time_wait_reuse = false;
   Kit kit(config);
   kit.socket_in(State::time_wait);
-  EXPECT_EQ(kit.fate_of({.flags = flag::syn, .seq = 100, .mss = 1460}), Drop::tcp_syn_challenged);
-  EXPECT_EQ(kit.fate_of({.flags = flag::syn, .seq = 100'000, .mss = 1460}),
+  EXPECT_EQ(kit.drop_of({.flags = flag::syn, .seq = 100, .mss = 1460}), Drop::tcp_syn_challenged);
+  EXPECT_EQ(kit.drop_of({.flags = flag::syn, .seq = 100'000, .mss = 1460}),
             Drop::tcp_out_of_window);
   EXPECT_EQ(kit.sent(), "A 2(0) ack 2; A 2(0) ack 2");
   EXPECT_EQ(kit.state(), State::time_wait);
@@ -256,7 +256,7 @@ TEST(TimeWait, ResumesIfTheNewConnectionFails) {
   ConnectionId id;
   while (kit.stack.connect(open, id) == Refusal::none) {
   }
-  EXPECT_EQ(kit.fate_of({.flags = flag::syn, .seq = 1000, .mss = 1460}),
+  EXPECT_EQ(kit.drop_of({.flags = flag::syn, .seq = 1000, .mss = 1460}),
             Drop::tcp_connections_full);
   EXPECT_EQ(kit.state(), State::time_wait);
 }

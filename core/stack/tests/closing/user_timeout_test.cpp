@@ -139,7 +139,7 @@ TEST(UserTimeout, IsIgnoredWhereItMustBe) {
   Kit kit(off);
   open(kit);
   EXPECT_EQ(
-      kit.fate_of(
+      kit.drop_of(
           {.flags = flag::ack, .seq = 1, .ack = 1, .data = "data", .options = timeout_of(1000)}),
       Drop::none);
   EXPECT_EQ(kit.received, "data");

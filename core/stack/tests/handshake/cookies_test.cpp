@@ -115,11 +115,11 @@ TEST(Cookies, VerifyTheSource) {
   kit.deliver({.flags = flag::syn, .mss = 1460});
   static_cast<void>(kit.take());
   // The clock in the number is valid, the hash is not: this may be data before the ACK.
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 2, .ack = 1}), Drop::tcp_cookie_unproven);
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 100}), Drop::tcp_cookie_unproven);
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 2, .ack = 1}), Drop::tcp_cookie_unproven);
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 1, .ack = 100}), Drop::tcp_cookie_unproven);
   EXPECT_EQ(kit.sent(), "");
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 0x8000'0000u}), Drop::tcp_listen_ack);
-  EXPECT_EQ(kit.fate_of({.flags = flag::syn | flag::ack, .seq = 1, .ack = 1}),
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 1, .ack = 0x8000'0000u}), Drop::tcp_listen_ack);
+  EXPECT_EQ(kit.drop_of({.flags = flag::syn | flag::ack, .seq = 1, .ack = 1}),
             Drop::tcp_listen_ack);
   static_cast<void>(kit.take());
   // From another host it is invalid.
@@ -154,7 +154,7 @@ TEST(Cookies, OnlyWhereSomeWereSent) {
   Kit kit(cookie_config(SynCookies::on));
   kit.listen();
   for (std::uint32_t ack = 0; ack < 300; ++ack) {
-    EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = ack << 24}), Drop::tcp_listen_ack);
+    EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 1, .ack = ack << 24}), Drop::tcp_listen_ack);
   }
 }
 
@@ -189,8 +189,8 @@ TEST(Cookies, AFullAcceptBacklogDropsAndAcceptsLater) {
   kit.peer = IpAddress::v4(10, 0, 0, 3);
   kit.device_iss = second_iss;
   static_cast<void>(kit.take());
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1}), Drop::tcp_listen_full);
-  EXPECT_EQ(kit.fate_of({.flags = flag::syn, .mss = 1460}), Drop::tcp_listen_full);
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 1, .ack = 1}), Drop::tcp_listen_full);
+  EXPECT_EQ(kit.drop_of({.flags = flag::syn, .mss = 1460}), Drop::tcp_listen_full);
   EXPECT_EQ(kit.sent(), "");
   EXPECT_TRUE(kit.events.empty());
   kit.stack.admit(listener, Count::unlimited());
@@ -211,7 +211,7 @@ TEST(Cookies, PoolsAreFull) {
   kit.peer = IpAddress::v4(10, 0, 0, 3);
   kit.deliver({.flags = flag::syn, .mss = 1460});
   EXPECT_EQ(kit.sent(), "SA 0(0) ack 1");
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1}), Drop::tcp_connections_full);
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 1, .ack = 1}), Drop::tcp_connections_full);
   kit.stack.abort(standing);
   kit.turn();
   static_cast<void>(kit.take());
@@ -330,7 +330,7 @@ TEST(Cookies, ARepeatedAckOpensAtMostOneConnection) {
   kit.turn();
   static_cast<void>(kit.take());
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(kit.fate_of(again), Drop::tcp_closed);
+    EXPECT_EQ(kit.drop_of(again), Drop::tcp_closed);
     EXPECT_EQ(kit.sent(), "R 1(0)");
     EXPECT_EQ(connections(kit), 0u);
   }
@@ -345,13 +345,13 @@ TEST(Cookies, SegmentsOfAGoneConnectionAreReset) {
   kit.stack.abort(kit.id);
   kit.turn();
   static_cast<void>(kit.take());
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 4, .ack = 1, .data = "more"}),
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 4, .ack = 1, .data = "more"}),
             Drop::tcp_closed);
   EXPECT_EQ(kit.sent(), "R 1(0)");
   // After its next SYN, data may again precede the ACK of the new cookie.
   kit.deliver({.flags = flag::syn, .seq = 9000, .mss = 1460});
   static_cast<void>(kit.take());
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 9004, .ack = 1, .data = "more"}),
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 9004, .ack = 1, .data = "more"}),
             Drop::tcp_cookie_unproven);
   EXPECT_EQ(kit.sent(), "");
   kit.deliver({.flags = flag::ack, .seq = 9001, .ack = 1, .data = "ask"});

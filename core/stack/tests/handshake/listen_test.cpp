@@ -46,7 +46,7 @@ TEST(Listen, IgnoresResets) {
   Kit kit;
   kit.listen();
   for (Flags flags : {flag::rst, flag::rst | flag::syn, flag::rst | flag::ack}) {
-    EXPECT_EQ(kit.fate_of({.flags = flags}), Drop::tcp_listen_reset);
+    EXPECT_EQ(kit.drop_of({.flags = flags}), Drop::tcp_listen_reset);
   }
   EXPECT_EQ(kit.sent(), "");
 }
@@ -58,7 +58,7 @@ TEST(Listen, ResetsAcks) {
   Kit kit;
   kit.listen();
   for (Flags flags : {flag::ack, flag::syn | flag::ack, flag::fin | flag::ack}) {
-    EXPECT_EQ(kit.fate_of({.flags = flags, .seq = 7, .ack = 5000}), Drop::tcp_listen_ack);
+    EXPECT_EQ(kit.drop_of({.flags = flags, .seq = 7, .ack = 5000}), Drop::tcp_listen_ack);
     EXPECT_EQ(kit.sent(), "R 5000(0)");
   }
   EXPECT_EQ(kit.stack.state_of(kit.tuple()), State::listen);
@@ -73,11 +73,11 @@ TEST(Listen, ResetsAcks) {
 TEST(Listen, DropsAllElse) {
   Kit kit;
   kit.listen();
-  EXPECT_EQ(kit.fate_of({.flags = flag::none}), Drop::tcp_listen_other);
-  EXPECT_EQ(kit.fate_of({.flags = flag::fin, .data = "data"}), Drop::tcp_listen_other);
+  EXPECT_EQ(kit.drop_of({.flags = flag::none}), Drop::tcp_listen_other);
+  EXPECT_EQ(kit.drop_of({.flags = flag::fin, .data = "data"}), Drop::tcp_listen_other);
   EXPECT_EQ(kit.sent(), "");
   Kit closed;
-  EXPECT_EQ(closed.fate_of({.flags = flag::fin}), Drop::tcp_closed);
+  EXPECT_EQ(closed.drop_of({.flags = flag::fin}), Drop::tcp_closed);
   EXPECT_TRUE(closed.events.empty());
 }
 

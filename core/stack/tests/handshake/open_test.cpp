@@ -239,7 +239,7 @@ TEST(Open, QuietTime) {
   Kit kit(config);
   EXPECT_EQ(connect(kit, open_to(kit)), Refusal::quiet_time);
   kit.listen();
-  EXPECT_EQ(kit.fate_of({.flags = flag::syn, .mss = 1460}), Drop::tcp_quiet_time);
+  EXPECT_EQ(kit.drop_of({.flags = flag::syn, .mss = 1460}), Drop::tcp_quiet_time);
   EXPECT_EQ(kit.sent(), "");
   // The kit's first instant is 1000 s after the origin: that is the time of boot.
   kit.advance(Duration::seconds(2000) - Duration::nanoseconds(1));

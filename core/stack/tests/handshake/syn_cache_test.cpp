@@ -416,7 +416,7 @@ TEST(SynCache, WaitsForResources) {
     EXPECT_EQ(kit.state(), State::established);
     kit.peer = second;
     kit.device_iss = iss;
-    EXPECT_EQ(kit.fate_of(third), backlog ? Drop::tcp_listen_full : Drop::tcp_connections_full);
+    EXPECT_EQ(kit.drop_of(third), backlog ? Drop::tcp_listen_full : Drop::tcp_connections_full);
     EXPECT_EQ(kit.state(), State::syn_received);
     if (backlog) {
       kit.stack.admit(listener, Count::unlimited());

@@ -16,12 +16,12 @@ TEST(SynSent, Defect13_AWrongAckCausesAReset) {
   Kit kit;
   kit.socket_in(State::syn_sent);
   for (std::uint32_t ack : {0u, 2u, 0x8000'0000u, 0xffff'ffffu}) {
-    EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 5, .ack = ack}), Drop::tcp_syn_sent_ack);
+    EXPECT_EQ(kit.drop_of({.flags = flag::ack, .seq = 5, .ack = ack}), Drop::tcp_syn_sent_ack);
     EXPECT_EQ(kit.sent(), "R " + std::to_string(ack) + "(0)");
-    EXPECT_EQ(kit.fate_of({.flags = flag::syn | flag::ack, .seq = 5, .ack = ack}),
+    EXPECT_EQ(kit.drop_of({.flags = flag::syn | flag::ack, .seq = 5, .ack = ack}),
               Drop::tcp_syn_sent_ack);
     EXPECT_EQ(kit.sent(), "R " + std::to_string(ack) + "(0)");
-    EXPECT_EQ(kit.fate_of({.flags = flag::rst | flag::ack, .ack = ack}), Drop::tcp_syn_sent_ack);
+    EXPECT_EQ(kit.drop_of({.flags = flag::rst | flag::ack, .ack = ack}), Drop::tcp_syn_sent_ack);
     EXPECT_EQ(kit.sent(), "");
     EXPECT_EQ(kit.state(), State::syn_sent);
   }
@@ -57,8 +57,8 @@ TEST(SynSent, Refused) {
 TEST(SynSent, AResetWithoutAck) {
   Kit kit;
   kit.socket_in(State::syn_sent);
-  EXPECT_EQ(kit.fate_of({.flags = flag::rst}), Drop::tcp_syn_sent_reset);
-  EXPECT_EQ(kit.fate_of({.flags = flag::rst | flag::syn}), Drop::tcp_syn_sent_reset);
+  EXPECT_EQ(kit.drop_of({.flags = flag::rst}), Drop::tcp_syn_sent_reset);
+  EXPECT_EQ(kit.drop_of({.flags = flag::rst | flag::syn}), Drop::tcp_syn_sent_reset);
   EXPECT_EQ(kit.sent(), "");
   EXPECT_EQ(kit.state(), State::syn_sent);
 }
@@ -72,8 +72,8 @@ TEST(SynSent, AResetWithoutAck) {
 TEST(SynSent, NeitherSynNorReset) {
   Kit kit;
   kit.socket_in(State::syn_sent);
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .ack = 1}), Drop::tcp_syn_sent_other);
-  EXPECT_EQ(kit.fate_of({.flags = flag::fin | flag::ack, .ack = 1, .data = "no"}),
+  EXPECT_EQ(kit.drop_of({.flags = flag::ack, .ack = 1}), Drop::tcp_syn_sent_other);
+  EXPECT_EQ(kit.drop_of({.flags = flag::fin | flag::ack, .ack = 1, .data = "no"}),
             Drop::tcp_syn_sent_other);
   EXPECT_EQ(kit.sent(), "");
   EXPECT_FALSE(kit.notified(EventKind::peer_finished));

@@ -139,7 +139,7 @@ TEST(Sender, PacketsOfIpv6TooBigByLessThanTheirTimestamps) {
   error.payload =
       icmp_octets({wire::Icmp6Type::packet_too_big, 0, 1492, std::span(six.out[0]).first(60)},
                   {six_peer, six_device});
-  EXPECT_EQ(six.fate_of(error), Drop::none);
+  EXPECT_EQ(six.drop_of(error), Drop::none);
   EXPECT_EQ(six.stack.inspect(six.id).send.mss.count, 1420u);
 }
 

@@ -57,18 +57,18 @@ TEST(Fragments, FragmentedDataIsReadAndKept) {
   std::string said(100, 'a');
   said[50] = 'b';
   Octets const whole = segment_octets(data, said);
-  EXPECT_EQ(six.fate_of(piece(whole, 80, 40)), Drop::none);
-  EXPECT_EQ(six.fate_of(piece(whole, 40, 40)), Drop::none);
+  EXPECT_EQ(six.drop_of(piece(whole, 80, 40)), Drop::none);
+  EXPECT_EQ(six.drop_of(piece(whole, 40, 40)), Drop::none);
   EXPECT_EQ(six.received, "");
-  EXPECT_EQ(six.fate_of(piece(whole, 0, 40)), Drop::none);
+  EXPECT_EQ(six.drop_of(piece(whole, 0, 40)), Drop::none);
   EXPECT_EQ(six.received, said);
 }
 
 TEST(Fragments, WithoutReassemblyTheyAreDropped) {
   Six six(taking(0));
   six.listen();
-  EXPECT_EQ(six.fate_of(piece(syn(), 0, 8)), Drop::ip_header_chain);
-  EXPECT_EQ(six.fate_of(piece(syn(), 8, 12)), Drop::ip_fragment);
+  EXPECT_EQ(six.drop_of(piece(syn(), 0, 8)), Drop::ip_header_chain);
+  EXPECT_EQ(six.drop_of(piece(syn(), 8, 12)), Drop::ip_fragment);
 }
 
 //= rfc6946#4
@@ -81,11 +81,11 @@ TEST(Fragments, AnAtomicFragmentIsSeparate) {
   Six six(taking());
   six.listen();
   Octets const data = segment_octets({}, std::string(60, 'x'));
-  EXPECT_EQ(six.fate_of(piece(data, 0, 40)), Drop::none);
+  EXPECT_EQ(six.drop_of(piece(data, 0, 40)), Drop::none);
   Octets const opening = syn();
-  EXPECT_EQ(six.fate_of(piece(opening, 0, static_cast<std::uint32_t>(opening.size()))), Drop::none);
+  EXPECT_EQ(six.drop_of(piece(opening, 0, static_cast<std::uint32_t>(opening.size()))), Drop::none);
   EXPECT_TRUE(six.next_segment().flags == (flag::syn | flag::ack));
-  EXPECT_EQ(six.fate_of(piece(data, 40, 40)), Drop::tcp_no_ack);  // the queued fragment was kept
+  EXPECT_EQ(six.drop_of(piece(data, 40, 40)), Drop::tcp_no_ack);  // the queued fragment was kept
 }
 
 //= rfc8200#4.5
@@ -95,14 +95,14 @@ TEST(Fragments, InvalidFragmentsAreAnswered) {
   Six six(taking());
   SixPacket ragged = piece(Octets(64), 0, 40);
   ragged.payload.pop_back();
-  EXPECT_EQ(six.fate_of(ragged), Drop::ip_fragment_malformed);
+  EXPECT_EQ(six.drop_of(ragged), Drop::ip_fragment_malformed);
   wire::Icmp6Message problem = six.next_icmp();
   EXPECT_EQ(problem.code, wire::problem_field);
   EXPECT_EQ(problem.rest, 4u);
   SixPacket beyond = piece(Octets(64), 0, 40);
   beyond.payload[2] = std::byte{0xff};
   beyond.payload[3] = std::byte{0xf9};
-  EXPECT_EQ(six.fate_of(beyond), Drop::ip_fragment_malformed);
+  EXPECT_EQ(six.drop_of(beyond), Drop::ip_fragment_malformed);
   problem = six.next_icmp();
   EXPECT_EQ(problem.rest, 42u);
 }
@@ -115,12 +115,12 @@ TEST(Fragments, InvalidFragmentsAreAnswered) {
 //# 8200:V6-17 no error is sent
 TEST(Fragments, AnOverlapIsNotAnswered) {
   Six six(taking());
-  EXPECT_EQ(six.fate_of(piece(Octets(64), 0, 40)), Drop::none);
-  EXPECT_EQ(six.fate_of(piece(Octets(64), 32, 24)), Drop::ip_fragment_overlap);
-  EXPECT_EQ(six.fate_of(piece(Octets(64), 0, 40)), Drop::ip_fragment_overlap);
+  EXPECT_EQ(six.drop_of(piece(Octets(64), 0, 40)), Drop::none);
+  EXPECT_EQ(six.drop_of(piece(Octets(64), 32, 24)), Drop::ip_fragment_overlap);
+  EXPECT_EQ(six.drop_of(piece(Octets(64), 0, 40)), Drop::ip_fragment_overlap);
   six.advance(Duration::seconds(61));
   EXPECT_TRUE(six.out.empty());
-  EXPECT_EQ(six.fate_of(piece(Octets(64), 0, 40)), Drop::none);
+  EXPECT_EQ(six.drop_of(piece(Octets(64), 0, 40)), Drop::none);
 }
 
 //= rfc6980#5
@@ -140,7 +140,7 @@ TEST(Fragments, NeighbourDiscoveryIsNotReassembled) {
   for (std::uint32_t begin : {0u, 16u}) {
     SixPacket packet = piece(whole, begin, 16, 58);
     packet.hop_limit = 255;
-    EXPECT_EQ(six.fate_of(packet), begin == 0 ? Drop::none : Drop::nd_fragmented);
+    EXPECT_EQ(six.drop_of(packet), begin == 0 ? Drop::none : Drop::nd_fragmented);
   }
   EXPECT_TRUE(six.out.empty());
 }

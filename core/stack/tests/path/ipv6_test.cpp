@@ -109,15 +109,15 @@ TEST(Ipv6, ASegmentWithAWrongChecksumIsDropped) {
   Six six;
   SixPacket packet = syn();
   packet.payload[5] ^= std::byte{1};
-  EXPECT_EQ(six.fate_of(packet), Drop::tcp_checksum);
+  EXPECT_EQ(six.drop_of(packet), Drop::tcp_checksum);
   SixPacket other = syn();
   other.source.low = 3;
-  EXPECT_EQ(six.fate_of(other), Drop::tcp_checksum);
+  EXPECT_EQ(six.drop_of(other), Drop::tcp_checksum);
 }
 
 TEST(Ipv6, ASegmentWithoutAConnectionCausesAReset) {
   Six six;
-  EXPECT_EQ(six.fate_of(syn()), Drop::tcp_closed);
+  EXPECT_EQ(six.drop_of(syn()), Drop::tcp_closed);
   EXPECT_TRUE(six.next_segment().flags.rst());
 }
 
@@ -164,14 +164,14 @@ TEST(Icmp6, AReplyHasNoExtensionHeader) {
 //# 4443:ICMP6-4 an informational message of unknown type is silently discarded
 TEST(Icmp6, UnsolicitedMessagesAreDropped) {
   Six six;
-  EXPECT_EQ(six.fate_of(icmp({Icmp6Type{200}, 0, 0, {}})), Drop::icmp_type_unknown);
-  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::echo_reply, 0, 0, {}})), Drop::icmp_type_unknown);
-  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::echo_request, 0, 0, {}}, all_nodes)),
+  EXPECT_EQ(six.drop_of(icmp({Icmp6Type{200}, 0, 0, {}})), Drop::icmp_type_unknown);
+  EXPECT_EQ(six.drop_of(icmp({Icmp6Type::echo_reply, 0, 0, {}})), Drop::icmp_type_unknown);
+  EXPECT_EQ(six.drop_of(icmp({Icmp6Type::echo_request, 0, 0, {}}, all_nodes)),
             Drop::icmp_echo_to_group);
   SixPacket nobody = icmp({Icmp6Type::echo_request, 0, 0, {}});
   nobody.source = {};
   nobody.payload = icmp_octets({Icmp6Type::echo_request, 0, 0, {}}, {{}, six_device});
-  EXPECT_EQ(six.fate_of(nobody), Drop::ip_source_invalid);
+  EXPECT_EQ(six.drop_of(nobody), Drop::ip_source_invalid);
   EXPECT_TRUE(six.out.empty());
 }
 
@@ -187,7 +187,7 @@ TEST(Icmp6, UnsolicitedMessagesAreDropped) {
 TEST(Icmp6, AnUnknownTransportCausesAnError) {
   Six six;
   SixPacket const packet = carrying(Octets(1400), 17);
-  EXPECT_EQ(six.fate_of(packet), Drop::ip_protocol_unknown);
+  EXPECT_EQ(six.drop_of(packet), Drop::ip_protocol_unknown);
   ASSERT_EQ(six.out.size(), 1u);
   EXPECT_EQ(six.out[0].size(), 1280u);
   wire::Icmp6Message const problem = six.next_icmp();
@@ -207,10 +207,10 @@ TEST(Icmp6, NotEveryPacketCausesAnError) {
   Six six;
   SixPacket group = carrying(Octets(20), 17);
   group.destination = all_nodes;
-  EXPECT_EQ(six.fate_of(group), Drop::ip_protocol_unknown);
+  EXPECT_EQ(six.drop_of(group), Drop::ip_protocol_unknown);
   SixPacket nobody = carrying(Octets(20), 17);
   nobody.source = {};
-  EXPECT_EQ(six.fate_of(nobody), Drop::ip_protocol_unknown);
+  EXPECT_EQ(six.drop_of(nobody), Drop::ip_protocol_unknown);
   Octets error{std::byte{58}, std::byte{0}, std::byte{0x9e}, std::byte{4},
                std::byte{0},  std::byte{0}, std::byte{0},    std::byte{0}};
   Octets const message =
@@ -220,15 +220,15 @@ TEST(Icmp6, NotEveryPacketCausesAnError) {
     all.insert(all.end(), message.begin(), message.end());
     return all;
   }();
-  EXPECT_EQ(six.fate_of(carrying(about_error, 60)), Drop::ip_option_unknown);
+  EXPECT_EQ(six.drop_of(carrying(about_error, 60)), Drop::ip_option_unknown);
   SixPacket option = carrying(error, 60);
   option.payload[0] = std::byte{6};
   option.payload[2] = std::byte{0xde};
   option.destination = all_nodes;
-  EXPECT_EQ(six.fate_of(option), Drop::ip_option_unknown);
+  EXPECT_EQ(six.drop_of(option), Drop::ip_option_unknown);
   EXPECT_TRUE(six.out.empty());
   option.payload[2] = std::byte{0x9e};
-  EXPECT_EQ(six.fate_of(option), Drop::ip_option_unknown);
+  EXPECT_EQ(six.drop_of(option), Drop::ip_option_unknown);
   EXPECT_EQ(six.next_icmp().code, wire::problem_option);
   EXPECT_EQ(six.from, six_device);
 }
@@ -274,19 +274,19 @@ TEST(Icmp6, ASoftErrorEndsNoOpen) {
   six.turn();
   Octets const quote = quoting(six.out[0]);
   for (std::uint8_t const code : {std::uint8_t{0}, std::uint8_t{1}, std::uint8_t{2}}) {
-    EXPECT_EQ(six.fate_of(icmp({Icmp6Type::parameter_problem, code, 6, quote})), Drop::none);
+    EXPECT_EQ(six.drop_of(icmp({Icmp6Type::parameter_problem, code, 6, quote})), Drop::none);
     EXPECT_EQ(six.events.back().cause, Cause::parameter_problem);
     EXPECT_TRUE(six.stack.inspect(opened).exists);
   }
   for (auto const& [code, cause] : soft_codes) {
-    EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, code, 0, quote})), Drop::none);
+    EXPECT_EQ(six.drop_of(icmp({Icmp6Type::unreachable, code, 0, quote})), Drop::none);
     EXPECT_EQ(six.events.back().kind, EventKind::soft_error);
     EXPECT_EQ(six.events.back().cause, cause) << int{code};
   }
-  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::time_exceeded, 1, 0, quote})), Drop::none);
+  EXPECT_EQ(six.drop_of(icmp({Icmp6Type::time_exceeded, 1, 0, quote})), Drop::none);
   EXPECT_EQ(six.events.back().cause, Cause::time_exceeded);
   EXPECT_TRUE(six.stack.inspect(opened).exists);
-  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, 1, 0, quote})), Drop::none);
+  EXPECT_EQ(six.drop_of(icmp({Icmp6Type::unreachable, 1, 0, quote})), Drop::none);
   EXPECT_EQ(six.events.back().kind, EventKind::closed);
   EXPECT_EQ(six.events.back().cause, Cause::prohibited);
 }
@@ -300,13 +300,13 @@ TEST(Icmp6, AHardErrorEndsAnOpenOnly) {
   six.turn();
   ASSERT_EQ(six.out.size(), 1u);
   Octets const quote = quoting(six.out[0]);
-  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, 0, 0, quote})), Drop::none);
-  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::time_exceeded, 0, 0, quote})), Drop::none);
+  EXPECT_EQ(six.drop_of(icmp({Icmp6Type::unreachable, 0, 0, quote})), Drop::none);
+  EXPECT_EQ(six.drop_of(icmp({Icmp6Type::time_exceeded, 0, 0, quote})), Drop::none);
   EXPECT_EQ(six.events.back().cause, Cause::time_exceeded);
-  EXPECT_EQ(six.fate_of(icmp({Icmp6Type{100}, 4, 0, quote})), Drop::none);
+  EXPECT_EQ(six.drop_of(icmp({Icmp6Type{100}, 4, 0, quote})), Drop::none);
   EXPECT_EQ(six.events.back().cause, Cause::parameter_problem);
   EXPECT_TRUE(six.stack.inspect(opened).exists);
-  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, 4, 0, quote})), Drop::none);
+  EXPECT_EQ(six.drop_of(icmp({Icmp6Type::unreachable, 4, 0, quote})), Drop::none);
   EXPECT_EQ(six.events.back().kind, EventKind::closed);
   EXPECT_EQ(six.events.back().cause, Cause::refused);
 }
@@ -323,32 +323,32 @@ TEST(Icmp6, AnErrorMustQuoteASegmentOfOurs) {
   six.connect();
   six.turn();
   Octets quote = quoting(six.out[0]);
-  EXPECT_EQ(six.fate_of(icmp({Icmp6Type{100}, 0, 0, quote})), Drop::none);
-  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::packet_too_big, 77, 1400, quote})), Drop::none);
+  EXPECT_EQ(six.drop_of(icmp({Icmp6Type{100}, 0, 0, quote})), Drop::none);
+  EXPECT_EQ(six.drop_of(icmp({Icmp6Type::packet_too_big, 77, 1400, quote})), Drop::none);
   Octets const cut(quote.begin(), quote.begin() + 47);
-  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, 4, 0, cut})), Drop::icmp_quote_malformed);
+  EXPECT_EQ(six.drop_of(icmp({Icmp6Type::unreachable, 4, 0, cut})), Drop::icmp_quote_malformed);
   quote[6] = std::byte{44};
-  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, 4, 0, quote})), Drop::icmp_quote_unknown);
+  EXPECT_EQ(six.drop_of(icmp({Icmp6Type::unreachable, 4, 0, quote})), Drop::icmp_quote_unknown);
   quote[6] = std::byte{6};
   quote[23] = std::byte{9};
-  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, 4, 0, quote})), Drop::icmp_quote_malformed);
+  EXPECT_EQ(six.drop_of(icmp({Icmp6Type::unreachable, 4, 0, quote})), Drop::icmp_quote_malformed);
 }
 
 TEST(Ipv6, AMappedAddressOnTheWireIsRefused) {
   Six six;
   SixPacket packet = syn();
   packet.source = IpAddress::v4(10, 0, 0, 2);
-  EXPECT_EQ(six.fate_of(packet), Drop::ip_source_invalid);
+  EXPECT_EQ(six.drop_of(packet), Drop::ip_source_invalid);
   packet = syn();
   packet.source = six_device;
-  EXPECT_EQ(six.fate_of(packet), Drop::ip_source_invalid);
+  EXPECT_EQ(six.drop_of(packet), Drop::ip_source_invalid);
   packet.source = {0, 1};
-  EXPECT_EQ(six.fate_of(packet), Drop::ip_source_invalid);
+  EXPECT_EQ(six.drop_of(packet), Drop::ip_source_invalid);
   packet.source = {};
-  EXPECT_EQ(six.fate_of(packet), Drop::ip_source_invalid);
+  EXPECT_EQ(six.drop_of(packet), Drop::ip_source_invalid);
   packet = syn();
   packet.destination.low = 9;
-  EXPECT_EQ(six.fate_of(packet), Drop::ip_not_for_us);
+  EXPECT_EQ(six.drop_of(packet), Drop::ip_not_for_us);
 }
 
 //= rfc8200#5
@@ -376,9 +376,9 @@ TEST(Ipv6, AConnectionWaitsForItsAddressAndItsNeighbour) {
   six.connect();
   six.turn();
   EXPECT_TRUE(six.out.empty());
-  EXPECT_EQ(six.fate_of(syn()), Drop::ip_tentative);
-  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::echo_request, 0, 0, {}})), Drop::ip_tentative);
-  EXPECT_EQ(six.fate_of(carrying(Octets(20), 17)), Drop::ip_protocol_unknown);
+  EXPECT_EQ(six.drop_of(syn()), Drop::ip_tentative);
+  EXPECT_EQ(six.drop_of(icmp({Icmp6Type::echo_request, 0, 0, {}})), Drop::ip_tentative);
+  EXPECT_EQ(six.drop_of(carrying(Octets(20), 17)), Drop::ip_protocol_unknown);
   six.advance(Duration::milliseconds(2500));
   ASSERT_GE(six.out.size(), 3u);  // two addresses are tested, then the neighbour is solicited
   for (int i = 0; i < 2; ++i) {
@@ -409,7 +409,7 @@ TEST(Ipv6, ADuplicateAddressIsNeverUsed) {
     ASSERT_EQ(wire::parse(ethernet.payload, packet), Drop::none);
     EXPECT_NE(packet.header.source, six_device);
   }
-  EXPECT_EQ(six.fate_of(syn()), Drop::ip_tentative);
+  EXPECT_EQ(six.drop_of(syn()), Drop::ip_tentative);
 }
 
 // Ethernet, with tested addresses and a resolved neighbour.
@@ -534,7 +534,7 @@ TEST(Ipv6, OffLinkTrafficGoesToARouter) {
   advertisement.hop_limit = 255;
   advertisement.payload = icmp_octets({Icmp6Type::router_advertisement, 0, 17u << 24 | 1800, body},
                                       {router, all_nodes});
-  EXPECT_EQ(six.fate_of(advertisement), Drop::none);
+  EXPECT_EQ(six.drop_of(advertisement), Drop::none);
   EXPECT_EQ(six.stack.connect(open, made), Refusal::none);
   six.turn();
   wire::Ipv6Packet const packet = six.next();
@@ -654,7 +654,7 @@ TEST(Icmp6, AHardErrorIsSoftOnceSynchronized) {
   six.turn();
   Octets const quote = quoting(six.out.back());
   for (auto const& [code, cause] : {SoftCode{4, Cause::refused}, SoftCode{1, Cause::prohibited}}) {
-    EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, code, 0, quote})), Drop::none);
+    EXPECT_EQ(six.drop_of(icmp({Icmp6Type::unreachable, code, 0, quote})), Drop::none);
     EXPECT_EQ(six.events.back().kind, EventKind::soft_error);
     EXPECT_EQ(six.events.back().cause, cause);
   }

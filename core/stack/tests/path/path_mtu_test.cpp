@@ -61,7 +61,7 @@ class Path {
     auto const quote = std::span(quoted).first(std::min<std::size_t>(60, quoted.size()));
     packet.payload =
         icmp_octets({Icmp6Type::packet_too_big, 0, mtu, quote}, {six_peer, six_device});
-    return six.fate_of(packet);
+    return six.drop_of(packet);
   }
   std::uint32_t mss() const { return six.stack.inspect(six.id).send.mss.count; }
 

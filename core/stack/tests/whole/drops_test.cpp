@@ -30,7 +30,7 @@ Reach segment_to_a_listener(const In& in) {
 }
 
 // A data segment in ESTABLISHED with one octet of its packet changed.
-Reach spoilt(std::size_t at, std::uint8_t value) {
+Reach corrupted(std::size_t at, std::uint8_t value) {
   return [=](Kit& kit) {
     kit.socket_in(State::established);
     kit.send({.flags = flag::ack, .seq = 1, .ack = 1, .data = "data"});
@@ -118,8 +118,8 @@ struct Case {
 std::map<Drop, Case> refused_before_a_state() {
   return {
       {Drop::tcp_too_short, {cut_short}},
-      {Drop::tcp_data_offset, {spoilt(32, 0x40)}},
-      {Drop::tcp_checksum, {spoilt(40, 'D')}},
+      {Drop::tcp_data_offset, {corrupted(32, 0x40)}},
+      {Drop::tcp_checksum, {corrupted(40, 'D')}},
       {Drop::tcp_option_malformed, {bad_option}},
       {Drop::tcp_port_zero, {port_zero}},
       {Drop::tcp_to_group, {to_a_group}},
@@ -280,7 +280,7 @@ TEST(Drops, InvalidSource) {
     kit.listen();
     kit.peer = source;
     for (Flags flags : {flag::syn, flag::ack, flag::rst, flag::fin | flag::ack}) {
-      EXPECT_EQ(kit.fate_of({.flags = flags, .data = "x"}), Drop::ip_source_invalid);
+      EXPECT_EQ(kit.drop_of({.flags = flags, .data = "x"}), Drop::ip_source_invalid);
     }
     EXPECT_EQ(kit.sent(), "");
   }

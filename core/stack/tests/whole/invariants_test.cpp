@@ -58,7 +58,7 @@ class Patient : public Flow {
 
   // Expects the program to stop at `condition` after `plant` has changed the state.
   template <class Plant>
-  void dies_of(const char* condition, const Plant& plant) {
+  void expect_check(const char* condition, const Plant& plant) {
     stack.check_invariants();
     EXPECT_DEATH(
         {
@@ -78,7 +78,7 @@ template <std::size_t count>
 void try_all(Patient& patient, const Defect (&defects)[count]) {
   for (Defect const& each : defects) {
     SCOPED_TRACE(each.condition);
-    patient.dies_of(each.condition, each.plant);
+    patient.expect_check(each.condition, each.plant);
   }
 }
 
@@ -477,7 +477,7 @@ TEST(InvariantsDeathTest, OfTheSynCache) {
   ASSERT_EQ(e.half_opens.used(), 2u);
   memory::Index const first = e.half_open_queue(0).first();
   memory::Index const second = e.half_open_queue(0).last();
-  auto const dies_of = [&](const char* condition, auto plant) {
+  auto const expect_check = [&](const char* condition, auto plant) {
     EXPECT_DEATH(
         {
           plant();
@@ -485,17 +485,17 @@ TEST(InvariantsDeathTest, OfTheSynCache) {
         },
         HasSubstr(condition));
   };
-  dies_of("queue.empty() == ((e.state->half_open_tries >> tries & 1) == 0)",
-          [&] { e.state->half_open_tries = 0; });
-  dies_of("h.tries == tries", [&] { e.half_opens[first].tries = 1; });
-  dies_of("h.due >= due", [&] { e.half_opens[first].due = e.half_opens[second].due + ms(1); });
-  dies_of("h.due >= e.wheel.due(e.half_open_timer())",
-          [&] { e.half_opens[first].due = Instant{1}; });
-  dies_of("e.listeners.taken(h.listener)", [&] { e.half_opens[first].listener = 7; });
-  dies_of("find_half_open(e, e.tuple_of(h), h.local_address) == at",
-          [&] { e.half_opens[first].remote_port = {7}; });
-  dies_of("queued == e.half_opens.used()", [&] { static_cast<void>(e.half_opens.take()); });
-  dies_of("weighed == 0", [&] { ++e.listeners[e.half_opens[first].listener].half_open; });
+  expect_check("queue.empty() == ((e.state->half_open_tries >> tries & 1) == 0)",
+               [&] { e.state->half_open_tries = 0; });
+  expect_check("h.tries == tries", [&] { e.half_opens[first].tries = 1; });
+  expect_check("h.due >= due", [&] { e.half_opens[first].due = e.half_opens[second].due + ms(1); });
+  expect_check("h.due >= e.wheel.due(e.half_open_timer())",
+               [&] { e.half_opens[first].due = Instant{1}; });
+  expect_check("e.listeners.taken(h.listener)", [&] { e.half_opens[first].listener = 7; });
+  expect_check("find_half_open(e, e.tuple_of(h), h.local_address) == at",
+               [&] { e.half_opens[first].remote_port = {7}; });
+  expect_check("queued == e.half_opens.used()", [&] { static_cast<void>(e.half_opens.take()); });
+  expect_check("weighed == 0", [&] { ++e.listeners[e.half_opens[first].listener].half_open; });
 }
 
 }  // namespace
