@@ -315,8 +315,7 @@ void process_sack(Engine& e, Connection& c, const wire::Segment& segment) {
     ecn::process_ece(e, c, newly);
   }
   if (advances) {
-    // NewReno's rule about the first partial ACK does not apply with SACK: each ACK of new data
-    // restarts the timer.
+    // Unlike NewReno, each ACK of new data restarts the timer, not only the first partial ACK.
     v.partial_seen = false;
     restart_timer(e, c, a);
   }
