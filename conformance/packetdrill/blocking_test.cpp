@@ -65,7 +65,7 @@ TEST(Blocking, ConnectIsRefused) {
   EXPECT_TRUE(drill.came_back(100'000).starts_with("ECONNREFUSED at "));
 }
 
-TEST(Blocking, ReadWaitsForTextAndForAllOfIt) {
+TEST(Blocking, ReadWaitsForDataAndForAllOfIt) {
   Drill drill;
   int const fd = drill.accepted();
   char text[64];
@@ -110,7 +110,7 @@ TEST(Blocking, WriteWaitsForRoom) {
   EXPECT_EQ(drill.came_back(45'000), "6000 at 40001");
 }
 
-TEST(Blocking, PollAndEpollWaitForSomethingOrForTheirTime) {
+TEST(Blocking, PollAndEpollWaitForAnEventOrTheirTimeout) {
   Drill drill;
   int const fd = drill.accepted();
   pollfd entry{fd, POLLIN, 0};
@@ -141,7 +141,7 @@ TEST(Blocking, CloseLingersUntilTheFinIsAcknowledged) {
   EXPECT_EQ(drill.came_back(60'000), "0 at 50001");
 }
 
-TEST(Blocking, TwoThreadsAndTheScriptsOwn) {
+TEST(Blocking, TwoThreadsAndTheScriptsThread) {
   Drill drill;
   int const fd = drill.accepted();
   char text[16], more[16];
@@ -159,7 +159,7 @@ TEST(Blocking, TwoThreadsAndTheScriptsOwn) {
   EXPECT_EQ(got, 5);
 }
 
-TEST(Blocking, FreeSendsThoseAwayWhoStillWait) {
+TEST(Blocking, FreeEndsWaitingCalls) {
   packetdrill_interface calls{};
   load()(Drill::flags4, &calls);
   int const fd = calls.socket(calls.userdata, AF_INET, SOCK_STREAM, 0);

@@ -29,7 +29,7 @@ TEST(Drill, EveryMemberIsFilledIn) {
   }
 }
 
-TEST(Drill, TimeGoesOnByItselfAndBySleeping) {
+TEST(Drill, TimeAdvancesInCallsAndBySleeping) {
   Drill const drill;
   long long const first = drill.time();
   EXPECT_EQ(drill.time(), first + 1);
@@ -85,7 +85,7 @@ TEST(Drill, AnActiveConnectionOverIpv6) {
   EXPECT_EQ(option(drill, fd, SOL_SOCKET, SO_ERROR), 0);
 }
 
-TEST(Drill, TextInEveryForm) {
+TEST(Drill, DataThroughEveryCall) {
   Drill drill;
   int const fd = drill.accepted();
   packetdrill_interface const& c = drill.calls;
@@ -126,7 +126,7 @@ TEST(Drill, TextInEveryForm) {
   EXPECT_EQ(info.tcpi_state, TCP_FIN_WAIT1);
 }
 
-TEST(Drill, PollAndEpollSayWhatIsReady) {
+TEST(Drill, PollAndEpollReportReadiness) {
   Drill drill;
   int const fd = drill.accepted();
   packetdrill_interface const& c = drill.calls;
@@ -152,7 +152,7 @@ TEST(Drill, PollAndEpollSayWhatIsReady) {
   EXPECT_EQ(said(c.close(drill.ud(), epoll)), "0");
 }
 
-TEST(Drill, TextIsSplicedThroughAPipe) {
+TEST(Drill, DataIsSplicedThroughAPipe) {
   Drill drill;
   int const fd = drill.accepted();
   packetdrill_interface const& c = drill.calls;
@@ -178,7 +178,7 @@ TEST(Drill, TextIsSplicedThroughAPipe) {
   EXPECT_EQ(said(c.close(drill.ud(), ends[1])), "0");
 }
 
-TEST(Drill, DescriptorsAreOfTheProcess) {
+TEST(Drill, DescriptorsAreRealOnes) {
   Drill drill;
   int const one = drill.socket();
   int const two = drill.socket();
@@ -195,7 +195,7 @@ TEST(Drill, DescriptorsAreOfTheProcess) {
   EXPECT_EQ(option(drill, again, SOL_SOCKET, SO_ACCEPTCONN), 0);
 }
 
-TEST(Drill, ReceiveRunsTheClockUpToTheHorizon) {
+TEST(Drill, ReceiveAdvancesTheClockUpToTheHorizon) {
   Drill drill("local_ip=192.168.0.1 horizon=60s");
   int const fd = drill.accepted();
   EXPECT_EQ(drill.leaves(), "none");
@@ -206,7 +206,7 @@ TEST(Drill, ReceiveRunsTheClockUpToTheHorizon) {
   EXPECT_GE(drill.left_at, sent + 200'000);
 }
 
-TEST(Drill, AReadThatNobodyAnswersEndsAtTheHorizon) {
+TEST(Drill, AReadWithoutDataEndsAtTheHorizon) {
   Drill drill("local_ip=192.168.0.1 horizon=60s");
   int const fd = drill.accepted();
   char text[8];
@@ -231,7 +231,7 @@ TEST(Drill, AnHourPassesAtOnce) {
   EXPECT_EQ(probes, 6);
 }
 
-TEST(Drill, AScriptBeginsAnewWhateverTheLastLeft) {
+TEST(Drill, AScriptIsIndependentOfThePreviousOne) {
   std::vector<std::string> first;
   for (int i = 0; i < 10; ++i) {
     Drill drill;
@@ -246,7 +246,7 @@ TEST(Drill, AScriptBeginsAnewWhateverTheLastLeft) {
   }
 }
 
-TEST(Drill, InitEndsWhatWasNotFreed) {
+TEST(Drill, InitEndsTheSessionThatWasNotFreed) {
   packetdrill_interface left{};
   Init const init = load();
   init(Drill::flags4, &left);
@@ -257,14 +257,14 @@ TEST(Drill, InitEndsWhatWasNotFreed) {
   drill.accepted();
 }
 
-TEST(DrillDeathTest, AFlagThatIsNotKnownEndsTheProcessWithOneLine) {
+TEST(DrillDeathTest, AnUnknownFlagEndsTheProcessWithOneLine) {
   Init const init = load();
   packetdrill_interface calls{};
   EXPECT_EXIT(init("tapdance=7", &calls), ::testing::ExitedWithCode(2),
               "^liblockstep_packetdrill: --so_flags:1:1: the flag tapdance is not known, .*\n$");
 }
 
-TEST(DrillDeathTest, AFailedCheckSaysWhatFailed) {
+TEST(DrillDeathTest, AFailedCheckPrintsTheCondition) {
   packetdrill_interface calls{};
   EXPECT_DEATH(
       {
@@ -275,7 +275,7 @@ TEST(DrillDeathTest, AFailedCheckSaysWhatFailed) {
       ".*drill_test.cpp:[0-9]+; please report it");
 }
 
-TEST(Drill, PacketsThatAreNoneAreRefused) {
+TEST(Drill, MalformedPacketsAreRefused) {
   Drill const drill;
   char text[1] = {};
   EXPECT_EQ(said(drill.calls.netdev_send(drill.ud(), nullptr, 1)), "EFAULT");

@@ -20,14 +20,14 @@ std::string complaint_of(std::string_view text) {
   return "none";
 }
 
-TEST(Flags, NothingIsTheDefaultProfileAtTheAddressOfTheScripts) {
+TEST(Flags, NoFlagsMeanTheDefaultProfileAndAddress) {
   Settings const out = read_flags("");
   EXPECT_EQ(out.plan.config.addresses[0].address, IpAddress::v4(192, 168, 0, 1));
   EXPECT_EQ(out.plan.config.mtu, Bytes{1500});
   EXPECT_EQ(out.plan.config.link, LinkType::ip);
 }
 
-TEST(Flags, ProfileAddressMtuMssFieldsAndSysctlsAreTaken) {
+TEST(Flags, ProfileAddressMtuMssFieldsAndSysctlsApply) {
   Settings const out = read_flags(
       "profile=linux,local_ip=10.0.0.7 --mtu=1400 mss=1200\tnagle=false,congestion=reno "
       "net.ipv4.tcp_sack=0,horizon=5s");
@@ -41,19 +41,19 @@ TEST(Flags, ProfileAddressMtuMssFieldsAndSysctlsAreTaken) {
   EXPECT_EQ(out.horizon, Duration::seconds(5));
 }
 
-TEST(Flags, AnAddressSaysItsFamily) {
+TEST(Flags, AnAddressSelectsItsFamily) {
   EXPECT_FALSE(read_flags("local_ip=fd00::9").plan.local.is_v4());
   EXPECT_TRUE(read_flags("ip_version=ipv4-mapped-ipv6").plan.local.is_v4());
   EXPECT_FALSE(read_flags("ip_version=ipv6").plan.local.is_v4());
 }
 
-TEST(Flags, ValuesWithBlanksStandInQuotes) {
+TEST(Flags, ValuesWithBlanksAreQuoted) {
   Settings const out = read_flags("net.ipv4.tcp_rmem='4096 20000 30000' mtu=1300");
   EXPECT_EQ(out.plan.config.mtu, Bytes{1300});
   EXPECT_EQ(out.plan.config.tcp.receive_buffer, Bytes{20000});
 }
 
-TEST(Flags, WhatIsNotKnownIsNamedWithItsColumn) {
+TEST(Flags, AnUnknownFlagIsReportedWithItsColumn) {
   EXPECT_EQ(complaint_of("mtu=1500 tapdance=7"),
             "--so_flags:1:10: the flag tapdance is not known, expected profile, local_ip, "
             "ip_version, mtu, mss, horizon, a sysctl that 'lockstep pkt sysctls' lists or a field "

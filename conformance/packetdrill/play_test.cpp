@@ -481,7 +481,7 @@ std::string complaint_of(const script::Script& of, bool& skipped) {
 /// takes a microsecond, so their order is not fixed.
 bool has_a_tie(const std::string& file) { return file.ends_with("several/time_wait_beside.pkt"); }
 
-TEST(Play, TheScriptsOfTheRoomGoThroughTheLibrary) {
+TEST(Play, TheScriptsOfTheFolderPassThroughTheLibrary) {
   auto const files = script::find_scripts({"conformance/script"});
   std::size_t played = 0, looked_at = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -496,7 +496,7 @@ TEST(Play, TheScriptsOfTheRoomGoThroughTheLibrary) {
   EXPECT_GE(played * 20, looked_at * 19) << played << " of " << looked_at;
 }
 
-TEST(Play, AScriptThatIsAlteredFails) {
+TEST(Play, AnAlteredScriptFails) {
   auto const files = script::find_scripts({"conformance/script/close"});
   for (std::string const& file : files) {
     script::Script of = script::parse_file(file, {});

@@ -214,7 +214,7 @@ TEST(Corpus, EachAlteredExpectationFails) {
   }
 }
 
-TEST(Corpus, ComesOutAlikeInAnyOrderAndWithAnyJobs) {
+TEST(Corpus, IsTheSameInAnyOrderAndWithAnyJobs) {
   auto files = find_scripts({room});
   Batch batch;
   std::string const once = json_text(run_all(files, batch));
@@ -256,7 +256,7 @@ TEST(Corpus, ReportsSayWhatFailed) {
   EXPECT_NE(table.find("expected"), std::string::npos) << table;
 }
 
-TEST(Corpus, WhatIsNotThereIsRefused) {
+TEST(Corpus, AMissingPathIsRefused) {
   EXPECT_THROW(find_scripts({"no/such"}), tools::Failure);
   EXPECT_THROW(find_scripts({"tools/verbs/cli"}), tools::Failure);
 }

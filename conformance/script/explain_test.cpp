@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 const std::string karn = "conformance/script/rto/karn.pkt";
 
-TEST(Explain, SaysWhatAStepIs) {
+TEST(Explain, DescribesAStep) {
   Explained const what = explain(karn + ":18");
   EXPECT_EQ(what.text, "+0 > P. 1:101(100) ack 1");
   EXPECT_EQ(what.step,
@@ -33,7 +33,7 @@ TEST(Explain, SaysWhatAStepIs) {
   EXPECT_THAT(explained_json(what), HasSubstr("\"id\": \"6298:RTO-6\""));
 }
 
-TEST(Explain, KnowsEachKindOfStep) {
+TEST(Explain, DescribesEachKindOfStep) {
   EXPECT_THAT(explain(karn + ":8").step,
               HasSubstr("the application calls socket, which must return 3, 0 s from the start"));
   EXPECT_THAT(explain(karn + ":14").step, HasSubstr("the peer sends a segment with ACK, without "
@@ -43,7 +43,7 @@ TEST(Explain, KnowsEachKindOfStep) {
               HasSubstr("the network sends ICMP type 3 code 1, 0.1 s behind"));
 }
 
-TEST(Explain, WhatIsNoStepIsRefused) {
+TEST(Explain, ALineWithoutAStepIsRefused) {
   for (const char* const place :
        {"x.pkt", ":3", "x.pkt:0", "x.pkt:many", "conformance/script/rto/karn.pkt:1",
         "conformance/script/rto/karn.pkt:7", "conformance/script/rto/karn.pkt:999",

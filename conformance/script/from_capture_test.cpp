@@ -74,7 +74,7 @@ TEST(FromCapture, CapturesOfLinuxPassWhereOurStackAgrees) {
   }
 }
 
-TEST(FromCapture, WhereItDiffersOneLineNamesThePacket) {
+TEST(FromCapture, ADifferenceIsOneLineWithThePacket) {
   FromCapture const abort = of_scenario("rfc9293-3.10.5-linux-abort");
   EXPECT_THAT(abort.difference, HasSubstr("capture.pcapng: our stack differs at packet 6 (line "));
   EXPECT_THAT(abort.difference, HasSubstr("flags: R. in the capture, R of ours"));
@@ -83,7 +83,7 @@ TEST(FromCapture, WhereItDiffersOneLineNamesThePacket) {
 }
 
 /// Script to capture to script: the second script passes.
-TEST(FromCapture, GoesRound) {
+TEST(FromCapture, AScriptOfACaptureOfAScriptPasses) {
   std::size_t passed = 0;
   fs::path const folder =
       fs::temp_directory_path() / ("lockstep-from-capture-" + std::to_string(getpid()));
@@ -115,7 +115,7 @@ TEST(FromCapture, GoesRound) {
   EXPECT_GE(passed, files.size() * 9 / 10) << differing;
 }
 
-TEST(FromCapture, WhatIsNoSuchCaptureIsRefused) {
+TEST(FromCapture, AnInvalidCaptureIsRefused) {
   EXPECT_THROW(from_capture("no/such.pcapng", {}), tools::Failure);
   EXPECT_THROW(from_capture("conformance/script/README.md", {}), tools::Failure);
   EXPECT_THROW(from_capture("pcaps/rfc6298-3-karn/capture.pcapng", IpAddress::v4(9, 9, 9, 9)),

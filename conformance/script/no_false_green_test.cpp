@@ -25,7 +25,7 @@ void passes(const std::string& text) {
   EXPECT_EQ(ran.verdict, Verdict::passed) << text << finding_text(ran);
 }
 
-TEST(NoFalseGreen, SettingsAreTakenAsTheyAre) {
+TEST(NoFalseGreen, SettingsApplyExactly) {
   const std::string write = open_passively + "+0 write(4, ..., 3000) = 3000\n";
   const std::string joined = "+0 > P. 1:3001(3000) ack 1\n";
   for (const char* const good : {"", "=true", "=1"}) {
@@ -54,7 +54,7 @@ TEST(NoFalseGreen, CommandsThatSetNothingAreRefused) {
   passes("`sysctl net.ipv4.tcp_sack=0;`\n" + socket);
 }
 
-TEST(NoFalseGreen, TimesAndCodeHaveNoSilentRest) {
+TEST(NoFalseGreen, NothingInTimesAndCodeIsIgnored) {
   EXPECT_THAT(refusal_of("0.0000000001 close(3) = 0\n"), HasSubstr("x.pkt:1:1: "));
   passes("0.000000001 close(3) = -1 EBADF\n");
   EXPECT_THAT(refusal_of("0 %{ }%\n"), HasSubstr("no assertion here"));
@@ -62,7 +62,7 @@ TEST(NoFalseGreen, TimesAndCodeHaveNoSilentRest) {
   EXPECT_THAT(refusal_of("0 %{ assert 010 == 8 }%\n"), HasSubstr("the name 010"));
 }
 
-TEST(NoFalseGreen, ResultsAreTheStacksOwn) {
+TEST(NoFalseGreen, ResultsAreTheStacks) {
   std::string refused = open_passively;
   refused.replace(refused.rfind("= 4"), 3, "= -1");
   EXPECT_THAT(finding_of(refused), HasSubstr("accept returned another result"));
@@ -77,7 +77,7 @@ TEST(NoFalseGreen, ResultsAreTheStacksOwn) {
          "+0 close(4) = 0\n+0 close(3) = 0\n");
 }
 
-TEST(NoFalseGreen, NamesAreWhatTheScriptSays) {
+TEST(NoFalseGreen, AddressesAreComparedWithTheScript) {
   const auto bind_to = [](const std::string& name) {
     return socket + "+0 bind(3, " + name + ", ...) = 0\n";
   };
@@ -112,7 +112,7 @@ TEST(NoFalseGreen, NamesAreWhatTheScriptSays) {
   EXPECT_THAT(finding_of(other), HasSubstr("the address is 192.0.2.1, not 192.0.2.9"));
 }
 
-TEST(NoFalseGreen, LengthsOfOptionsCount) {
+TEST(NoFalseGreen, OptionLengthsAreCompared) {
   passes(open_passively +
          "+0 getsockopt(4, IPPROTO_TCP, TCP_NODELAY, [0], [4]) = 0\n"
          "+0 setsockopt(4, IPPROTO_TCP, TCP_NODELAY, [1], 2) = -1 EINVAL\n");
@@ -121,7 +121,7 @@ TEST(NoFalseGreen, LengthsOfOptionsCount) {
       HasSubstr("the length is 4, not 8"));
 }
 
-TEST(NoFalseGreen, VectorsGoThroughTheirOwnCalls) {
+TEST(NoFalseGreen, VectorsUseTheirOwnCalls) {
   passes(open_passively +
          "+0 writev(4, [{..., 10}, {..., 20}], 2) = 30\n"
          "+0 > P. 1:31(30) ack 1\n"
@@ -147,7 +147,7 @@ TEST(NoFalseGreen, VectorsGoThroughTheirOwnCalls) {
               HasSubstr("msg_flags is 0x0, not 0x20"));
 }
 
-TEST(NoFalseGreen, PacketsThatCannotBeAreRefused) {
+TEST(NoFalseGreen, ImpossiblePacketsAreRefused) {
   const std::vector<std::pair<std::string, std::string>> bad = {
       {"+0 < S 0:0(0)\n", "x.pkt:2:6: this packet arrives and has no window"},
       {"+0 < S 0:0(0) <mss 1000>\n", "has no window"},
@@ -169,7 +169,7 @@ TEST(NoFalseGreen, PacketsThatCannotBeAreRefused) {
               HasSubstr("longer than IP"));
 }
 
-TEST(NoFalseGreen, SysctlsAreNotRoundedAway) {
+TEST(NoFalseGreen, SysctlsAreNotRounded) {
   Config config;
   EXPECT_EQ(set_sysctl("net.inet.tcp.initcwnd_segments", "0", config), "");
   EXPECT_EQ(config.tcp.initial_window, tcp::InitialWindow::rfc5681);
@@ -232,7 +232,7 @@ TEST(NoFalseGreen, AllOfAnIcmpMessageIsCompared) {
   }
 }
 
-TEST(NoFalseGreen, OnlySegmentsThatAreAlikeAreJoined) {
+TEST(NoFalseGreen, OnlyMatchingSegmentsAreJoined) {
   Live first;
   first.readable = true;
   first.length = 1000;

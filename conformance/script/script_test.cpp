@@ -163,7 +163,7 @@ TEST(Script, TimesMayBeOpen) {
   EXPECT_EQ(run_text(write + "+.997 > P. 1:11(10) ack 1\n").verdict, Verdict::failed);
 }
 
-TEST(Script, ToleranceIsAPartOfWhatPassed) {
+TEST(Script, ToleranceIsAPercentageOfTheElapsedTime) {
   const std::string write = open_passively + "+0 write(4, ..., 10) = 10\n+0 > P. 1:11(10) ack 1\n";
   const std::string late = "+.95 > P. 1:11(10) ack 1\n";
   EXPECT_EQ(run_text("--tolerance_percent=12.5\n" + write + late).verdict, Verdict::passed);
@@ -272,7 +272,7 @@ TEST(Script, SysctlsBecomeConfig) {
   EXPECT_EQ(run_text(text).verdict, Verdict::passed) << finding_text(run_text(text));
 }
 
-TEST(Script, SomeSysctlsHoldFromThenOn) {
+TEST(Script, SomeSysctlsApplyFromThenOn) {
   const std::string text = open_passively +
                            "+0 `sysctl -q net.ipv4.ip_default_ttl=17`\n"
                            "+0 write(4, ..., 10) = 10\n"
@@ -284,7 +284,7 @@ TEST(Script, SomeSysctlsHoldFromThenOn) {
   EXPECT_EQ(run_text(text).verdict, Verdict::passed) << finding_text(run_text(text));
 }
 
-TEST(Script, CodeComputes) {
+TEST(Script, CodeIsEvaluated) {
   const std::string good =
       "+0 %{\nassert tcpi_state == TCP_ESTABLISHED, tcpi_state\n"
       "assert not (1 + 2 * 3 != 7 or tcpi_unacked > 0) and True # as it is\n"
@@ -305,7 +305,7 @@ TEST(Script, CodeComputes) {
   }
 }
 
-TEST(Script, WhatCannotBeComputedDoesNotHold) {
+TEST(Script, AnExpressionThatCannotBeEvaluatedFails) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"tcpi_state // 2 == 99999", "tcpi_state = 1"},
       {"1 // 0 == 0", "a division by zero"},

@@ -34,7 +34,7 @@ void ack_more(std::span<std::byte> ours) {
   put(tcp + 16, ~((sum & 0xffff) + (sum >> 16)));
 }
 
-TEST(Witness, JudgesWhatLeaves) {
+TEST(Witness, JudgesSentPackets) {
   // The script passes; the altered copy that the referee sees violates a rule.
   const std::string text = open_passively +
                            "+0 write(4, ..., 10) = 10\n"
@@ -69,7 +69,7 @@ TEST(Witness, JudgesWhatLeaves) {
               HasSubstr("packet 2, sent at 0.0, breaks 9293:MUST-2"));
 }
 
-TEST(Witness, LetsThePeerLie) {
+TEST(Witness, DoesNotJudgeThePeer) {
   const std::string text = open_passively +
                            "+0 < P. 1:11(10) ack 1 win 65535\n"
                            "+0 read(4, ..., 10) = 10\n"
@@ -81,7 +81,7 @@ TEST(Witness, LetsThePeerLie) {
 }
 
 // With acknowledgments of data that was never sent, the referee fails nearly every script here.
-TEST(Witness, JudgesTheScriptsOfThisRoom) {
+TEST(Witness, JudgesTheScriptsOfThisFolder) {
   Batch batch;
   batch.overrides.before_referee = ack_more;
   auto const files = find_scripts({"conformance/script"});

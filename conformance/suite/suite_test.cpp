@@ -26,14 +26,14 @@ TEST(Suite, EveryScenarioAgreesAndEveryTwinViolates) {
   }
 }
 
-TEST(Suite, PicksByName) {
+TEST(Suite, SelectsByName) {
   auto const cases = find_cases(room, {"rfc9293-3.5-three-way-handshake"});
   EXPECT_EQ(cases.size(), 2u);
   EXPECT_THROW(find_cases(room, {"nothing-has-this-name"}), tools::Failure);
   EXPECT_THROW(find_cases(room + "/common", {}), tools::Failure);
 }
 
-TEST(Suite, ReplaysAlikeEveryTime) {
+TEST(Suite, ReplaysTheSameEveryTime) {
   auto const cases = find_cases(room, {"rfc5681"});
   EXPECT_EQ(suite_json(run_suite(cases)), suite_json(run_suite(cases)));
 }

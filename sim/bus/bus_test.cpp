@@ -75,7 +75,7 @@ std::uint8_t class_of(std::span<const std::byte> frame, std::uint32_t link) {
   return packet.header.traffic_class;
 }
 
-TEST(Lane, ALongQueueMarksWhatIsEct) {
+TEST(Lane, ALongQueueMarksEctPackets) {
   for (std::uint32_t const link : {0u, 14u}) {
     LaneSpec spec;
     spec.rate_bits_per_second = 1'000;
@@ -108,7 +108,7 @@ TEST(Lane, MarksIpv6BehindAVlanTag) {
   EXPECT_FALSE(mark_congestion(std::span(frame).first(20), 14));
 }
 
-TEST(Lane, RefusesWhatIsTooLarge) {
+TEST(Lane, DropsFramesAboveTheMtu) {
   LaneSpec spec;
   spec.mtu_bytes = 500;
   Lane lane(spec, 14);
@@ -118,7 +118,7 @@ TEST(Lane, RefusesWhatIsTooLarge) {
   EXPECT_EQ(lane.send(Instant{0}, large).drop, LinkDrop::mtu_exceeded);
 }
 
-TEST(Lane, AManyTimesGrownRingKeepsItsOrder) {
+TEST(Lane, KeepsItsOrderWhenTheRingGrows) {
   LaneSpec spec;
   spec.rate_bits_per_second = 8'000'000'000;
   Lane lane(spec, 14);
@@ -135,7 +135,7 @@ TEST(Lane, AManyTimesGrownRingKeepsItsOrder) {
   EXPECT_EQ(lane.waiting(Instant{now}), 0u);
 }
 
-TEST(LearningSwitch, LearnsForgetsNothingAndIsBounded) {
+TEST(LearningSwitch, LearnsUpToItsCapacity) {
   LearningSwitch table(2);
   Mac const one{{2, 0, 0, 0, 0, 1}};
   Mac const two{{2, 0, 0, 0, 0, 2}};
@@ -153,7 +153,7 @@ TEST(LearningSwitch, LearnsForgetsNothingAndIsBounded) {
 }
 
 // Three hosts on a switch: a frame for one host reaches the others only until its port is known.
-TEST(Bus, ASwitchFloodsWhatItDoesNotKnow) {
+TEST(Bus, ASwitchFloodsUnknownAddresses) {
   World world;
   world.hosts = {plain_host("a", 1), plain_host("b", 2), plain_host("c", 3)};
   for (HostSpec& host : world.hosts) {
@@ -174,7 +174,7 @@ TEST(Bus, ASwitchFloodsWhatItDoesNotKnow) {
   EXPECT_GT(kernel.host({1}).state().frames_received, 60u);
 }
 
-TEST(World, LoopsAndLooseEndsAreRefused) {
+TEST(World, LoopsAndUnlinkedNodesAreRefused) {
   World world = two_hosts({});
   EXPECT_TRUE(fault_of(world).none());
   world.links.push_back(world.links[0]);

@@ -30,7 +30,7 @@ std::uint32_t answer_to(std::span<const std::byte> frame, std::span<std::byte> i
   return write_too_big({frame, wire::ethernet_header_bytes, 1'006, {{2, 1, 0, 0, 0, 0}}}, into);
 }
 
-TEST(TooBig, IsAnsweredToWhoeverSentIt) {
+TEST(TooBig, SendsTheErrorToTheSender) {
   wire::Ipv4Header header;
   header.source = IpAddress::v4(10, 0, 0, 1);
   header.destination = IpAddress::v4(10, 0, 0, 2);
@@ -57,7 +57,7 @@ TEST(TooBig, IsAnsweredToWhoeverSentIt) {
   EXPECT_EQ(quote.packet_bytes, Bytes{1'420});
 }
 
-TEST(TooBig, IsNotAnsweredWhereNoRouterWould) {
+TEST(TooBig, SendsNoErrorWhereRoutersDoNot) {
   std::array<std::byte, too_big_bytes_max> room{};
   wire::Ipv4Header good;
   good.source = IpAddress::v4(10, 0, 0, 1);
@@ -104,7 +104,7 @@ World narrow_world(bool six, LinkType link) {
   return world;
 }
 
-TEST(TooBig, APathMtuIsFoundInEitherFamily) {
+TEST(TooBig, FindsThePathMtuOverIpv4AndIpv6) {
   for (bool const six : {false, true}) {
     for (LinkType const link : {LinkType::ethernet, LinkType::ip}) {
       World world = narrow_world(six, link);
@@ -124,7 +124,7 @@ TEST(TooBig, APathMtuIsFoundInEitherFamily) {
 }
 
 // The error bypasses the queue of the other lane: it arrives after the delay alone.
-TEST(TooBig, AnAnswerTakesNoPlaceInAQueue) {
+TEST(TooBig, TheErrorBypassesTheQueue) {
   LaneSpec spec;
   spec.rate_bits_per_second = 1'000'000;
   spec.delay = Duration::milliseconds(1);

@@ -8,21 +8,21 @@
 namespace lockstep::sim {
 namespace {
 
-TEST(HostClock, PlainClockIsTheWorldsOwn) {
+TEST(HostClock, APlainClockShowsWorldTime) {
   HostClock const clock;
   EXPECT_EQ(clock.local(Instant{17}).ns, 17u);
   EXPECT_EQ(clock.world(Instant{17}).ns, 17u);
   EXPECT_TRUE(clock.world(Instant::never()).is_never());
 }
 
-TEST(HostClock, GainsAndLosesByPartsPerBillion) {
+TEST(HostClock, GainsOrLosesPartsPerBillion) {
   HostClock const fast(ClockSpec{Duration{}, 100'000});
   HostClock const slow(ClockSpec{Duration{}, -100'000});
   EXPECT_EQ(fast.local(Instant{1'000'000'000}).ns, 1'000'100'000u);
   EXPECT_EQ(slow.local(Instant{1'000'000'000}).ns, 999'900'000u);
 }
 
-TEST(HostClock, WorldIsTheFirstInstantAtWhichTheHostShowsIt) {
+TEST(HostClock, WorldGivesTheFirstInstantOfAHostTime) {
   Random random(1);
   for (int i = 0; i < 20'000; ++i) {
     auto const skew = static_cast<std::int32_t>(random.below(1'000'000'001)) - 500'000'000;

@@ -31,7 +31,7 @@ std::uint32_t acted(Rule& rule, std::uint32_t count) {
   return found;
 }
 
-TEST(Loss, LosesTheShareThatItIsGiven) {
+TEST(Loss, LosesTheConfiguredShare) {
   Rule rule(Loss{{100'000'000}}, {}, Random(1));
   std::uint32_t const lost = acted(rule, 100'000);
   // 10% of 100,000; with this seed within 3% of the expected number.
@@ -63,7 +63,7 @@ TEST(BurstLoss, LosesInRuns) {
   EXPECT_LE(lost / runs, 12u);
 }
 
-TEST(Mask, LosesExactlyTheFramesNamed) {
+TEST(Mask, LosesExactlyTheSelectedFrames) {
   Mask mask;
   mask.lose(0);
   mask.lose(3);
@@ -84,7 +84,7 @@ TEST(Mask, LosesExactlyTheFramesNamed) {
   EXPECT_EQ(acted(forever, 202), 6u);
 }
 
-TEST(Corrupt, TurnsTheChosenBitAndNoOther) {
+TEST(Corrupt, FlipsOnlyTheChosenBit) {
   Rule rule(Corrupt{always, 8 * 20 + 3, 8 * 20 + 3}, {}, Random(4));
   std::vector<std::byte> const before = frame_of(60);
   std::vector<std::byte> frame = before;
@@ -96,7 +96,7 @@ TEST(Corrupt, TurnsTheChosenBitAndNoOther) {
   EXPECT_EQ(beyond.judge({Instant{0}, frame}).act, Act::pass);
 }
 
-TEST(Corrupt, TurnsOneBitOfTheWholeFrame) {
+TEST(Corrupt, FlipsOneBitOfTheFrame) {
   Rule rule(Corrupt{always}, {}, Random(5));
   for (std::uint32_t i = 0; i < 1'000; ++i) {
     std::vector<std::byte> const before = frame_of(40);
@@ -111,7 +111,7 @@ TEST(Corrupt, TurnsOneBitOfTheWholeFrame) {
   }
 }
 
-TEST(Substitute, ChangesTextThatTheChecksumStillCovers) {
+TEST(Substitute, ChangesDataAndKeepsTheChecksumValid) {
   Rule rule(Substitute{always, 20}, {}, Random(6));
   std::vector<std::byte> const before = frame_of(60);
   std::uint32_t changed = 0;
@@ -124,7 +124,7 @@ TEST(Substitute, ChangesTextThatTheChecksumStillCovers) {
   EXPECT_GT(changed, 90u);
 }
 
-TEST(Delay, KeepsTheOrderIfAskedTo) {
+TEST(Delay, KeepsTheOrderIfConfigured) {
   Rule rule(Delay{Duration{5}, Duration{1'000}, true, {}}, {}, Random(7));
   Rule loose(Delay{Duration{5}, Duration{1'000}, false, {}}, {}, Random(7));
   std::vector<std::byte> frame = frame_of(60);
@@ -144,7 +144,7 @@ TEST(Delay, KeepsTheOrderIfAskedTo) {
   EXPECT_TRUE(overtaken);
 }
 
-TEST(DuplicateAndReorder, SayWhenTheFrameOrItsCopyArrives) {
+TEST(DuplicateAndReorder, GiveTheArrivalTimes) {
   std::vector<std::byte> frame = frame_of(60);
   Rule twice(Duplicate{always, Duration{9}}, {}, Random(8));
   Verdict const copied = twice.judge({Instant{0}, frame});
@@ -156,7 +156,7 @@ TEST(DuplicateAndReorder, SayWhenTheFrameOrItsCopyArrives) {
   EXPECT_EQ(late.delay.ns, 77u);
 }
 
-TEST(Active, HoldsInItsTimesOnly) {
+TEST(Active, IsActiveOnlyInItsPeriods) {
   Active const periodic{Instant{100}, Instant{200}, Duration{20}, Duration{5}};
   EXPECT_FALSE(periodic.at(Instant{99}));
   EXPECT_TRUE(periodic.at(Instant{100}));

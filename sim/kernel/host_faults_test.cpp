@@ -36,7 +36,7 @@ class TurnTimes final : public Observer {
   std::vector<Instant> times;
 };
 
-TEST(Stall, AHostDoesNotTurnWhileItHolds) {
+TEST(Stall, AHostTakesNoTurnsWhileActive) {
   World world = small_world();
   Active const nap{
       Instant{Duration::milliseconds(50).ns}, Instant{Duration::milliseconds(90).ns}, {}, {}};
@@ -55,7 +55,7 @@ TEST(Stall, AHostDoesNotTurnWhileItHolds) {
   EXPECT_TRUE(before && at_the_end);
 }
 
-TEST(RingFull, NothingLeavesWhileItHolds) {
+TEST(RingFull, NothingIsSentWhileActive) {
   World world = small_world();
   Active const full{
       Instant{Duration::milliseconds(40).ns}, Instant{Duration::milliseconds(80).ns}, {}, {}};
@@ -81,7 +81,7 @@ TEST(RingFull, NothingLeavesWhileItHolds) {
   EXPECT_GT(kernel.host({0}).state().blocked_turns, 0u);
 }
 
-TEST(TransmitRing, OfOneFrameStillCarriesAll) {
+TEST(TransmitRing, OfOneFrameStillTransfersAllData) {
   World world = small_world();
   world.hosts[0].transmit_ring = 1;
   world.hosts[1].transmit_ring = 1;
@@ -91,7 +91,7 @@ TEST(TransmitRing, OfOneFrameStillCarriesAll) {
   EXPECT_EQ(kernel.ledger().flows()[0].end(Side::acceptor).read, 200'000u);
 }
 
-TEST(ReceiveRing, WhatDoesNotFitDiesByName) {
+TEST(ReceiveRing, DropsWhatDoesNotFitWithAReason) {
   World world = small_world();
   world.hosts[1].receive_ring = 2;
   world.hosts[1].poll = Duration::milliseconds(20);
@@ -102,7 +102,7 @@ TEST(ReceiveRing, WhatDoesNotFitDiesByName) {
   EXPECT_TRUE(kernel.ledger().flows()[0].end(Side::acceptor).intact);
 }
 
-TEST(Poll, TurnsAreAtLeastThatFarApart) {
+TEST(Poll, TurnsKeepTheMinimumInterval) {
   World world = small_world();
   world.hosts[1].poll = Duration::milliseconds(3);
   TurnTimes seen;

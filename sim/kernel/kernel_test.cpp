@@ -56,7 +56,7 @@ TEST(Kernel, TheSameSeedIsTheSameRun) {
   EXPECT_NE(once.fingerprint(), another.fingerprint());
 }
 
-TEST(Kernel, ARunFromASnapshotEndsAlike) {
+TEST(Kernel, ARunFromASnapshotEndsTheSame) {
   Kernel whole(lossy_world(), 3);
   ASSERT_EQ(whole.run(), Ending::completed);
   Kernel cut(lossy_world(), 3);
@@ -109,7 +109,7 @@ class Bystander final : public Model {
   std::vector<EventKind> kinds;
 };
 
-TEST(Kernel, ACallBetweenTwoStepsIsHeardWhenItsHostIsWoken) {
+TEST(Kernel, ACallBetweenTwoStepsTakesEffectAfterWake) {
   Kernel kernel(two_hosts(hundred_megabits()), 1);
   Instant const later = Instant{0} + Duration::seconds(3);
   kernel.advance_to(later);

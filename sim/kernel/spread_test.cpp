@@ -101,7 +101,7 @@ TEST(Spread, AServerOfFourShards) {
   EXPECT_EQ(sums.idle_shards, 0u);
 }
 
-TEST(Spread, ConnectKeepsEachShardsFlowsAtHome) {
+TEST(Spread, ConnectChoosesFlowsOfTheOwnShard) {
   Kernel kernel(spread_world({.client = 7, .server = 3}), 2);
   expect_echoed(kernel, 200);
   EXPECT_EQ(sums_of(kernel).forwarded, 0u);
@@ -119,7 +119,7 @@ TEST(Spread, ThirtySixShardsOnBothSidesOfAWrongSteeringPort) {
   EXPECT_EQ(sums.idle_shards, 0u);
 }
 
-TEST(Spread, EveryFrameWrongIsStillAll) {
+TEST(Spread, AllDataArrivesWithEveryFrameMisSteered) {
   Kernel kernel(spread_world({.server = 2, .missteer = {Probability::certain}, .flows = 20}), 4);
   expect_echoed(kernel, 20);
   Sums const sums = sums_of(kernel);
@@ -156,7 +156,7 @@ TEST(Spread, TheSameSeedIsTheSameRun) {
   EXPECT_EQ(frames.hash, other_frames.hash);
 }
 
-TEST(Spread, SharesAreAllFlowsOnce) {
+TEST(Spread, SharesCoverEachFlowOnce) {
   AppSpec app;
   app.flows = 10;
   app.start = Duration{100};

@@ -81,7 +81,7 @@ TEST(Trace, CommentsNameStateWindowAndCause) {
   }
 }
 
-TEST(Trace, ATraceChangesNothingAndIsTheSameTwice) {
+TEST(Trace, ATraceChangesNothingAndIsReproducible) {
   World const world = traced_world();
   std::string captures[2];
   std::uint64_t fingerprint = 0;
@@ -100,7 +100,7 @@ TEST(Trace, ATraceChangesNothingAndIsTheSameTwice) {
   EXPECT_EQ(unseen.fingerprint(), fingerprint);
 }
 
-TEST(Trace, OfOneHostHasItsPacketsOnly) {
+TEST(Trace, OfOneHostHasOnlyItsPackets) {
   World const world = traced_world();
   MemorySink all;
   MemorySink one;

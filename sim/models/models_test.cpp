@@ -46,7 +46,7 @@ void expect_all_said(const Kernel& kernel, std::uint32_t flows) {
 
 class EachModel : public testing::TestWithParam<const char*> {};
 
-TEST_P(EachModel, SaysAllAndEndsWell) {
+TEST_P(EachModel, TransfersAllDataAndClosesCleanly) {
   AppSpec app = app_of(GetParam(), 30'000);
   app.reply_bytes = 7'000;
   app.rounds = 3;
@@ -80,7 +80,7 @@ TEST(Mutual, OpensAndClosesAtOnce) {
   EXPECT_EQ(taken[tcp::transition_index(State::fin_wait_1, State::closing)], 1u);
 }
 
-TEST(CloseMode, AnAbortIsToldAsSuch) {
+TEST(CloseMode, AnAbortIsReportedAsSuch) {
   AppSpec app = app_of("bulk", 300'000);
   app.close_mode = CloseMode::abort;
   World world = two_hosts(usual_lane());
@@ -91,7 +91,7 @@ TEST(CloseMode, AnAbortIsToldAsSuch) {
   EXPECT_EQ(kernel.ledger().flows()[0].end(Side::acceptor).cause, Cause::reset);
 }
 
-TEST(Pattern, TellsStreamsAndOffsetsApart) {
+TEST(Pattern, DistinguishesStreamsAndOffsets) {
   Pattern const pattern;
   std::uint32_t const one = Pattern::shift_of({1});
   std::uint32_t const two = Pattern::shift_of({2});
@@ -134,7 +134,7 @@ World attacked_world() {
   return world;
 }
 
-TEST(RandomPeer, DisturbsNobodyElsesStream) {
+TEST(RandomPeer, DoesNotDisturbOtherStreams) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     Kernel kernel(attacked_world(), seed);
     ASSERT_EQ(kernel.run(), Ending::completed);
@@ -156,7 +156,7 @@ TEST(RandomPeer, DisturbsNobodyElsesStream) {
   }
 }
 
-TEST(Snapshot, AnyNastyWorldGoesOnAlikeFromAnyMiddle) {
+TEST(Snapshot, ANastyWorldContinuesTheSameFromAnySnapshot) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     Kernel whole(nasty_world(seed), seed);
     whole.run();
@@ -175,7 +175,7 @@ TEST(Snapshot, AnyNastyWorldGoesOnAlikeFromAnyMiddle) {
   }
 }
 
-TEST(Snapshot, AnAttackedWorldToo) {
+TEST(Snapshot, AnAttackedWorldContinuesTheSame) {
   Kernel whole(attacked_world(), 2);
   whole.run();
   Kernel cut(attacked_world(), 2);

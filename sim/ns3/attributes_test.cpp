@@ -28,7 +28,7 @@ void RunUntil(double seconds) {
 
 using Ns3AttributesDeathTest = ::testing::Test;
 
-TEST(Ns3AttributesDeathTest, AWordThatIsNoChoiceNamesTheChoices) {
+TEST(Ns3AttributesDeathTest, AnInvalidChoiceListsTheChoices) {
   std::string const line = "the attribute Congestion is 'vegas': it is one of ";
   EXPECT_FALSE(Config::SetDefaultFailSafe("ns3::LockstepStack::Congestion", StringValue("vegas")));
   EXPECT_DEATH(Config::SetDefault("ns3::LockstepStack::Congestion", StringValue("vegas")),
@@ -41,7 +41,7 @@ TEST(Ns3AttributesDeathTest, AWordThatIsNoChoiceNamesTheChoices) {
   Config::SetDefault("ns3::LockstepStack::Congestion", StringValue("cubic"));
 }
 
-TEST(Ns3AttributesDeathTest, WhatIsSetWhileTheStackRunsIsRefused) {
+TEST(Ns3AttributesDeathTest, AnAttributeSetWhileTheStackRunsIsRefused) {
   TwoNodes link;
   LockstepHelper().Install(link.nodes);
   RunUntil(1);
@@ -62,7 +62,7 @@ TEST(Ns3AttributesDeathTest, WhatIsSetWhileTheStackRunsIsRefused) {
   EXPECT_EQ(stream.Get(), -1);
 }
 
-TEST(Ns3AttributesDeathTest, WhatIsNoAddressIsNamed) {
+TEST(Ns3AttributesDeathTest, AnInvalidAddressIsReported) {
   Scene const scene;
   NodeContainer nodes(2);
   auto const device = JoinPointToPoint(nodes).Get(0);
@@ -81,7 +81,7 @@ TEST(Ns3AttributesDeathTest, WhatIsNoAddressIsNamed) {
   EXPECT_EQ(stack->Fields().addresses[1].prefix_bits, 64u);
 }
 
-TEST(Ns3AttributesDeathTest, NobodySendsToThePortNought) {
+TEST(Ns3AttributesDeathTest, SendingToPortZeroIsRefused) {
   TwoNodes link;
   LockstepHelper().Install(link.nodes);
   auto const source = CreateObject<LockstepBulkSend>();
@@ -91,7 +91,7 @@ TEST(Ns3AttributesDeathTest, NobodySendsToThePortNought) {
 }
 
 // 1460 is the default of the core, but not what a device with an MTU of 9000 octets would use.
-TEST(Ns3Attributes, TheMssThatWasSetIsUsed) {
+TEST(Ns3Attributes, AnMssThatIsSetIsUsed) {
   for (auto const& [set, used] : {std::pair{0u, 8960u}, {1460u, 1460u}, {536u, 536u}}) {
     for (const char* profile : {"default", "linux"}) {
       TwoNodes link;
@@ -122,7 +122,7 @@ void NoteDied(std::vector<Died>* died, Ptr<const Packet> packet, std::string rea
 }
 
 // Two connects to a closed port are dropped before a trace sink is connected; a valid one follows.
-TEST(Ns3Attributes, WhoLooksLaterIsToldNothingOfBefore) {
+TEST(Ns3Attributes, ALateTraceSinkGetsNoEarlierDrops) {
   TwoNodes link;
   LockstepHelper().Install(link.nodes.Get(1));
   BulkSendHelper deaf(kTheirs, InetSocketAddress(link.addresses.GetAddress(1), 9));

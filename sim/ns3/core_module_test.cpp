@@ -36,7 +36,7 @@ TEST(Ns3CoreModule, IsEnoughForAScript) {
 }
 
 // Headers for scripts that read files, read the wall clock or run in real time.
-TEST(Ns3CoreModule, HasWhatIsNotOfTheSimulationToo) {
+TEST(Ns3CoreModule, HasHeadersOutsideTheSimulation) {
   SystemWallClockMs clock;
   clock.Start();
   std::istringstream text("1,2\n");

@@ -71,7 +71,7 @@ void ConnectTraces(Trace* trace) {
   }
 }
 
-TEST(Ns3Features, TheTracesOfASocketAreFoundByTheirPath) {
+TEST(Ns3Features, TheTracesOfASocketHavePaths) {
   TwoNodes two;
   LockstepHelper().Install(two.nodes);
   auto const losses = CreateObject<ReceiveListErrorModel>();
@@ -94,7 +94,7 @@ void NoteDrop(std::vector<std::string>* reasons, Ptr<const Packet>, std::string 
   reasons->push_back(reason);
 }
 
-TEST(Ns3Features, WhatDiesHereIsToldWithItsReason) {
+TEST(Ns3Features, DropsAreTracedWithTheirReason) {
   TwoNodes two;
   LockstepHelper().Install(two.nodes.Get(1));
   // ns-3's TCP connects to a closed port.
@@ -141,7 +141,7 @@ TEST(Ns3Features, TheGatewayIsTakenFromTheRoutesOfTheNode) {
 
 // So does an IPv6 host, with routes set before or after its stack was installed; the gateway is the
 // router's link-local address.
-TEST(Ns3Features, TheGatewayOfIpv6IsTakenToo) {
+TEST(Ns3Features, TheIpv6GatewayIsTakenFromTheRoutesToo) {
   for (bool const routes_first : {true, false}) {
     Scene const scene;
     NodeContainer nodes(3);
@@ -178,7 +178,7 @@ TEST(Ns3Features, TheGatewayOfIpv6IsTakenToo) {
 }
 
 // The device queue holds five packets: the stack waits for room and loses nothing.
-TEST(Ns3Features, AStoppedQueueHoldsTheStackBack) {
+TEST(Ns3Features, AStoppedQueueBlocksTheStack) {
   Scene const scene;
   NodeContainer nodes(2);
   PointToPointHelper link;
@@ -199,7 +199,7 @@ TEST(Ns3Features, AStoppedQueueHoldsTheStackBack) {
 }
 
 // A queue disc on our node marks packets, and both ends react to the marks.
-TEST(Ns3Features, AQueueDiscMarksAndTheSenderHears) {
+TEST(Ns3Features, AQueueDiscMarksAndTheSenderReacts) {
   Scene const scene;
   NodeContainer nodes(2);
   PointToPointHelper link;
@@ -260,7 +260,7 @@ std::string CaptureAll(std::uint64_t run) {
   return all;
 }
 
-TEST(Ns3Features, TheRunNumberDecidesEverything) {
+TEST(Ns3Features, ARunDependsOnlyOnTheRunNumber) {
   auto const first = CaptureAll(7);
   EXPECT_GT(first.size(), kMegabyte);
   EXPECT_TRUE(first == CaptureAll(7));
@@ -322,7 +322,7 @@ TEST(Ns3Features, ASocketOutlivesTheSimulation) {
 
 using Ns3FeaturesDeathTest = ::testing::Test;
 
-TEST(Ns3FeaturesDeathTest, AStackThatIsOverSaysSo) {
+TEST(Ns3FeaturesDeathTest, UsingAStackAfterDestroyAborts) {
   Ptr<LockstepStack> stack;
   {
     TwoNodes two;

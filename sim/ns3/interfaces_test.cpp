@@ -44,7 +44,7 @@ struct Net {
 };
 
 // With two or three links, the last one leads to the destination and the first does not.
-TEST(Ns3Interfaces, TheRoutesOfTheNodeSayByWhichLink) {
+TEST(Ns3Interfaces, TheNodesRoutesChooseTheLink) {
   for (std::uint32_t const last : {2u, 3u}) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> links{{0, 1}, {0, 2}};
     if (last == 3) {
@@ -62,7 +62,7 @@ TEST(Ns3Interfaces, TheRoutesOfTheNodeSayByWhichLink) {
 }
 
 // The IPv6 routes are read before the node's own IPv6 leaves the devices.
-TEST(Ns3Interfaces, SoIsItByIpv6) {
+TEST(Ns3Interfaces, TheNodesIpv6RoutesChooseTheLink) {
   Net net({{0, 1}, {0, 2}, {2, 3}});
   auto& far = net.interfaces6[2];
   net.interfaces6[1].SetForwarding(1, true);
@@ -80,7 +80,7 @@ TEST(Ns3Interfaces, SoIsItByIpv6) {
 
 // A triangle: the address of one link is reached through the other, in both directions, as with
 // ns-3's own TCP.
-TEST(Ns3Interfaces, APacketForAnyAddressOfTheHostIsTakenByAnyLink) {
+TEST(Ns3Interfaces, AnyLinkAcceptsPacketsForAnyAddressOfTheHost) {
   for (bool const ours_sends : {true, false}) {
     Net net({{0, 1}, {1, 2}, {0, 2}});
     LockstepHelper().Install(net.nodes.Get(0));
@@ -151,7 +151,7 @@ void NoteArrival(std::string* order, Ptr<const Packet>) { *order += 'r'; }
 void NoteDeparture(std::string* order, Ptr<const Packet>) { *order += 't'; }
 
 // In a capture, a received packet precedes the response to it.
-TEST(Ns3Interfaces, AnAnswerFollowsWhatItAnswers) {
+TEST(Ns3Interfaces, AResponseFollowsItsCauseInTheCapture) {
   Scene const scene;
   NodeContainer nodes(2);
   auto const devices = JoinCsma(nodes);
@@ -174,7 +174,7 @@ TEST(Ns3Interfaces, AnAnswerFollowsWhatItAnswers) {
 
 using Ns3InterfacesDeathTest = ::testing::Test;
 
-TEST(Ns3InterfacesDeathTest, AClockCoarserThanOursGoesOn) {
+TEST(Ns3InterfacesDeathTest, ACoarserClockWorks) {
   // In a new process: ns-3 does not allow this change after a run.
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   for (auto const unit : {Time::US, Time::MS}) {

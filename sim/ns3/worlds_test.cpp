@@ -137,7 +137,7 @@ TEST(Ns3Worlds, ASimpleDeviceSendsTheSameFramesAtTheSameNanosecond) {
 }
 
 // PointToPointNetDevice adds the two octets of PPP to each packet.
-TEST(Ns3Worlds, SoDoesPointToPointWithItsTwoOctetsOfPpp) {
+TEST(Ns3Worlds, SoDoesAPointToPointDeviceWithTheTwoOctetsOfPpp) {
   for (auto scenario : Scenarios()) {
     scenario.overhead = 2;
     ExpectAlike(RunOurs(scenario), RunInNs3(scenario, true));

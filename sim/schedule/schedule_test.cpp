@@ -24,7 +24,7 @@ TEST(Schedule, AtOneInstantRankThenInsertionDecides) {
   EXPECT_EQ(order, (std::vector<std::uint32_t>{5, 3, 4, 2, 1}));
 }
 
-TEST(Schedule, AgreesWithASortedListUnderAnyMixOfAddAndTake) {
+TEST(Schedule, MatchesASortedListForAnyMixOfAddAndTake) {
   Random random(7);
   for (int round = 0; round < 50; ++round) {
     Schedule schedule;
@@ -50,7 +50,7 @@ TEST(Schedule, AgreesWithASortedListUnderAnyMixOfAddAndTake) {
   }
 }
 
-TEST(Schedule, ACopyGoesOnAlike) {
+TEST(Schedule, ACopyContinuesTheSame) {
   Schedule schedule;
   for (std::uint32_t i = 0; i < 100; ++i) {
     schedule.add(Instant{i * 37 % 11}, {Kind::arrival, i, 0});

@@ -12,7 +12,7 @@
 namespace lockstep::sim {
 namespace {
 
-TEST(Swarm, EveryDrawnWorldIsWholeAndHeals) {
+TEST(Swarm, EveryDrawnWorldIsValidAndHeals) {
   for (std::uint64_t seed = 0; seed < 2'000; ++seed) {
     World const world = draw_world(seed);
     WorldFault const fault = fault_of(world);
@@ -59,7 +59,7 @@ TEST(Swarm, DrawsTricklersAndEveryProfile) {
 }
 
 // A sample of seeds, by the number of octets of a single connection.
-TEST(Swarm, DrawsStreamsBeyondTheCrossings) {
+TEST(Swarm, DrawsStreamsBeyond2To31And2To32) {
   std::uint32_t beyond_31 = 0;
   std::uint32_t beyond_32 = 0;
   for (std::uint64_t seed = 0; seed < 10 * long_one_in; ++seed) {
@@ -77,7 +77,7 @@ TEST(Swarm, DrawsStreamsBeyondTheCrossings) {
   EXPECT_LT(beyond_31 + beyond_32, 20u);
 }
 
-TEST(Swarm, DrawsFirstSequenceNumbersJustBelowTheCrossings) {
+TEST(Swarm, DrawsInitialSequenceNumbersJustBelowTheWrap) {
   std::uint32_t near = 0;
   std::uint32_t half = 0;
   std::uint32_t all = 0;
@@ -108,7 +108,7 @@ TEST(Swarm, TheSameSeedIsTheSameTrial) {
 }
 
 // A world "fails" as long as it has a partition and an application with 100 octets or more.
-TEST(Shrink, LeavesOutWhatTheFailureDoesNotNeed) {
+TEST(Shrink, RemovesWhatTheFailureDoesNotNeed) {
   World world = draw_world(7);
   LaneFaultSpec cut;
   cut.name = "cut";
