@@ -263,10 +263,10 @@ int call_usleep(void* userdata, useconds_t usecs) {
 }
 
 int call_gettimeofday(void* userdata, timeval* now, struct timezone*) {
-  std::int64_t const told = of(userdata).tell();
+  std::int64_t const time = of(userdata).read_clock();
   if (now != nullptr) {
-    now->tv_sec = epoch_seconds + told / million;
-    now->tv_usec = told % million;
+    now->tv_sec = epoch_seconds + time / million;
+    now->tv_usec = time % million;
   }
   return 0;
 }

@@ -434,7 +434,7 @@ class Player {
     lockstep_tcp_info info{};
     socklen_t length = sizeof info;
     if (c_.getsockopt(drill_.ud(), subject_, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) {
-      fail("no socket that tcp_info could tell of");
+      fail("no socket for tcp_info");
     }
     for (script::Assertion const& one : script::parse_code(script_, event)) {
       if (one.text.find("tcpi_rtt") != std::string::npos) {

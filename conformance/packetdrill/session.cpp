@@ -95,9 +95,9 @@ void Session::settle(Lock& lock) {
 void Session::hold(Lock& lock, std::thread::id thread) {
   held_for_ = thread;
   changed_.notify_all();
-  bool const told =
+  bool const clock_was_read =
       changed_.wait_for(lock, hold_max, [&] { return held_for_ == std::thread::id{}; });
-  if (!told) {
+  if (!clock_was_read) {
     std::fputs(
         "liblockstep_packetdrill: a thread returned from a call that blocked and did not read "
         "the time in 10 seconds: continuing without it\n",
@@ -165,27 +165,28 @@ Result Session::run(const std::function<Result()>& call) {
   });
 }
 
-std::int64_t Session::tell() {
+std::int64_t Session::read_clock() {
   {
     Lock lock(mutex_);
     if (held_for_ == std::this_thread::get_id()) {
-      told_ = std::max(told_ + 1, microseconds(world_.now()));
+      last_read_ = std::max(last_read_ + 1, microseconds(world_.now()));
       held_for_ = {};
       changed_.notify_all();
-      return told_;
+      return last_read_;
     }
   }
   Within within(*this);
-  std::int64_t const now = std::max(told_ + 1, microseconds(world_.now()));
-  told_ = now;
+  std::int64_t const now = std::max(last_read_ + 1, microseconds(world_.now()));
+  last_read_ = now;
   advance(within.lock, World::origin + Duration::microseconds(static_cast<std::uint64_t>(now)));
   return now;
 }
 
 void Session::sleep(Duration by) {
   Within within(*this);
-  Instant const told = World::origin + Duration::microseconds(static_cast<std::uint64_t>(told_));
-  advance(within.lock, later(world_.now(), told) + by);
+  Instant const time =
+      World::origin + Duration::microseconds(static_cast<std::uint64_t>(last_read_));
+  advance(within.lock, later(world_.now(), time) + by);
 }
 
 void Session::arrive(std::span<const std::byte> packet) {

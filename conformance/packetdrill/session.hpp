@@ -27,7 +27,7 @@ using Attempt = std::function<Progress(bool last, Result& out)>;
 /// One thread at a time uses the session, and only it advances the clock. A call that blocks on the
 /// thread that created the session advances the clock itself, up to the horizon. On another thread
 /// it sleeps until the other threads' clock reaches the event. Then the clock is held until that
-/// thread has called tell(), so that it reads the instant at which its call returned.
+/// thread has called read_clock(), so that it reads the instant at which its call returned.
 class Session {
  public:
   explicit Session(const Settings& settings);
@@ -44,7 +44,7 @@ class Session {
   Result run(const std::function<Result()>& call);
 
   /// Microseconds from the script's origin; strictly increasing.
-  std::int64_t tell();
+  std::int64_t read_clock();
   void sleep(Duration by);
   void arrive(std::span<const std::byte> packet);
   /// The next packet sent before the horizon.
@@ -85,7 +85,7 @@ class Session {
   std::thread::id const driver_ = std::this_thread::get_id();
   std::list<Waiting> waiting_;  // in the order of their start
   Duration horizon_;
-  std::int64_t told_ = 0;
+  std::int64_t last_read_ = 0;
   std::uint32_t standstill_ = 0;  // consecutive steps that did not advance the clock
   conformance::script::Arena arena_;
   conformance::script::World world_;

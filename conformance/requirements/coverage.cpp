@@ -56,15 +56,16 @@ CoverageRow make_row(const Requirement& requirement, const Catalogue& catalogue,
   const auto declined = catalogue.declined.find(requirement.id);
   row.declined = declined == catalogue.declined.end() ? nullptr : &declined->second;
   row.in_scope = holds(scope.rfcs, requirement.rfc);
-  row.owed = requirement.binds() ||
-             (requirement.recommends() && row.in_scope && holds(scope.whole, requirement.rfc));
+  row.required = requirement.binds() ||
+                 (requirement.recommends() && row.in_scope && holds(scope.whole, requirement.rfc));
   return row;
 }
 
 }  // namespace
 
 bool CoverageRow::bare() const {
-  return owed && declined == nullptr && (lacks_proof() || (requirement->binds() && lacks_code()));
+  return required && declined == nullptr &&
+         (lacks_proof() || (requirement->binds() && lacks_code()));
 }
 
 const char* CoverageRow::standing() const {

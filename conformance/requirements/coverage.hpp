@@ -17,7 +17,7 @@ struct CoverageRow {
   const Requirement* requirement = nullptr;
   const Declined* declined = nullptr;  ///< null: not declined
   bool in_scope = false;               ///< its RFC affects the exit code
-  bool owed = false;                   ///< must be shown or declined; see bare()
+  bool required = false;               ///< must be shown or declined; see bare()
   std::vector<const Citation*> code;
   std::vector<const Citation*> tests;
   std::vector<const Citation*> scripts;
@@ -85,7 +85,7 @@ struct CoveragePrint {
 };
 
 /// True if the row is to be printed: it is selected, and it is cited, declined or bare.
-bool is_told(const CoverageRow& row, const CoveragePrint& print);
+bool is_selected(const CoverageRow& row, const CoveragePrint& print);
 
 /// The report as text; ends with the summary and the verdict on one line.
 std::string coverage_text(const CoverageReport& report, const Catalogue& catalogue,

@@ -65,11 +65,12 @@ std::string row_html(const CoverageRow& row, const std::vector<VerdictColumn>& c
   std::string cells;
   for (const VerdictColumn& column : columns) {
     const auto cell = column.cells.find(requirement.id);
-    const bool told = cell != column.cells.end();
-    attributes += fmt::format(" data-{}=\"{}\"", column.key, told ? cell->second.state : "none");
+    const bool has_cell = cell != column.cells.end();
+    attributes +=
+        fmt::format(" data-{}=\"{}\"", column.key, has_cell ? cell->second.state : "none");
     cells +=
         fmt::format("<span><span class=\"label\">{}</span>{}</span>", xml_escaped(column.title),
-                    told ? badge_html(cell->second.state, cell->second.text) : "&ndash;");
+                    has_cell ? badge_html(cell->second.state, cell->second.text) : "&ndash;");
   }
   return fmt::format(
       "<details class=\"row\" data-rfc=\"{}\" data-level=\"{}\" data-is=\"{}\"{}>"
@@ -86,7 +87,7 @@ std::vector<Choice> choices_of(const CoverageReport& report, const Catalogue& ca
   Choice rfcs{"rfc", "every RFC", {}};
   std::set<std::string> levels;
   for (const CoverageRow& row : report.rows) {
-    if (!is_told(row, print)) {
+    if (!is_selected(row, print)) {
       continue;
     }
     const std::string number = fmt::format("{}", row.requirement->rfc);
@@ -127,20 +128,19 @@ std::vector<Tile> tiles_of(const CoverageReport& report, const CoveragePrint& pr
   std::size_t declined = 0;
   std::size_t bare = 0;
   for (const CoverageRow& row : report.rows) {
-    if (is_told(row, print)) {
+    if (is_selected(row, print)) {
       ++rows;
       bare += row.in_scope && row.bare() ? 1 : 0;
       declined += row.declined != nullptr ? 1 : 0;
       shown += row.declined == nullptr && !row.lacks_proof() ? 1 : 0;
     }
   }
-  return {
-      {fmt::format("{}", rows), "requirements", ""},
-      {fmt::format("{}", shown), "shown by a test, a script or a scenario", ""},
-      {fmt::format("{}", declined), "declined with a reason", ""},
-      {fmt::format("{}", bare), "bare: required, but not shown", bare == 0 ? "good" : "bad"},
-      {fmt::format("{}", report.problems.size()), "wrong citations",
-       report.problems.empty() ? "good" : "bad"}};
+  return {{fmt::format("{}", rows), "requirements", ""},
+          {fmt::format("{}", shown), "shown by a test, a script or a scenario", ""},
+          {fmt::format("{}", declined), "declined with a reason", ""},
+          {fmt::format("{}", bare), "bare: required, but not shown", bare == 0 ? "good" : "bad"},
+          {fmt::format("{}", report.problems.size()), "wrong citations",
+           report.problems.empty() ? "good" : "bad"}};
 }
 
 /// A field for each RFC in scope: how much of it is shown; a click filters its rows.
@@ -152,7 +152,7 @@ std::string sums_html(const CoverageReport& report, const Catalogue& catalogue,
   std::map<int, Sum> sums;
   for (const CoverageRow& row : report.rows) {
     const bool counts = row.requirement->binds() || row.requirement->recommends();
-    if (row.in_scope && counts && is_told(row, print)) {
+    if (row.in_scope && counts && is_selected(row, print)) {
       Sum& sum = sums[row.requirement->rfc];
       ++sum.rows;
       sum.shown += row.declined == nullptr && !row.lacks_proof() ? 1 : 0;
@@ -201,11 +201,12 @@ std::string coverage_section(const CoverageReport& report, const Catalogue& cata
       grid, tiles_html(tiles_of(report, print)), sums_html(report, catalogue, print),
       filters_html(choices_of(report, catalogue, print, columns)), titles);
   for (const CoverageRow& row : report.rows) {
-    if (is_told(row, print)) {
+    if (is_selected(row, print)) {
       out += row_html(row, columns);
     }
   }
-  return out + "<div class=\"none\" hidden>Nothing matches these filters.</div></div>\n</section>\n" +
+  return out +
+         "<div class=\"none\" hidden>Nothing matches these filters.</div></div>\n</section>\n" +
          problems_html(report);
 }
 

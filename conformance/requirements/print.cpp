@@ -93,7 +93,7 @@ void print_rows(Output out, const CoverageReport& report, const Catalogue& catal
   const bool as_table = !print.places && !print.bare_only;
   bool headed = false;
   for (const CoverageRow& row : report.rows) {
-    if (row.requirement->rfc != summary.rfc || !is_told(row, print)) {
+    if (row.requirement->rfc != summary.rfc || !is_selected(row, print)) {
       continue;
     }
     if (!headed) {
@@ -124,8 +124,8 @@ void print_summaries(Output out, const CoverageReport& report, const CoveragePri
                    {"bare"},
                    {"decides", Align::left}});
   for (const CoverageSummary& summary : report.summaries) {
-    const bool told = summary.in_scope || summary.in_code > 0 || summary.proven > 0;
-    if (told && asked_for(summary.rfc, print)) {
+    const bool listed = summary.in_scope || summary.in_code > 0 || summary.proven > 0;
+    if (listed && asked_for(summary.rfc, print)) {
       const auto number = [](int value) { return fmt::format("{}", value); };
       table.add({number(summary.rfc), number(summary.rows), number(summary.binding),
                  number(summary.in_code), number(summary.proven), number(summary.declined),
@@ -182,7 +182,7 @@ nlohmann::ordered_json row_json(const CoverageRow& row, const LiveResults* live)
                                    {"scenarios", places_json(row.scenarios)},
                                    {"judges", places_json(row.judges)},
                                    {"declined", nullptr},
-                                   {"owed", row.owed},
+                                   {"required", row.required},
                                    {"standing", row.standing()},
                                    {"bare", row.bare()}};
   if (row.declined != nullptr) {
@@ -205,7 +205,7 @@ nlohmann::ordered_json summary_json(const CoverageSummary& summary) {
 
 }  // namespace
 
-bool is_told(const CoverageRow& row, const CoveragePrint& print) {
+bool is_selected(const CoverageRow& row, const CoveragePrint& print) {
   if (!asked_for(row.requirement->rfc, print)) {
     return false;
   }

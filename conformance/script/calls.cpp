@@ -239,7 +239,7 @@ Given Caller::connect() {
   return out;
 }
 
-void Caller::mean(const Flow& flow) {
+void Caller::refer_to(const Flow& flow) {
   const auto port_of = [](const sockaddr_storage& name) {
     in_port_t port = 0;  // at the same offset in both families
     std::memcpy(&port, reinterpret_cast<const std::byte*>(&name) + sizeof(sa_family_t),

@@ -46,7 +46,7 @@ class Caller {
   /// Applies the option to every socket created or accepted from now on.
   void set_later(const LaterOption& option) { later_.push_back(option); }
   /// Makes this the connection that the script refers to from now on.
-  void mean(const Flow& flow);
+  void refer_to(const Flow& flow);
 
  private:
   Given carry_out();
@@ -57,7 +57,7 @@ class Caller {
   Given connect();
   Given connect_again();
   /// The data of a call, and which of the socket calls transfers it.
-  struct Text {
+  struct Transfer {
     enum class Way : std::uint8_t { plain, flagged, named, vector, message };
     Way way = Way::plain;
     std::vector<std::int64_t> parts;
@@ -65,10 +65,10 @@ class Caller {
     const Value* name = nullptr;    ///< the address of the other end
     const Value* length = nullptr;  ///< the length of that address
   };
-  Text text_of(const std::string& name) const;
-  std::vector<iovec> memory_for(const Text& what, std::int64_t skip);
-  Given send_all(const Text& what);
-  Given receive(const Text& what);
+  Transfer transfer_of(const std::string& name) const;
+  std::vector<iovec> memory_for(const Transfer& what, std::int64_t skip);
+  Given send_all(const Transfer& what);
+  Given receive(const Transfer& what);
   Given get_option();
   Given set_option();
   void judge_option(const Value& wanted, const std::byte* value, Given& out) const;

@@ -58,10 +58,10 @@ std::vector<std::int64_t> Caller::parts_of(const Value& value, const Value* coun
   return out;
 }
 
-Caller::Text Caller::text_of(const std::string& name) const {
-  Text out;
+Caller::Transfer Caller::transfer_of(const std::string& name) const {
+  Transfer out;
   if (name == "readv" || name == "writev") {
-    out.way = Text::Way::vector;
+    out.way = Transfer::Way::vector;
     out.parts = parts_of(argument(1), &argument(2));
     return out;
   }
@@ -73,7 +73,7 @@ Caller::Text Caller::text_of(const std::string& name) const {
       refuse(message, "{msg_name(...)=..., msg_iov(1)=[{..., OCTETS}], msg_flags=0}");
     }
     check_names(message, {"msg_name", "msg_iov", "msg_flags"});
-    out.way = Text::Way::message;
+    out.way = Transfer::Way::message;
     out.parts = parts_of(*parts, nullptr);
     out.flags = int_of(argument(2));
     out.name = message.field("msg_name", 0);
@@ -86,9 +86,9 @@ Caller::Text Caller::text_of(const std::string& name) const {
   if (name == "read" || name == "write") {
     return out;
   }
-  out.way = name == "recv" || name == "send" ? Text::Way::flagged : Text::Way::named;
+  out.way = name == "recv" || name == "send" ? Transfer::Way::flagged : Transfer::Way::named;
   out.flags = int_of(argument(3));
-  if (out.way == Text::Way::named) {
+  if (out.way == Transfer::Way::named) {
     out.name = &argument(4);
     out.length = &argument(5);
   }
@@ -96,7 +96,7 @@ Caller::Text Caller::text_of(const std::string& name) const {
 }
 
 /// The memory after the octets that were transferred already.
-std::vector<iovec> Caller::memory_for(const Text& what, std::int64_t skip) {
+std::vector<iovec> Caller::memory_for(const Transfer& what, std::int64_t skip) {
   std::size_t total = 0;
   for (std::int64_t const part : what.parts) {
     total += static_cast<std::size_t>(part);
@@ -113,7 +113,7 @@ std::vector<iovec> Caller::memory_for(const Text& what, std::int64_t skip) {
   return out;
 }
 
-Given Caller::send_all(const Text& what) {
+Given Caller::send_all(const Transfer& what) {
   lockstep_sockets* const s = world_.sockets();
   std::vector<iovec> parts = memory_for(what, done_);
   std::int64_t const size = std::accumulate(what.parts.begin(), what.parts.end(), std::int64_t{0});
@@ -123,20 +123,20 @@ Given Caller::send_all(const Text& what) {
   auto const count = static_cast<int>(parts.size());
   ssize_t taken = 0;
   switch (what.way) {
-    case Text::Way::plain:
+    case Transfer::Way::plain:
       taken = lockstep_write(s, fd(0), parts[0].iov_base, parts[0].iov_len);
       break;
-    case Text::Way::flagged:
+    case Transfer::Way::flagged:
       taken = lockstep_send(s, fd(0), parts[0].iov_base, parts[0].iov_len, what.flags);
       break;
-    case Text::Way::named:
+    case Transfer::Way::named:
       taken = lockstep_sendto(s, fd(0), parts[0].iov_base, parts[0].iov_len, what.flags, to,
                               name.length);
       break;
-    case Text::Way::vector:
+    case Transfer::Way::vector:
       taken = lockstep_writev(s, fd(0), parts.data(), count);
       break;
-    case Text::Way::message: {
+    case Transfer::Way::message: {
       msghdr const message{to, name.length, parts.data(), parts.size(), nullptr, 0, 0};
       taken = lockstep_sendmsg(s, fd(0), &message, what.flags);
       break;
@@ -158,25 +158,25 @@ Given Caller::send_all(const Text& what) {
   return out;
 }
 
-Given Caller::receive(const Text& what) {
+Given Caller::receive(const Transfer& what) {
   lockstep_sockets* const s = world_.sockets();
   std::vector<iovec> parts = memory_for(what, 0);
   sockaddr_storage from{};
   socklen_t length = sizeof from;
-  if (what.way == Text::Way::plain) {
+  if (what.way == Transfer::Way::plain) {
     return given(lockstep_read(s, fd(0), parts[0].iov_base, parts[0].iov_len));
   }
-  if (what.way == Text::Way::flagged) {
+  if (what.way == Transfer::Way::flagged) {
     return given(lockstep_recv(s, fd(0), parts[0].iov_base, parts[0].iov_len, what.flags));
   }
-  if (what.way == Text::Way::vector) {
+  if (what.way == Transfer::Way::vector) {
     return given(lockstep_readv(s, fd(0), parts.data(), static_cast<int>(parts.size())));
   }
   // On a connection no address is returned.
   if (what.name != nullptr && what.name->kind != Value::Kind::ellipsis) {
     refuse(*what.name, "...: a connection returns no address here");
   }
-  if (what.way == Text::Way::named) {
+  if (what.way == Transfer::Way::named) {
     Given out = given(lockstep_recvfrom(s, fd(0), parts[0].iov_base, parts[0].iov_len, what.flags,
                                         reinterpret_cast<sockaddr*>(&from), &length));
     out.wrong = out.result < 0 ? "" : wrong_length(*what.length, length);
@@ -195,7 +195,7 @@ Given Caller::receive(const Text& what) {
 Given Caller::transfer(const std::string& name) {
   errno = 0;
   bool const reads = name.starts_with("re");
-  return reads ? receive(text_of(name)) : send_all(text_of(name));
+  return reads ? receive(transfer_of(name)) : send_all(transfer_of(name));
 }
 
 Given Caller::get_option() {

@@ -315,7 +315,7 @@ class Writer {
       Packet const packet = packet_of(step.segment, true, step.incarnation);
       line(fmt::format("{} {}", fixed(step.at), packet_text(packet)), step.packet);
       put_accept(step);
-      take_text(step.segment);
+      take_data(step.segment);
       if (manner_.reading == Reading::at_once && !held_) {
         put_read(unread());
       }
@@ -351,7 +351,7 @@ class Writer {
   }
 
   /// Notes the peer's data: it can be read up to the first gap.
-  void take_text(const Segment& segment) {
+  void take_data(const Segment& segment) {
     if (segment.data_bytes() == 0 || segment.any(flag::rst) ||
         segment.sum == tools::SumState::bad) {
       return;

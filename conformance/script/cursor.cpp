@@ -85,9 +85,9 @@ bool Cursor::accept(std::string_view mark) {
   return true;
 }
 
-void Cursor::expect(std::string_view mark, std::string_view mend) {
+void Cursor::expect(std::string_view mark, std::string_view correction) {
   if (!accept(mark)) {
-    unexpected(fmt::format("'{}'", mark), mend);
+    unexpected(fmt::format("'{}'", mark), correction);
   }
 }
 
@@ -203,15 +203,16 @@ void Cursor::fail(Place at, const std::string& message) const {
                        fmt::format("{}:{}:{}: {}", *file_, at.line, at.column, message));
 }
 
-void Cursor::unexpected(std::string_view expected, std::string_view mend) {
+void Cursor::unexpected(std::string_view expected, std::string_view correction) {
   Place const begin = place_;
   std::string found = at_ < text_.size() ? std::string(next_word()) : "";
   if (found.empty() && at_ < text_.size()) {
     found = text_.substr(at_, 1);
   }
-  fail(begin, fmt::format("{} was found, expected {}: {}",
-                          at_ >= text_.size() ? "the end of the file" : fmt::format("'{}'", found),
-                          expected, mend.empty() ? "see conformance/script/README.md" : mend));
+  fail(begin,
+       fmt::format("{} was found, expected {}: {}",
+                   at_ >= text_.size() ? "the end of the file" : fmt::format("'{}'", found),
+                   expected, correction.empty() ? "see conformance/script/README.md" : correction));
 }
 
 }  // namespace lockstep::conformance::script

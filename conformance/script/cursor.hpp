@@ -33,7 +33,7 @@ class Cursor {
 
   /// Each of these skips blanks first.
   bool accept(std::string_view mark);
-  void expect(std::string_view mark, std::string_view mend);
+  void expect(std::string_view mark, std::string_view correction);
   /// The next word, without consuming it: letters, digits and `_`; empty if there is none.
   std::string_view next_word();
   bool accept_word(std::string_view word);
@@ -51,7 +51,7 @@ class Cursor {
 
   [[noreturn]] void fail(Place at, const std::string& message) const;
   /// Throws "'xyz' was found, expected ...".
-  [[noreturn]] void unexpected(std::string_view expected, std::string_view mend = {});
+  [[noreturn]] void unexpected(std::string_view expected, std::string_view correction = {});
 
  private:
   const std::string* file_;

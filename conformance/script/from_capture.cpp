@@ -48,7 +48,7 @@ Chosen choose(const std::string& path, const std::optional<IpAddress>& local) {
 
 /// A way of writing the script; the first one that passes is used.
 struct Attempt {
-  bool mended = false;  // artefacts of capturing are removed
+  bool normalised = false;  // artefacts of capturing are removed
   Manner manner;
 };
 
@@ -56,13 +56,13 @@ std::vector<Attempt> attempts() {
   constexpr std::string_view profiles[] = {"default", "rfc", "linux", "freebsd"};
   std::vector<Attempt> out;
   for (Closeness const closeness : {Closeness::windows, Closeness::instants, Closeness::order}) {
-    for (bool const mended : {false, true}) {
+    for (bool const normalised : {false, true}) {
       for (std::string_view const profile : profiles) {
         for (Reading const reading : {Reading::at_once, Reading::late}) {
           for (int const bits : {0b10, 0b11, 0b00, 0b01}) {
             bool const nagle = (bits & 1) != 0;
             bool const delayed = (bits & 2) != 0;
-            out.push_back({mended, {std::string(profile), closeness, reading, nagle, delayed}});
+            out.push_back({normalised, {std::string(profile), closeness, reading, nagle, delayed}});
           }
         }
       }
@@ -122,16 +122,16 @@ std::string difference(const std::string& path, const Tried& tried) {
 
 FromCapture from_capture(const std::string& path, const std::optional<IpAddress>& local) {
   Chosen const chosen = choose(path, local);
-  conformance::Flow mended = chosen.flow;
-  normalise(mended);
+  conformance::Flow normalised = chosen.flow;
+  normalise(normalised);
   conformance::Script const scripts[] = {
       make_script(chosen.flow, chosen.flow, chosen.device, nullptr),
-      make_script(mended, mended, chosen.device, nullptr)};
+      make_script(normalised, normalised, chosen.device, nullptr)};
   Arena arena;
   std::optional<Tried> best;
   std::uint64_t lines = 0;
   for (Attempt const& attempt : attempts()) {
-    Tried tried = try_out(scripts[attempt.mended ? 1 : 0], attempt.manner, arena);
+    Tried tried = try_out(scripts[attempt.normalised ? 1 : 0], attempt.manner, arena);
     bool const passes = tried.ran.verdict == Verdict::passed;
     bool const ran = tried.ran.verdict != Verdict::bad;
     if (passes || !best || (ran && tried.ran.events > best->ran.events)) {

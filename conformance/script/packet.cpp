@@ -59,7 +59,7 @@ Octets option_octets(const TcpPacket& tcp, const Flow& flow) {
 }
 
 /// The payload octet at a position of the stream.
-std::uint8_t text_octet(std::uint32_t sequence) {
+std::uint8_t payload_octet(std::uint32_t sequence) {
   return static_cast<std::uint8_t>(sequence * 2'654'435'761u >> 24);
 }
 
@@ -82,7 +82,7 @@ Octets build_tcp(const Packet& packet, const Flow& flow) {
   put_word(out, tcp.urgent.value_or(0));
   out.insert(out.end(), options.begin(), options.end());
   for (std::uint32_t i = 0; i < tcp.sequence.length; ++i) {
-    put_octet(out, text_octet(tcp.sequence.begin + i));
+    put_octet(out, payload_octet(tcp.sequence.begin + i));
   }
   wire::PseudoHeader const pseudo{flow.remote.address, flow.local.address, 6,
                                   Bytes{static_cast<std::uint32_t>(out.size())}};

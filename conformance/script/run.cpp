@@ -78,7 +78,7 @@ class Runner {
         ++out_.events;
       }
       finish();
-      refuse_broken();
+      fail_on_violation();
       out_.state = state_text();
       if (keeps_) {
         save_capture();
@@ -151,7 +151,7 @@ class Runner {
   /// The connection that the packet belongs to.
   Flow& flow_of(const Packet& packet) {
     if (flows_.select(packet)) {
-      caller_.mean(flows_.now());
+      caller_.refer_to(flows_.now());
     }
     return flows_.now();
   }
@@ -206,7 +206,7 @@ class Runner {
     pass(at, [] { return true; });
     world_.go_to(at);
     settle();
-    refuse_extra(at);
+    fail_on_extra(at);
   }
 
   /// The tolerance of an event at this instant.
@@ -241,18 +241,18 @@ class Runner {
   // ---- packets ----
 
   /// Fails on a packet sent before `now` that no event of the script can match any more.
-  void refuse_extra(Instant now) {
+  void fail_on_extra(Instant now) {
     if (world_.sent.empty()) {
       return;
     }
     Sent const& first = world_.sent.front();
-    if (first.at + tolerance_at(now) < now && !is_wanted_later()) {
+    if (first.at + tolerance_at(now) < now && !is_expected_later()) {
       fail_extra(first);
     }
   }
 
   /// Whether the next packet that the script expects has an open time.
-  bool is_wanted_later() const {
+  bool is_expected_later() const {
     for (std::size_t i = at_; i < script_.events.size(); ++i) {
       Event const& event = script_.events[i];
       if (event.kind == Event::Kind::packet && event.packet.direction == Direction::out) {
@@ -390,7 +390,7 @@ class Runner {
   }
 
   /// The script passed; fails if the referee found that a packet we sent violates an RFC.
-  void refuse_broken() {
+  void fail_on_violation() {
     show_sent();
     auto const broken = witness_ ? witness_->verdict() : std::nullopt;
     if (!broken) {

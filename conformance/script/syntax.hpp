@@ -141,7 +141,7 @@ struct Script {
 
 using Defines = std::vector<std::pair<std::string, std::string>>;
 
-/// Parses a script. Throws Failure (bad_input): "FILE:LINE:COLUMN: what, expected, mend".
+/// Parses a script. Throws Failure (bad_input): "FILE:LINE:COLUMN: what, expected, correction".
 Script parse(const std::string& file, const std::string& text, const Defines& defines);
 /// The same for a file; environment if it cannot be read, bad_input for a pipe or a folder.
 Script parse_file(const std::string& path, const Defines& defines);

@@ -10,7 +10,7 @@
 
 namespace lockstep::conformance::script {
 
-/// Sets it in `config`. Returns an empty string, or the error: "what, expected, mend".
+/// Sets it in `config`. Returns an empty string, or the error: "what, expected, correction".
 std::string set_sysctl(const std::string& name, const std::string& value, Config& config);
 
 /// For a sysctl set while a script runs: the option to set on sockets created or accepted from then
@@ -21,7 +21,7 @@ struct LaterOption {
   int value = 0;
 };
 /// Converts a name and a value that set_sysctl() accepts. Returns an empty string, or why it cannot
-/// be set later: "what, expected, mend".
+/// be set later: "what, expected, correction".
 std::string set_later(const std::string& name, const std::string& value, LaterOption& out);
 
 /// A sysctl in the list for people.

@@ -183,7 +183,7 @@ TEST(World, LoopsAndUnlinkedNodesAreRefused) {
   EXPECT_FALSE(fault_of(world).none());
   World odd = two_hosts({});
   odd.hosts[1].config.link = LinkType::ip;
-  EXPECT_EQ(fault_of(odd).what, "both ends of a link must speak the same link type");
+  EXPECT_EQ(fault_of(odd).what, "both ends of a link must have the same link type");
 }
 
 }  // namespace

@@ -8,16 +8,16 @@
 namespace lockstep::sim {
 
 // X(name, what happened). The order is stable: counters and fingerprints follow it.
-#define LOCKSTEP_LINK_DROPS(X)                                            \
-  X(queue_full, "the queue of the link has no room")                      \
-  X(mtu_exceeded, "the frame is larger than the link carries")            \
-  X(lost, "lost by probability")                                          \
-  X(burst_lost, "lost in a burst")                                        \
-  X(masked, "lost because the mask says so")                              \
-  X(partitioned, "the link is cut")                                       \
-  X(receive_ring_full, "the receiving host has no free descriptor")       \
-  X(switch_filtered, "the switch knows the destination behind this port") \
-  X(switch_malformed, "too short to be switched, or from a group address")
+#define LOCKSTEP_LINK_DROPS(X)                                      \
+  X(queue_full, "the link's queue is full")                         \
+  X(mtu_exceeded, "the frame exceeds the link's MTU")               \
+  X(lost, "lost at random")                                         \
+  X(burst_lost, "lost in a burst")                                  \
+  X(masked, "lost by the mask")                                     \
+  X(partitioned, "the link is partitioned")                         \
+  X(receive_ring_full, "the receiving host has no free descriptor") \
+  X(switch_filtered, "the destination is on the port of arrival")   \
+  X(switch_malformed, "too short, or from a group address")
 
 enum class LinkDrop : std::uint8_t {
 #define LOCKSTEP_LINK_DROP_NAME(name, text) name,
@@ -42,7 +42,7 @@ constexpr std::string_view text_of(LinkDrop drop) {
 #define LOCKSTEP_LINK_DROP_STRING(name, text) std::string_view(text),
       LOCKSTEP_LINK_DROPS(LOCKSTEP_LINK_DROP_STRING)
 #undef LOCKSTEP_LINK_DROP_STRING
-          "the frame lives"};
+          "the frame was not dropped"};
   return texts[static_cast<std::uint32_t>(drop)];
 }
 

@@ -52,7 +52,7 @@ WorldFault fault_of_link(const World& world, const LinkSpec& link) {
     return {"a link must join two different nodes", link.name};
   }
   if (link_type(world, link.a) != link_type(world, link.b)) {
-    return {"both ends of a link must speak the same link type", link.name};
+    return {"both ends of a link must have the same link type", link.name};
   }
   for (const LaneSpec* lane : {&link.forward, &link.back}) {
     if (lane->mtu_bytes < 68 || lane->mtu_bytes > 65'535) {
@@ -108,7 +108,7 @@ WorldFault fault_of_host(const HostSpec& host) {
     return {"a ring must have room for at least one frame", host.name};
   }
   if (host.shards() != 1 && host.shard_second == host.shard_first) {
-    return {"shards: a host is spread over them by `shards`, not by its configuration", host.name};
+    return {"the key `shards`, not the configuration, sets a host's shards", host.name};
   }
   if (host.clock.skew_ppb > ClockSpec::skew_ppb_max ||
       host.clock.skew_ppb < -ClockSpec::skew_ppb_max) {
@@ -127,10 +127,10 @@ WorldFault fault_of_app(const World& world, const AppSpec& app) {
   bool const spread =
       world.hosts[app.client.value].shards() != 1 || world.hosts[app.server.value].shards() != 1;
   if (spread && app.model == Name("mutual")) {
-    return {"two who call each other choose their ports: neither can have shards", app.name};
+    return {"a mutual application fixes its ports: neither host can have shards", app.name};
   }
   if (app.port.value == 0 || app.flows == 0 || app.repeat == 0) {
-    return {"an application needs a port, a flow and a connection at least", app.name};
+    return {"an application needs at least a port, a flow and a connection", app.name};
   }
   return {};
 }
@@ -195,7 +195,7 @@ std::string_view fault_of_nic(const HostSpec& host) {
     return "the batch of a nic is 1 to 32 frames";
   }
   if (host.nic.link_down_for.ns != 0 && host.nic.link_up_for.ns == 0) {
-    return "a link that goes down must be up for a while first: link_up_for";
+    return "a link that goes down needs a time up: link_up_for";
   }
   return {};
 }

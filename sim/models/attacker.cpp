@@ -37,7 +37,7 @@ Attacker::Attacker(const World& world, const StationSpec& spec, Random random, L
     }
   }
   CHECK(victim_.port.value != 0);
-  CHECK(request_.count <= text_.size());
+  CHECK(request_.count <= data_.size());
 }
 
 void Attacker::arrived(StationDesk& desk, std::span<const std::byte> frame) {
@@ -60,7 +60,7 @@ void Attacker::arrived(StationDesk& desk, std::span<const std::byte> frame) {
   }
   for (Game& game : games_) {
     if (game.own == segment.destination) {
-      hear(desk, game, segment);
+      receive(desk, game, segment);
       return;
     }
   }
@@ -73,26 +73,26 @@ void Attacker::answer_arp(StationDesk& desk, std::span<const std::byte> packet) 
   }
 }
 
-void Attacker::hear(StationDesk& desk, Game& game, const wire::Segment& segment) {
+void Attacker::receive(StationDesk& desk, Game& game, const wire::Segment& segment) {
   if (segment.flags.rst()) {
-    game.standing = false;
+    game.established = false;
     game.over = true;
     return;
   }
   if (segment.flags.syn() && segment.flags.ack()) {
-    bool const first = !game.standing;
-    game.standing = true;
+    bool const first = !game.established;
+    game.established = true;
     game.expected = segment.end();
-    game.admitted = game.expected;
+    game.acknowledged = game.expected;
     game.stamp = segment.options.timestamp_value;
     game.next = segment.acknowledgment;
     acknowledge(desk, game, game.expected);
-    if (first && asks()) {
-      ask(desk, game);
+    if (first && requests_data()) {
+      request_data(desk, game);
     }
     return;
   }
-  if (segment.length().empty() || !game.standing) {
+  if (segment.length().empty() || !game.established) {
     return;
   }
   Sequence const before = game.expected;
@@ -136,7 +136,7 @@ void Attacker::run(StationDesk& desk) {
   next_ = desk.now() + spec_.every;
   ++done_;
   if (!has_connections()) {
-    act_blindly(desk);
+    act_without_connection(desk);
     return;
   }
   if (games_.size() < games_max) {
@@ -144,7 +144,7 @@ void Attacker::run(StationDesk& desk) {
     return;
   }
   Game& game = games_[draw(games_.size())];
-  if (game.standing) {
+  if (game.established) {
     act_on(desk, game);
   } else if (game.over) {
     // Refused or reset: replace it by a new one.
@@ -158,7 +158,7 @@ bool Attacker::has_connections() const {
          lie_ != Lie::overlapping_fragments;
 }
 
-void Attacker::act_blindly(StationDesk& desk) {
+void Attacker::act_without_connection(StationDesk& desk) {
   switch (lie_) {
     case Lie::syn_flood:
       flood(desk);
@@ -200,18 +200,18 @@ void Attacker::act_on(StationDesk& desk, Game& game) {
     case Lie::silence:
       break;
     default:
-      ask(desk, game);
+      request_data(desk, game);
       break;
   }
 }
 
-bool Attacker::asks() const {
+bool Attacker::requests_data() const {
   return lie_ == Lie::optimistic_acks || lie_ == Lie::ack_division || lie_ == Lie::silence ||
          lie_ == Lie::shrinking_windows || lie_ == Lie::tiny_mss || lie_ == Lie::sack_lies ||
          lie_ == Lie::reneging || lie_ == Lie::dsack_lies || lie_ == Lie::old_stamps;
 }
 
-bool Attacker::selects() const {
+bool Attacker::permits_sack() const {
   return lie_ == Lie::sack_lies || lie_ == Lie::reneging || lie_ == Lie::dsack_lies ||
          lie_ == Lie::option_bombs;
 }
@@ -224,15 +224,15 @@ void Attacker::open(StationDesk& desk) {
   segment.acknowledgment = {};
   segment.options.has_mss = true;
   segment.options.mss = lie_ == Lie::tiny_mss ? std::uint16_t{1} : std::uint16_t{1'460};
-  segment.options.has_sack_permitted = selects();
+  segment.options.has_sack_permitted = permits_sack();
   games_.push_back(game);
   send(desk, spec_.address, segment);
 }
 
-void Attacker::ask(StationDesk& desk, Game& game) {
+void Attacker::request_data(StationDesk& desk, Game& game) {
   wire::Segment segment = segment_of(game);
   segment.flags = wire::flag::ack | wire::flag::psh;
-  segment.payload = std::span(text_).first(request_.count);
+  segment.payload = std::span(data_).first(request_.count);
   game.next = segment.end();
   send(desk, spec_.address, segment);
 }
@@ -262,7 +262,7 @@ void Attacker::guess(StationDesk& desk) {
   constexpr std::array<wire::Flags, 4> kinds{wire::flag::rst, wire::flag::syn, wire::flag::ack,
                                              wire::flag::fin | wire::flag::ack};
   segment.flags = kinds[done_ % kinds.size()];
-  segment.payload = std::span(text_).first(segment.flags.ack() ? draw(64) : 0);
+  segment.payload = std::span(data_).first(segment.flags.ack() ? draw(64) : 0);
   send(desk, honest_, segment);
 }
 
@@ -323,7 +323,7 @@ void Attacker::play_urgent(StationDesk& desk, Game& game) {
   segment.flags = wire::flag::ack | wire::flag::urg;
   segment.urgent = static_cast<std::uint16_t>(draw(0x1'0000));
   bool const brings = draw(2) != 0;
-  segment.payload = std::span(text_).first(brings ? 1 : 0);
+  segment.payload = std::span(data_).first(brings ? 1 : 0);
   game.next = segment.end();
   send(desk, spec_.address, segment);
 }
@@ -332,7 +332,7 @@ void Attacker::play_urgent(StationDesk& desk, Game& game) {
 void Attacker::leave_gap(StationDesk& desk, Game& game) {
   wire::Segment segment = segment_of(game);
   segment.sequence = game.next + Bytes{1 + draw(32) * 2'048};
-  segment.payload = std::span(text_).first(1);
+  segment.payload = std::span(data_).first(1);
   send(desk, spec_.address, segment);
 }
 
@@ -362,11 +362,11 @@ void Attacker::report(StationDesk& desk, Game& game, Sequence before) {
 void Attacker::renege(StationDesk& desk, Game& game) {
   wire::Segment segment = segment_of(game);
   std::uint32_t const what = draw(16);
-  game.admitted = what == 0 ? game.expected : game.admitted;
-  segment.acknowledgment = game.admitted;
-  std::uint32_t const missing = game.expected.since(game.admitted).count;
+  game.acknowledged = what == 0 ? game.expected : game.acknowledged;
+  segment.acknowledgment = game.acknowledged;
+  std::uint32_t const missing = game.expected.since(game.acknowledged).count;
   if (what > 2 && missing > 2) {
-    Sequence const at = game.admitted + Bytes{1 + draw(missing - 1)};
+    Sequence const at = game.acknowledged + Bytes{1 + draw(missing - 1)};
     segment.options.sack_count = 1;
     segment.options.sack[0] = {at, at.next()};
   }

@@ -63,20 +63,20 @@ class Attacker final : public Station {
   // One of its own connections.
   struct Game {
     Port own;
-    Sequence next;      // our next sequence number
-    Sequence expected;  // the peer's next sequence number, from the segments received
-    Sequence admitted;  // reneging: acknowledged up to here
-    bool standing = false;
+    Sequence next;          // our next sequence number
+    Sequence expected;      // the peer's next sequence number, from the segments received
+    Sequence acknowledged;  // reneging: acknowledged up to here
+    bool established = false;
     bool over = false;        // reset
     std::uint32_t stamp = 0;  // the peer's first timestamp
   };
 
   void answer_arp(StationDesk& desk, std::span<const std::byte> packet);
-  void hear(StationDesk& desk, Game& game, const wire::Segment& segment);
+  void receive(StationDesk& desk, Game& game, const wire::Segment& segment);
   void open(StationDesk& desk);
-  void ask(StationDesk& desk, Game& game);
+  void request_data(StationDesk& desk, Game& game);
   // The timed actions: those without a connection, and those on one of its own.
-  void act_blindly(StationDesk& desk);
+  void act_without_connection(StationDesk& desk);
   void act_on(StationDesk& desk, Game& game);
   void flood(StationDesk& desk);
   void guess(StationDesk& desk);
@@ -95,9 +95,9 @@ class Attacker final : public Station {
                    std::span<const std::byte> payload);
   bool has_connections() const;
   // Whether it sends SACK-permitted.
-  bool selects() const;
+  bool permits_sack() const;
   // Whether the attack needs data from the victim, which it then requests.
-  bool asks() const;
+  bool requests_data() const;
   std::uint32_t draw(std::uint64_t limit) {
     return static_cast<std::uint32_t>(random_.below(limit));
   }
@@ -116,7 +116,7 @@ class Attacker final : public Station {
   std::uint32_t done_ = 0;  // number of actions
   std::uint16_t next_port_ = 20'000;
   Instant next_;
-  std::array<std::byte, 1'024> text_{};
+  std::array<std::byte, 1'024> data_{};
 };
 
 }  // namespace lockstep::sim

@@ -24,9 +24,9 @@ void ChatterClient::writable(Desk& desk, Session& session) {
 }
 
 void ChatterClient::readable(Desk& desk, Session& session) {
-  bool const heard = read_some(desk, session, ~std::uint64_t{0}) != 0;
+  bool const any_read = read_some(desk, session, ~std::uint64_t{0}) != 0;
   bool const whole = end_of(desk, session).read == session.round * spec().reply_bytes;
-  if (!heard || !whole || !session.established) {
+  if (!any_read || !whole || !session.established) {
     return;
   }
   if (spec().think.ns == 0) {

@@ -32,9 +32,9 @@ void EchoServer::echo(Desk& desk, Session& session) {
     return;
   }
   while (write_to_goal(desk, session)) {
-    std::uint64_t const heard = read_some(desk, session, desk.stack.writable(session.id).count);
-    session.goal += heard;
-    if (heard == 0) {
+    std::uint64_t const taken = read_some(desk, session, desk.stack.writable(session.id).count);
+    session.goal += taken;
+    if (taken == 0) {
       break;
     }
   }

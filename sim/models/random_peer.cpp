@@ -23,7 +23,7 @@ RandomPeer::RandomPeer(const World& world, const StationSpec& spec, Random rando
     HostSpec const& host = world.hosts[app.server.value];
     victims_.push_back({host.config.mac, {host.config.addresses[0].address, app.port}});
   }
-  for (std::byte& each : text_) {
+  for (std::byte& each : data_) {
     each = static_cast<std::byte>(random_.next() >> 56);
   }
 }
@@ -37,7 +37,7 @@ void RandomPeer::arrived(StationDesk& desk, std::span<const std::byte> frame) {
     answer_arp(desk, parsed.payload);
   } else if (parsed.header.type == wire::EtherType::ipv4 &&
              parsed.header.destination == spec_.mac) {
-    hear(desk, parsed.payload);
+    receive(desk, parsed.payload);
   }
 }
 
@@ -48,7 +48,7 @@ void RandomPeer::answer_arp(StationDesk& desk, std::span<const std::byte> packet
   }
 }
 
-void RandomPeer::hear(StationDesk& desk, std::span<const std::byte> packet) {
+void RandomPeer::receive(StationDesk& desk, std::span<const std::byte> packet) {
   wire::Ipv4Packet ip;
   wire::Segment segment;
   if (wire::parse(packet, ip) != Drop::none || ip.header.protocol != wire::IpProtocol::tcp ||
@@ -61,8 +61,8 @@ void RandomPeer::hear(StationDesk& desk, std::span<const std::byte> packet) {
       continue;
     }
     game.expected = segment.end();
-    if (segment.flags.syn() && segment.flags.ack() && !game.standing) {
-      game.standing = true;
+    if (segment.flags.syn() && segment.flags.ack() && !game.established) {
+      game.established = true;
       game.next = segment.acknowledgment;
     }
     // Usually acknowledges correctly, so that connections get far enough to be worth attacking.
@@ -70,7 +70,7 @@ void RandomPeer::hear(StationDesk& desk, std::span<const std::byte> packet) {
       wire::Segment answer = segment_of(game);
       stamp(game, answer);
       if (game.sack && draw(2) == 0) {
-        lie_of_blocks(game, answer);
+        forge_sack_blocks(game, answer);
       }
       send(desk, {game.victim.mac, spec_.address, game.victim.server.address}, answer);
     }
@@ -164,14 +164,14 @@ void RandomPeer::stamp(Game& game, wire::Segment& segment) {
 void RandomPeer::play(StationDesk& desk, Game& game) {
   wire::Segment segment = segment_of(game);
   Envelope const to{game.victim.mac, spec_.address, game.victim.server.address};
-  std::uint32_t const length = draw(text_.size());
+  std::uint32_t const length = draw(data_.size());
   switch (draw(8)) {
     case 0:  // in order
-      segment.payload = std::span(text_).first(length);
+      segment.payload = std::span(data_).first(length);
       game.next = segment.end();
       break;
     case 1:  // above a gap, or overlapping earlier data with different content
-      segment.payload = std::span(text_).subspan(length / 2, length / 2);
+      segment.payload = std::span(data_).subspan(length / 2, length / 2);
       segment.sequence = game.next + Bytes{draw(2'000)} - Bytes{1'000};
       break;
     case 2: {  // shrinks its window, possibly to zero; one draw per statement fixes their order
@@ -185,10 +185,10 @@ void RandomPeer::play(StationDesk& desk, Game& game) {
       break;
     case 4:
       segment.flags = wire::flag::fin | wire::flag::ack;
-      segment.payload = std::span(text_).first(draw(64));
+      segment.payload = std::span(data_).first(draw(64));
       break;
     default:
-      tease(desk, game, segment);
+      make_invalid(desk, game, segment);
       break;
   }
   stamp(game, segment);
@@ -196,7 +196,7 @@ void RandomPeer::play(StationDesk& desk, Game& game) {
 }
 
 // Resets, SYNs, and random flags and sequence numbers.
-void RandomPeer::tease(StationDesk&, Game& game, wire::Segment& segment) {
+void RandomPeer::make_invalid(StationDesk&, Game& game, wire::Segment& segment) {
   switch (draw(5)) {
     case 0:
       segment.flags = wire::flag::rst;
@@ -209,16 +209,16 @@ void RandomPeer::tease(StationDesk&, Game& game, wire::Segment& segment) {
     case 2:
       segment.flags = wire::Flags{static_cast<std::uint8_t>(draw(256))};
       segment.urgent = static_cast<std::uint16_t>(draw(0x1'0000));
-      segment.payload = std::span(text_).first(draw(32));
+      segment.payload = std::span(data_).first(draw(32));
       break;
     case 3:
       segment.sequence = {draw(0x1'0000'0000)};
-      segment.payload = std::span(text_).first(draw(text_.size()));
+      segment.payload = std::span(data_).first(draw(data_.size()));
       break;
     default:
       segment.flags = wire::flag::ack | wire::flag::urg;
       segment.urgent = static_cast<std::uint16_t>(draw(0x1'0000));
-      segment.payload = std::span(text_).first(draw(text_.size()));
+      segment.payload = std::span(data_).first(draw(data_.size()));
       game.next = segment.end();
       break;
   }
@@ -226,7 +226,7 @@ void RandomPeer::tease(StationDesk&, Game& game, wire::Segment& segment) {
 
 // SACK blocks about unsent data, about acknowledged data, about single octets, and without what
 // earlier blocks reported (reneging).
-void RandomPeer::lie_of_blocks(const Game& game, wire::Segment& segment) {
+void RandomPeer::forge_sack_blocks(const Game& game, wire::Segment& segment) {
   std::uint32_t const held_back = draw(8'000);
   segment.acknowledgment = game.expected - Bytes{held_back};
   segment.options.sack_count = static_cast<std::uint8_t>(1 + draw(3));
@@ -254,7 +254,7 @@ void RandomPeer::blind(StationDesk& desk, const Victim& victim) {
   segment.acknowledgment = {draw(0x1'0000'0000)};
   segment.flags = wire::Flags{static_cast<std::uint8_t>(draw(64))};
   segment.window = {static_cast<std::uint16_t>(draw(0x1'0000))};
-  segment.payload = std::span(text_).first(draw(64));
+  segment.payload = std::span(data_).first(draw(64));
   send(desk, {victim.mac, peer.server.address, victim.server.address}, segment);
 }
 

@@ -38,7 +38,7 @@ class RandomPeer final : public Station {
     Port own;
     Sequence next;      // our next sequence number
     Sequence expected;  // the peer's next sequence number
-    bool standing = false;
+    bool established = false;
     std::uint32_t stamp = 0;  // our timestamp clock; zero: no timestamps
     bool sack = false;        // our SYN had SACK-permitted
   };
@@ -49,11 +49,11 @@ class RandomPeer final : public Station {
   };
 
   void answer_arp(StationDesk& desk, std::span<const std::byte> packet);
-  void hear(StationDesk& desk, std::span<const std::byte> packet);
+  void receive(StationDesk& desk, std::span<const std::byte> packet);
   void open(StationDesk& desk, const Victim& victim);
   void play(StationDesk& desk, Game& game);
-  void tease(StationDesk& desk, Game& game, wire::Segment& segment);
-  void lie_of_blocks(const Game& game, wire::Segment& segment);
+  void make_invalid(StationDesk& desk, Game& game, wire::Segment& segment);
+  void forge_sack_blocks(const Game& game, wire::Segment& segment);
   void blind(StationDesk& desk, const Victim& victim);
   void forge_icmp(StationDesk& desk, const Victim& victim);
   void noise(StationDesk& desk, const Victim& victim);
@@ -75,7 +75,7 @@ class RandomPeer final : public Station {
   std::uint64_t acts_left_;
   std::uint16_t next_port_ = 20'000;
   Instant next_;
-  std::array<std::byte, 512> text_{};
+  std::array<std::byte, 512> data_{};
 };
 
 }  // namespace lockstep::sim

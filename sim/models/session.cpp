@@ -257,7 +257,7 @@ bool SessionModel::write_to_goal(Desk& desk, Session& session) {
       static_cast<void>(desk.stack.urgent(session.id));
     }
     if (!desk.watch.empty()) {
-      StreamNote const told{desk.world_now,
+      StreamNote const note{desk.world_now,
                             desk.host,
                             &desk.ledger.flow(session.flow),
                             session.side,
@@ -265,7 +265,7 @@ bool SessionModel::write_to_goal(Desk& desk, Session& session) {
                             bytes.first(taken.bytes.count),
                             true};
       desk.watch.each(
-          [&](Observer& observer, const Kernel& kernel) { observer.wrote(kernel, told); });
+          [&](Observer& observer, const Kernel& kernel) { observer.wrote(kernel, note); });
     }
     end_now.written += taken.bytes.count;
   }
@@ -293,10 +293,10 @@ std::uint64_t SessionModel::read_some(Desk& desk, Session& session, std::uint64_
       end_now.first_wrong = end_now.read;
     }
     if (!desk.watch.empty()) {
-      StreamNote const told{desk.world_now, desk.host, &flow, session.side,
+      StreamNote const note{desk.world_now, desk.host, &flow, session.side,
                             end_now.read,   bytes,     right};
       desk.watch.each(
-          [&](Observer& observer, const Kernel& kernel) { observer.read(kernel, told); });
+          [&](Observer& observer, const Kernel& kernel) { observer.read(kernel, note); });
     }
     desk.stack.consume(session.id, {length});
     end_now.read += length;

@@ -53,13 +53,13 @@ TypeId LockstepBulkSend::GetTypeId() {
           .SetParent<Application>()
           .SetGroupName("Applications")
           .AddConstructor<LockstepBulkSend>()
-          .AddAttribute("Remote", "Where to: an InetSocketAddress or an Inet6SocketAddress.",
+          .AddAttribute("Remote", "The destination: an InetSocketAddress or an Inet6SocketAddress.",
                         AddressValue(), MakeAddressAccessor(&LockstepBulkSend::remote_),
                         MakeAddressChecker())
-          .AddAttribute("MaxBytes", "Octets to send, 1 and up.", UintegerValue(1'000'000),
+          .AddAttribute("MaxBytes", "Octets to send, at least 1.", UintegerValue(1'000'000),
                         MakeUintegerAccessor(&LockstepBulkSend::bytes_),
                         MakeUintegerChecker<std::uint64_t>(1))
-          .AddAttribute("Text", "Which text of the pattern: LockstepSink has to know it.",
+          .AddAttribute("Text", "Which stream of the pattern: LockstepSink needs the same value.",
                         UintegerValue(0), MakeUintegerAccessor(&LockstepBulkSend::stream_),
                         MakeUintegerChecker<std::uint64_t>())
           .AddAttribute("Dscp", "The differentiated services code point.", UintegerValue(0),
@@ -80,7 +80,7 @@ void LockstepBulkSend::StartApplication() {
                       "an Inet6SocketAddress");
   NS_ABORT_MSG_IF(remote.port.value == 0,
                   "LockstepBulkSend: the attribute Remote of an application on node "
-                      << GetNode()->GetId() << " has the port 0: nobody can listen there");
+                      << GetNode()->GetId() << " has the port 0: no socket can listen there");
   socket_ = OpenSocket(GetNode(), "LockstepBulkSend");
   socket_->SetConnectCallback(MakeCallback(&LockstepBulkSend::Connected, this),
                               MakeCallback(&LockstepBulkSend::Failed, this));
@@ -90,7 +90,7 @@ void LockstepBulkSend::StartApplication() {
   NS_ABORT_MSG_IF(result != 0 && socket_->GetErrno() == Socket::ERROR_NOROUTETOHOST,
                   "LockstepBulkSend: no route from node "
                       << GetNode()->GetId() << " to " << remote
-                      << ": set one by LockstepHelper::SetGateway");
+                      << ": set one with LockstepHelper::SetGateway");
   failed_ = result != 0;
 }
 
@@ -131,13 +131,13 @@ TypeId LockstepSink::GetTypeId() {
           .AddAttribute("Local", "Where to listen: an InetSocketAddress or an Inet6SocketAddress.",
                         AddressValue(), MakeAddressAccessor(&LockstepSink::local_),
                         MakeAddressChecker())
-          .AddAttribute("Verify", "Compare what comes with what LockstepBulkSend sends.",
+          .AddAttribute("Verify", "Compare received data with what LockstepBulkSend sends.",
                         BooleanValue(false), MakeBooleanAccessor(&LockstepSink::verify_),
                         MakeBooleanChecker())
-          .AddAttribute("Text", "Which text of the pattern, of all connections.", UintegerValue(0),
-                        MakeUintegerAccessor(&LockstepSink::stream_),
+          .AddAttribute("Text", "Which stream of the pattern, for all connections.",
+                        UintegerValue(0), MakeUintegerAccessor(&LockstepSink::stream_),
                         MakeUintegerChecker<std::uint64_t>())
-          .AddTraceSource("Rx", "So many octets were read.",
+          .AddTraceSource("Rx", "The number of octets read.",
                           MakeTraceSourceAccessor(&LockstepSink::rx_trace_),
                           "ns3::LockstepSink::RxTracedCallback");
   return tid;
@@ -152,9 +152,10 @@ void LockstepSink::DoDispose() {
 
 void LockstepSink::StartApplication() {
   listener_ = OpenSocket(GetNode(), "LockstepSink");
-  NS_ABORT_MSG_IF(listener_->Bind(local_) != 0 || listener_->Listen() != 0,
-                  "LockstepSink: cannot listen at the attribute Local: it names no address of node "
-                      << GetNode()->GetId() << ", or its port is 0 or taken");
+  NS_ABORT_MSG_IF(
+      listener_->Bind(local_) != 0 || listener_->Listen() != 0,
+      "LockstepSink: cannot listen at the attribute Local: it is not an address of node "
+          << GetNode()->GetId() << ", or its port is 0 or taken");
   listener_->ShutdownSend();
   listener_->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
                                MakeCallback(&LockstepSink::Accepted, this));

@@ -70,8 +70,8 @@ TEST(Ns3AttributesDeathTest, AnInvalidAddressIsReported) {
                             "10.1.1.1/33", "2001:db8::1/129", "/24", "", "10.1.1.256/24"}) {
     EXPECT_DEATH(LockstepHelper().AddAddress(device, wrong),
                  HasSubstr("AddAddress: '" + std::string(wrong) +
-                           "' is no address with the length "
-                           "of its prefix, like 10.1.1.1/24"));
+                           "' is not an address with "
+                           "a prefix length, like 10.1.1.1/24"));
   }
   LockstepHelper().AddAddress(device, "10.1.1.1/24");
   auto const stack = LockstepHelper().AddAddress(device, "2001:db8::a:1/64");
@@ -87,7 +87,7 @@ TEST(Ns3AttributesDeathTest, SendingToPortZeroIsRefused) {
   auto const source = CreateObject<LockstepBulkSend>();
   source->SetAttribute("Remote", AddressValue(InetSocketAddress("10.1.1.2", 0)));
   link.nodes.Get(0)->AddApplication(source);
-  EXPECT_DEATH(RunUntil(1), HasSubstr("on node 0 has the port 0: nobody can listen there"));
+  EXPECT_DEATH(RunUntil(1), HasSubstr("on node 0 has the port 0: no socket can listen there"));
 }
 
 // 1460 is the default of the core, but not what a device with an MTU of 9000 octets would use.

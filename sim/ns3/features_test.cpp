@@ -332,7 +332,7 @@ TEST(Ns3FeaturesDeathTest, UsingAStackAfterDestroyAborts) {
   }
   EXPECT_GT(stack->GetCounters().turns, 0u);
   stack->Kick();
-  EXPECT_DEATH(stack->GetCore(), HasSubstr("is over: read what it has to tell before Sim"));
+  EXPECT_DEATH(stack->GetCore(), HasSubstr("is over: read its state before Sim"));
 }
 
 TEST(Ns3FeaturesDeathTest, AnAttributeOutOfRangeIsNamed) {

@@ -63,7 +63,7 @@ void AddIpv6(Ptr<const Node> node, Addresses& out) {
 
 // For the classes of either family, whose members have the same names.
 template <class Header, class Stack, class Destination>
-LockstepWay Ask(Ptr<Stack> stack, Ptr<NetDevice> device, Destination destination) {
+LockstepNextHop LookUpRoute(Ptr<Stack> stack, Ptr<NetDevice> device, Destination destination) {
   if (stack == nullptr || stack->GetRoutingProtocol() == nullptr) {
     return {};
   }
@@ -72,36 +72,38 @@ LockstepWay Ask(Ptr<Stack> stack, Ptr<NetDevice> device, Destination destination
   Socket::SocketErrno error = Socket::ERROR_NOTERROR;
   auto const route =
       stack->GetRoutingProtocol()->RouteOutput(Create<Packet>(), header, device, error);
-  return route == nullptr ? LockstepWay{}
-                          : LockstepWay{route->GetOutputDevice(), ToLockstep(route->GetGateway())};
+  return route == nullptr
+             ? LockstepNextHop{}
+             : LockstepNextHop{route->GetOutputDevice(), ToLockstep(route->GetGateway())};
 }
 
 // Addresses of one family behind one gateway.
-struct Behind {
+struct GatewayGroup {
   lockstep::IpAddress gateway;
   Addresses destinations;
 };
 
 // The destinations of each gateway; the gateway of most destinations first.
-std::vector<Behind> GatewaysOf(Ptr<NetDevice> device, const Addresses& destinations, bool v4) {
-  std::vector<Behind> found;
+std::vector<GatewayGroup> GatewaysOf(Ptr<NetDevice> device, const Addresses& destinations,
+                                     bool v4) {
+  std::vector<GatewayGroup> found;
   bool const one = RoutersBeside(device) <= 1;
   for (auto const& each : destinations) {
     if (each.address.is_v4() != v4 || (one && !found.empty())) {
       continue;
     }
-    auto const way = WayTo(device->GetNode(), device, each.address);
+    auto const way = NextHopTo(device->GetNode(), device, each.address);
     if (way.device != device || way.gateway.is_unspecified()) {
       continue;
     }
-    auto at = std::ranges::find(found, way.gateway, &Behind::gateway);
+    auto at = std::ranges::find(found, way.gateway, &GatewayGroup::gateway);
     if (at == found.end()) {
       at = found.insert(found.end(), {way.gateway, {}});
     }
     at->destinations.push_back(each);
   }
   auto const most = std::ranges::max_element(
-      found, {}, [](const Behind& each) { return each.destinations.size(); });
+      found, {}, [](const GatewayGroup& each) { return each.destinations.size(); });
   if (most != found.end()) {
     std::rotate(found.begin(), most, most + 1);
   }
@@ -109,13 +111,13 @@ std::vector<Behind> GatewaysOf(Ptr<NetDevice> device, const Addresses& destinati
 }
 
 // The network of an address, or the address alone if another gateway also leads to that network.
-lockstep::ConfigRoute RouteOf(const lockstep::HostAddress& to, const std::vector<Behind>& all,
+lockstep::ConfigRoute RouteOf(const lockstep::HostAddress& to, const std::vector<GatewayGroup>& all,
                               lockstep::IpAddress gateway) {
   std::uint32_t const more = to.address.is_v4() ? 96 : 0;
   auto const same = [&](const lockstep::HostAddress& each) {
     return lockstep::common_bits({each.address, to.address}) >= to.prefix_bits + more;
   };
-  bool const alone = std::ranges::any_of(all, [&](const Behind& each) {
+  bool const alone = std::ranges::any_of(all, [&](const GatewayGroup& each) {
     return each.gateway != gateway && std::ranges::any_of(each.destinations, same);
   });
   auto const bits = alone ? static_cast<std::uint8_t>(128 - more) : to.prefix_bits;
@@ -137,13 +139,15 @@ Addresses AddressesOfOthers(Ptr<const Node> node) {
   return out;
 }
 
-LockstepWay WayTo(Ptr<const Node> node, Ptr<NetDevice> device, lockstep::IpAddress destination) {
+LockstepNextHop NextHopTo(Ptr<const Node> node, Ptr<NetDevice> device,
+                          lockstep::IpAddress destination) {
   // The port does not matter.
   Address const address = ToNs3(lockstep::Endpoint{destination, {0}});
-  return destination.is_v4() ? Ask<Ipv4Header>(node->GetObject<Ipv4>(), device,
-                                               InetSocketAddress::ConvertFrom(address).GetIpv4())
-                             : Ask<Ipv6Header>(node->GetObject<Ipv6>(), device,
-                                               Inet6SocketAddress::ConvertFrom(address).GetIpv6());
+  return destination.is_v4()
+             ? LookUpRoute<Ipv4Header>(node->GetObject<Ipv4>(), device,
+                                       InetSocketAddress::ConvertFrom(address).GetIpv4())
+             : LookUpRoute<Ipv6Header>(node->GetObject<Ipv6>(), device,
+                                       Inet6SocketAddress::ConvertFrom(address).GetIpv6());
 }
 
 std::uint32_t RoutersBeside(Ptr<NetDevice> device) {

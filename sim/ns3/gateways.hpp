@@ -17,13 +17,14 @@ namespace ns3 {
 std::vector<lockstep::HostAddress> AddressesOfOthers(Ptr<const Node> node);
 
 /// The next hop to a destination.
-struct LockstepWay {
+struct LockstepNextHop {
   Ptr<NetDevice> device;        // null: the node has no route
   lockstep::IpAddress gateway;  // unspecified: the destination is on the link
 };
 
 /// The node's route to `destination` through `device`, or through any device if that is null.
-LockstepWay WayTo(Ptr<const Node> node, Ptr<NetDevice> device, lockstep::IpAddress destination);
+LockstepNextHop NextHopTo(Ptr<const Node> node, Ptr<NetDevice> device,
+                          lockstep::IpAddress destination);
 
 /// The number of other nodes on the device's link that have further links, and so may be gateways.
 std::uint32_t RoutersBeside(Ptr<NetDevice> device);

@@ -15,7 +15,7 @@ class LockstepGuest {
   virtual ~LockstepGuest() = default;
   /// Whether it owns this listener, and so receives its `accepted` events.
   virtual bool Listens(lockstep::ListenerId listener) const = 0;
-  virtual void Told(lockstep::Stack& stack, const lockstep::Event& event) = 0;
+  virtual void HandleEvent(lockstep::Stack& stack, const lockstep::Event& event) = 0;
   virtual void Run(lockstep::Stack& stack, lockstep::Instant now) = 0;
   /// The latest instant of its next turn.
   virtual lockstep::Instant Deadline() const = 0;

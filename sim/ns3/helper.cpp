@@ -174,8 +174,8 @@ Ptr<LockstepStack> LockstepHelper::AddAddress(Ptr<NetDevice> device,
                                               const std::string& address) const {
   lockstep::HostAddress parsed;
   NS_ABORT_MSG_UNLESS(ReadPrefix(address, parsed), "LockstepHelper::AddAddress: '"
-                                                       << address << "' is no address with the "
-                                                       << "length of its prefix, like 10.1.1.1/24");
+                                                       << address << "' is not an address with "
+                                                       << "a prefix length, like 10.1.1.1/24");
   auto const there = GetStack(device);
   auto const stack = there != nullptr ? there : Install(device);
   stack->AddAddress(parsed);

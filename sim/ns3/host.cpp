@@ -22,8 +22,8 @@ TypeId LockstepHost::GetTypeId() {
           .SetParent<Object>()
           .SetGroupName("Internet")
           .AddConstructor<LockstepHost>()
-          .AddAttribute("StackList", "The stacks of this node, one a device.", ObjectVectorValue(),
-                        MakeObjectVectorAccessor(&LockstepHost::stacks_),
+          .AddAttribute("StackList", "The stacks of this node, one per device.",
+                        ObjectVectorValue(), MakeObjectVectorAccessor(&LockstepHost::stacks_),
                         MakeObjectVectorChecker<LockstepStack>());
   return tid;
 }
@@ -52,13 +52,13 @@ Ptr<LockstepStack> LockstepHost::Towards(const lockstep::IpAddressPair& local_an
     return local.is_unspecified() || stack.Owns(local);
   };
   auto const routed = stacks_.size() > 1 ? RoutedTo(remote) : nullptr;
-  if (routed != nullptr && fits(*routed) && routed->Nearness(remote) >= 0) {
+  if (routed != nullptr && fits(*routed) && routed->MatchLength(remote) >= 0) {
     return routed;
   }
   Ptr<LockstepStack> best;
   std::int32_t nearest = -1;
   for (auto const& stack : stacks_) {
-    std::int32_t const near = fits(*stack) ? stack->Nearness(remote) : -1;
+    std::int32_t const near = fits(*stack) ? stack->MatchLength(remote) : -1;
     if (near > nearest) {
       best = stack;
       nearest = near;
@@ -76,27 +76,28 @@ Ptr<LockstepStack> LockstepHost::OwnerOf(lockstep::IpAddress address) const {
 }
 
 Ptr<LockstepStack> LockstepHost::RoutedTo(lockstep::IpAddress destination) const {
-  auto device = WayTo(GetNode(), nullptr, destination).device;
-  if (device == nullptr && ways_kept_) {
-    auto const at = std::ranges::lower_bound(ways_, destination, {}, &Way::destination);
-    device = at != ways_.end() && at->destination == destination ? at->device : nullptr;
+  auto device = NextHopTo(GetNode(), nullptr, destination).device;
+  if (device == nullptr && routes_saved_) {
+    auto const at =
+        std::ranges::lower_bound(saved_routes_, destination, {}, &SavedRoute::destination);
+    device = at != saved_routes_.end() && at->destination == destination ? at->device : nullptr;
   }
   return device == nullptr ? nullptr : GetStack(device);
 }
 
-void LockstepHost::KeepWays() {
-  if (ways_kept_ || stacks_.size() < 2 || GetNode()->GetObject<Ipv6>() == nullptr) {
+void LockstepHost::SaveRoutes() {
+  if (routes_saved_ || stacks_.size() < 2 || GetNode()->GetObject<Ipv6>() == nullptr) {
     return;
   }
-  ways_kept_ = true;
+  routes_saved_ = true;
   for (auto const& other : AddressesOfOthers(GetNode())) {
     auto const device =
-        other.address.is_v4() ? nullptr : WayTo(GetNode(), nullptr, other.address).device;
+        other.address.is_v4() ? nullptr : NextHopTo(GetNode(), nullptr, other.address).device;
     if (device != nullptr) {
-      ways_.push_back({other.address, device});
+      saved_routes_.push_back({other.address, device});
     }
   }
-  std::ranges::sort(ways_, {}, &Way::destination);
+  std::ranges::sort(saved_routes_, {}, &SavedRoute::destination);
 }
 
 void LockstepHost::DoInitialize() {
@@ -111,7 +112,7 @@ void LockstepHost::DoDispose() {
     stack->Dispose();
   }
   stacks_.clear();
-  ways_.clear();
+  saved_routes_.clear();
   Object::DoDispose();
 }
 

@@ -38,21 +38,21 @@ class LockstepHost : public Object {
   Ptr<LockstepStack> RoutedTo(lockstep::IpAddress destination) const;
   /// Saves the node's IPv6 routes; call it before the node's IPv6 leaves a device and its routes
   /// are lost.
-  void KeepWays();
+  void SaveRoutes();
 
  protected:
   void DoInitialize() override;
   void DoDispose() override;
 
  private:
-  struct Way {
+  struct SavedRoute {
     lockstep::IpAddress destination;
     Ptr<NetDevice> device;
   };
 
   std::vector<Ptr<LockstepStack>> stacks_;
-  std::vector<Way> ways_;  // IPv6 routes to the addresses of other nodes, sorted
-  bool ways_kept_ = false;
+  std::vector<SavedRoute> saved_routes_;  // IPv6 routes to the addresses of other nodes, sorted
+  bool routes_saved_ = false;
 };
 
 /// The value of the attribute Protocol of ns-3's applications.

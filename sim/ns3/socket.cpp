@@ -72,7 +72,7 @@ TypeId LockstepSocket::GetTypeId() {
                           "ns3::TracedValueCallback::Time")
           .AddTraceSource("RTO", "RTO of RFC 6298.", MakeTraceSourceAccessor(&LockstepSocket::rto_),
                           "ns3::TracedValueCallback::Time")
-          .AddTraceSource("BytesInFlight", "Octets that count as being in the network (RFC 6675).",
+          .AddTraceSource("BytesInFlight", "Octets in flight, as RFC 6675 counts them.",
                           MakeTraceSourceAccessor(&LockstepSocket::in_flight_),
                           "ns3::TracedValueCallback::Uint32")
           .AddTraceSource("State", "The state of RFC 9293.",
@@ -162,7 +162,7 @@ int LockstepSocket::Connect(const Address& address) {
   open.local = local_;
   open.remote = remote_;
   open.dscp = static_cast<std::uint8_t>(GetIpTos() >> 2);
-  stack_->TellTime();  // needed for the initial sequence number
+  stack_->UpdateClock();  // needed for the initial sequence number
   auto const refusal = stack_->GetCore().connect(open, id_);
   if (refusal != lockstep::Refusal::none) {
     return Refused(refusal);
@@ -248,9 +248,9 @@ int LockstepSocket::ShutdownSend() {
     return 0;
   }
   auto const refusal = stack_->GetCore().finish(id_);
-  finish_owed_ = refusal == lockstep::Refusal::no_room;
+  finish_pending_ = refusal == lockstep::Refusal::no_room;
   stack_->Kick();
-  return refusal == lockstep::Refusal::none || finish_owed_ ? 0 : Refused(refusal);
+  return refusal == lockstep::Refusal::none || finish_pending_ ? 0 : Refused(refusal);
 }
 
 int LockstepSocket::ShutdownRecv() {
@@ -357,7 +357,7 @@ lockstep::ConnectionInfo LockstepSocket::Inspect() const {
   return HasConnection() ? stack_->GetCore().inspect(id_) : lockstep::ConnectionInfo{};
 }
 
-void LockstepSocket::Told(const lockstep::Event& event) {
+void LockstepSocket::HandleEvent(const lockstep::Event& event) {
   using lockstep::EventKind;
   Ptr<LockstepSocket> const alive(this);
   switch (event.kind) {
@@ -382,7 +382,7 @@ void LockstepSocket::Told(const lockstep::Event& event) {
       }
       if (close_owed_) {
         Close();
-      } else if (finish_owed_) {
+      } else if (finish_pending_) {
         ShutdownSend();
       } else if (GetTxAvailable() != 0) {
         NotifySend(GetTxAvailable());
@@ -407,7 +407,7 @@ void LockstepSocket::PeerFinished() {
   }
   if (shut_send_ && HasConnection() && !close_owed_) {
     auto const refusal = stack_->GetCore().finish(id_);
-    finish_owed_ = refusal == lockstep::Refusal::no_room;
+    finish_pending_ = refusal == lockstep::Refusal::no_room;
   }
 }
 

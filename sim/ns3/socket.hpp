@@ -82,7 +82,7 @@ class LockstepSocket : public Socket {
   // For LockstepStack.
   Ptr<LockstepSocket> Fork(Ptr<LockstepStack> stack, lockstep::ConnectionId id);
   void Accepted(Ptr<LockstepSocket> socket);
-  void Told(const lockstep::Event& event);
+  void HandleEvent(const lockstep::Event& event);
   /// The stack no longer exists: the socket has neither connections nor listeners on it.
   void StackGone(const LockstepStack* stack);
   /// Updates the traced values.
@@ -117,7 +117,7 @@ class LockstepSocket : public Socket {
   bool shut_receive_ = false;
   bool peer_finished_ = false;
   bool close_told_ = false;
-  bool finish_owed_ = false;  // finish() was refused because there was no room
+  bool finish_pending_ = false;  // finish() was refused because there was no room
   bool close_owed_ = false;
   bool watched_ = false;
   std::vector<std::byte> scratch_;

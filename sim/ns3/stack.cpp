@@ -96,13 +96,13 @@ TypeId LockstepStack::GetTypeId() {
           .AddAttribute("SocketList", "The sockets of the connections of this stack.",
                         ObjectVectorValue(), MakeObjectVectorAccessor(&LockstepStack::sockets_),
                         MakeObjectVectorChecker<LockstepSocket>())
-          .AddTraceSource("Tx", "A packet leaves, as the device gets it.",
+          .AddTraceSource("Tx", "A packet sent to the device.",
                           MakeTraceSourceAccessor(&LockstepStack::tx_trace_),
                           "ns3::Packet::TracedCallback")
-          .AddTraceSource("Rx", "A packet has come, as the device gave it.",
+          .AddTraceSource("Rx", "A packet received from the device.",
                           MakeTraceSourceAccessor(&LockstepStack::rx_trace_),
                           "ns3::Packet::TracedCallback")
-          .AddTraceSource("Drop", "A packet died here, and of what (core/units/drop.hpp).",
+          .AddTraceSource("Drop", "A packet that the stack dropped, and why (core/units/drop.hpp).",
                           MakeTraceSourceAccessor(&LockstepStack::drop_trace_),
                           "ns3::LockstepStack::DropTracedCallback"));
   return tid;
@@ -147,15 +147,15 @@ void LockstepStack::SetDevice(Ptr<NetDevice> device) {
                                           << "this stack resolves");
     Mac48Address::ConvertFrom(device_->GetAddress()).CopyTo(config_.mac.octets.data());
   }
-  device_->SetReceiveCallback(MakeCallback(&LockstepStack::Mute, this));
+  device_->SetReceiveCallback(MakeCallback(&LockstepStack::ReceivePlain, this));
   device_->SetPromiscReceiveCallback(MakeCallback(&LockstepStack::Receive, this));
 }
 
 // The plain receive callback, for packets that Receive() gets as well: most devices call this one
 // first. The turn waits for the second callback, because the device captures the packet in between,
 // and the response must follow it in the capture.
-bool LockstepStack::Mute(Ptr<NetDevice>, Ptr<const Packet>, std::uint16_t, const Address&) {
-  speech_ = Speech::twice;
+bool LockstepStack::ReceivePlain(Ptr<NetDevice>, Ptr<const Packet>, std::uint16_t, const Address&) {
+  callbacks_ = Callbacks::twice;
   if (stored_at_ == nullptr) {
     announced_ = true;
   } else {
@@ -187,7 +187,7 @@ bool LockstepStack::Owns(lockstep::IpAddress address) const {
   return std::ranges::any_of(ours, [&](const auto& each) { return each.address == address; });
 }
 
-std::int32_t LockstepStack::Nearness(lockstep::IpAddress remote) const {
+std::int32_t LockstepStack::MatchLength(lockstep::IpAddress remote) const {
   std::int32_t best = -1;
   auto const consider = [&](lockstep::IpAddress prefix, std::uint32_t bits) {
     bool const family = prefix.is_v4() == remote.is_v4();
@@ -217,10 +217,10 @@ void LockstepStack::TakeGateways() {
   auto const node = device_->GetNode();
   auto const routes = RoutesBy(device_, AddressesOfOthers(node));
   NS_ABORT_MSG_IF(routes.size() > lockstep::Config::routes_max,
-                  "LockstepStack: " << Name() << " reaches others by " << routes.size()
-                                    << " routes, and a stack has room for "
+                  "LockstepStack: " << Name() << " needs " << routes.size()
+                                    << " routes, but a stack has room for "
                                     << lockstep::Config::routes_max
-                                    << ": name its gateway by LockstepHelper::SetGateway");
+                                    << ": set its gateway with LockstepHelper::SetGateway");
   for (auto const& route : routes) {
     AddRoute(route);
   }
@@ -283,7 +283,7 @@ lockstep::Stack& LockstepStack::GetCore() {
   if (core_ == nullptr) {
     NS_ABORT_MSG_IF(device_ == nullptr,
                     "LockstepStack: it has no device yet, or the simulation is "
-                    "over: read what it has to tell before Simulator::Destroy");
+                    "over: read its state before Simulator::Destroy");
     if (!keys_kept_) {
       auto const random = CreateObject<UniformRandomVariable>();
       random->SetStream(stream_);
@@ -295,7 +295,7 @@ lockstep::Stack& LockstepStack::GetCore() {
     }
     auto const host = device_->GetNode()->GetObject<LockstepHost>();
     if (host != nullptr) {
-      host->KeepWays();
+      host->SaveRoutes();
       host_ = host->GetStacks().size() > 1 ? host : nullptr;
     }
     TakeGateways();
@@ -368,9 +368,9 @@ bool LockstepStack::Receive(Ptr<NetDevice>, Ptr<const Packet> packet, std::uint1
   receiver->Store(std::move(packet), protocol, from,
                   receiver == this ? to : receiver->GetDevice()->GetAddress());
   stored_at_ = receiver;
-  if (announced_ || speech_ == Speech::once) {
+  if (announced_ || callbacks_ == Callbacks::once) {
     SettleArrival();
-  } else if (speech_ == Speech::unknown) {
+  } else if (callbacks_ == Callbacks::unknown) {
     Simulator::ScheduleNow(&LockstepStack::SettleLate, Ptr<LockstepStack>(this));
   }
   return true;
@@ -388,7 +388,7 @@ void LockstepStack::SettleArrival() {
 // For the first packet: the device called only one of the two callbacks.
 void LockstepStack::SettleLate() {
   if (stored_at_ != nullptr) {
-    speech_ = Speech::once;
+    callbacks_ = Callbacks::once;
     SettleArrival();
   }
 }
@@ -516,7 +516,7 @@ void LockstepStack::Send(Ptr<Packet> packet, const Address& to, std::uint16_t pr
 
 void LockstepStack::Turn() {
   if (turning_) {
-    again_ = true;
+    frame_arrived_ = true;
     return;
   }
   turning_ = true;
@@ -535,15 +535,15 @@ void LockstepStack::Turn() {
 void LockstepStack::TurnUntilQuiet() {
   std::uint32_t turns = 0;
   do {
-    again_ = false;
+    frame_arrived_ = false;
     lockstep::Outcome const outcome = lockstep::turn(*core_, *port_, *this);
     ++counters_.turns;
     blocked_ = outcome == lockstep::Outcome::transmit_blocked;
     counters_.blocked_turns += blocked_ ? 1 : 0;
     NS_ABORT_MSG_IF(++turns == turns_at_once_max,
-                    "LockstepStack: " << Name() << " turned " << turns << " times at one instant");
+                    "LockstepStack: " << Name() << " took " << turns << " turns at one instant");
   } while (core_ != nullptr &&
-           (again_ || waiting_count_ != 0 || (!blocked_ && Deadline() <= Port::Clock())));
+           (frame_arrived_ || waiting_count_ != 0 || (!blocked_ && Deadline() <= Port::Clock())));
 }
 
 lockstep::Instant LockstepStack::Deadline() const {
@@ -586,7 +586,7 @@ void LockstepStack::Expire() {
 
 void LockstepStack::Kick() {
   if (turning_) {
-    again_ = true;
+    frame_arrived_ = true;
     return;
   }
   auto const now = Port::Clock().ns;
@@ -598,7 +598,7 @@ void LockstepStack::Kick() {
   }
 }
 
-void LockstepStack::TellTime() {
+void LockstepStack::UpdateClock() {
   if (!turning_) {
     GetCore().expire(Port::Clock());
   }
@@ -625,8 +625,8 @@ void LockstepStack::Unwatch(LockstepSocket* socket) { std::erase(watched_, socke
 
 void LockstepStack::Invite(LockstepGuest& guest) {
   NS_ABORT_MSG_IF(guest_ != nullptr,
-                  "LockstepStack: " << Name() << " has an application that speaks to the core "
-                                    << "already: put the other one on a node of its own");
+                  "LockstepStack: " << Name() << " has an application on the core "
+                                    << "already: put the other one on another node");
   guest_ = &guest;
   GetCore();
   Kick();
@@ -640,12 +640,12 @@ void LockstepStack::run(lockstep::Stack& stack, lockstep::Instant now) {
   }
 }
 
-bool LockstepStack::TellGuest(lockstep::Stack& stack, const lockstep::Event& event) {
+bool LockstepStack::NotifyGuest(lockstep::Stack& stack, const lockstep::Event& event) {
   bool const accepted = event.kind == lockstep::EventKind::accepted;
   if (guest_ == nullptr || (accepted && !guest_->Listens(event.listener))) {
     return false;
   }
-  guest_->Told(stack, event);
+  guest_->HandleEvent(stack, event);
   return true;
 }
 
@@ -654,7 +654,7 @@ void LockstepStack::on_event(lockstep::Stack& stack, const lockstep::Event& even
   if (event.kind == lockstep::EventKind::accepted) {
     Ptr<LockstepSocket> const listener = listeners_[event.listener.slot];
     if (listener == nullptr) {
-      if (!TellGuest(stack, event)) {
+      if (!NotifyGuest(stack, event)) {
         stack.abort(event.id);  // no listener any more
       }
       return;
@@ -666,7 +666,7 @@ void LockstepStack::on_event(lockstep::Stack& stack, const lockstep::Event& even
   }
   socket = connections_[event.id.slot];
   if (socket == nullptr) {
-    TellGuest(stack, event);
+    NotifyGuest(stack, event);
     return;
   }
   if (event.kind == lockstep::EventKind::closed) {
@@ -675,7 +675,7 @@ void LockstepStack::on_event(lockstep::Stack& stack, const lockstep::Event& even
     connections_[event.id.slot] = nullptr;
     std::erase(sockets_, socket);
   }
-  socket->Told(event);
+  socket->HandleEvent(event);
 }
 
 }  // namespace ns3

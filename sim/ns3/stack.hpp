@@ -64,7 +64,7 @@ class LockstepStack : public Object, public LockstepConfigured {
   void AddRoute(const lockstep::ConfigRoute& route);
   /// The length of the longest prefix of an address or route of this stack that contains `remote`;
   /// -1: there is none.
-  std::int32_t Nearness(lockstep::IpAddress remote) const;
+  std::int32_t MatchLength(lockstep::IpAddress remote) const;
   bool Owns(lockstep::IpAddress address) const;
 
   /// Uses the keys in Fields() instead of drawing them, so that runs can be compared with another
@@ -81,7 +81,7 @@ class LockstepStack : public Object, public LockstepConfigured {
   /// Schedules a turn now, after an application's call.
   void Kick();
   /// Sets the stack's clock, before a call outside a turn that depends on the time.
-  void TellTime();
+  void UpdateClock();
 
   class Port;  // in port.hpp
   /// For turns of a Stack that the caller owns: received frames wait in this port, and committed
@@ -115,8 +115,8 @@ class LockstepStack : public Object, public LockstepConfigured {
     Ptr<const Packet> packet;
   };
 
-  bool Mute(Ptr<NetDevice> device, Ptr<const Packet> packet, std::uint16_t protocol,
-            const Address& from);
+  bool ReceivePlain(Ptr<NetDevice> device, Ptr<const Packet> packet, std::uint16_t protocol,
+                    const Address& from);
   bool Receive(Ptr<NetDevice> device, Ptr<const Packet> packet, std::uint16_t protocol,
                const Address& from, const Address& to, NetDevice::PacketType type);
   void Store(Ptr<const Packet> packet, std::uint16_t protocol, const Address& from,
@@ -142,7 +142,7 @@ class LockstepStack : public Object, public LockstepConfigured {
   void Arm();
   void NoteDrops(std::uint32_t frames);
   lockstep::Instant Deadline() const;
-  bool TellGuest(lockstep::Stack& stack, const lockstep::Event& event);
+  bool NotifyGuest(lockstep::Stack& stack, const lockstep::Event& event);
   bool IsStopped() const;
   void Wake();
   void Transmit(std::span<const std::byte> frame);
@@ -162,12 +162,12 @@ class LockstepStack : public Object, public LockstepConfigured {
   std::uint32_t waiting_count_ = 0;
   // How many of its two receive callbacks the device calls per packet: ns-3's own devices call
   // both, one before and one after their traces.
-  enum class Speech : std::uint8_t { unknown, once, twice };
-  Speech speech_ = Speech::unknown;
+  enum class Callbacks : std::uint8_t { unknown, once, twice };
+  Callbacks callbacks_ = Callbacks::unknown;
   Ptr<LockstepStack> stored_at_;  // where the packet waits until the second callback
   bool announced_ = false;        // the plain receive callback has run, Receive() not yet
   bool turning_ = false;
-  bool again_ = false;  // a frame arrived during the turn
+  bool frame_arrived_ = false;  // a frame arrived during the turn
   EventId event_;
   std::uint64_t event_at_ = ~std::uint64_t{0};
   bool blocked_ = false;

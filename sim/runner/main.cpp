@@ -157,15 +157,15 @@ int main(int count, char** arguments) {
     return 0;
   }
   int from = 1;
-  auto const told = [&](const char* word) {
+  auto const has_word = [&](const char* word) {
     bool const found = from < count && std::strcmp(arguments[from], word) == 0;
     from += found ? 1 : 0;
     return found;
   };
-  HostPort const port = told("mpipe")    ? HostPort::mpipe
-                        : told("mpipe4") ? HostPort::mpipe_of_four
-                                         : HostPort::plain;
-  bool const captures = told("captures");
+  HostPort const port = has_word("mpipe")    ? HostPort::mpipe
+                        : has_word("mpipe4") ? HostPort::mpipe_of_four
+                                             : HostPort::plain;
+  bool const captures = has_word("captures");
   std::uint64_t first = 0;
   std::uint64_t last = 0;
   if (count != from + 2 || !number(arguments[from], first) || !number(arguments[from + 1], last) ||

@@ -69,8 +69,8 @@ void DropCaseGenerator::arrived(StationDesk& desk, std::span<const std::byte> fr
   }
   for (Victim& victim : victims_) {
     if (victim.address == packet.header.source) {
-      std::memcpy(victim.heard.data(), packet.bytes.data(), victim.heard.size());
-      victim.has_heard = true;
+      std::memcpy(victim.received.data(), packet.bytes.data(), victim.received.size());
+      victim.has_received = true;
     }
   }
 }
@@ -191,11 +191,11 @@ void DropCaseGenerator::trick_icmp(StationDesk& desk, const Victim& victim) {
 
 // An ICMP error about a segment of our own connection that the victim sent or did not send.
 void DropCaseGenerator::quote(StationDesk& desk, const Victim& victim) {
-  if (!victim.has_heard) {
+  if (!victim.has_received) {
     send_segment(desk, packet_to(victim), syn_to(victim));
     return;
   }
-  std::array<std::byte, 28> quoted = victim.heard;
+  std::array<std::byte, 28> quoted = victim.received;
   if (dice_.percent(70)) {
     quoted[24] ^= octet(0x40);
   }

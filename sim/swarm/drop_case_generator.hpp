@@ -35,8 +35,8 @@ class DropCaseGenerator final : public Station {
     Port server;       // zero: no server
     IpAddress fixed;   // its static neighbour entry; unspecified: none
     IpAddress mutual;  // the peer of its mutual application, on the same port; unspecified: none
-    std::array<std::byte, 28> heard{};  // the beginning of a packet that it sent us
-    bool has_heard = false;
+    std::array<std::byte, 28> received{};  // the beginning of a packet that it sent us
+    bool has_received = false;
   };
   struct Packet {
     Mac to;

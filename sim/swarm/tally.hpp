@@ -41,8 +41,8 @@ struct Unreachable {
   std::string_view why;
 };
 inline constexpr std::array unreachable{
-    Unreachable{"frame_too_short", "a switch stands before every host that a station can reach"},
-    Unreachable{"wrong_shard", "a host is drawn as one shard; those of spread_test are more"},
+    Unreachable{"frame_too_short", "a switch is between every station and host"},
+    Unreachable{"wrong_shard", "hosts are drawn with one shard; spread_test has more"},
 };
 
 // Why that name cannot be required; empty: it can.

@@ -105,7 +105,8 @@ class Trial {
     while (!over() && kernel_.now() <= limit && kernel_.step()) {
       if (kernel_.steps() == trial_steps_max) {
         findings_.add({CheckerKind::liveness, kernel_.now(), kernel_.world().name,
-                       "so many steps without coming to an end", trial_steps_max, kernel_.steps()});
+                       "the step limit was reached before the end", trial_steps_max,
+                       kernel_.steps()});
         return;
       }
     }

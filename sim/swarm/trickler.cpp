@@ -52,18 +52,18 @@ void Trickler::arrived(StationDesk& desk, std::span<const std::byte> frame) {
 
 // Completes the handshake, sends an octet above each of some gaps, and nothing after that.
 void Trickler::leave_gaps(StationDesk& desk, const wire::Ipv4Packet& packet, Mac from) {
-  wire::Segment heard;
-  if (wire::parse(packet.payload, heard) != Drop::none || !heard.flags.syn() ||
-      !heard.flags.ack()) {
+  wire::Segment syn_ack;
+  if (wire::parse(packet.payload, syn_ack) != Drop::none || !syn_ack.flags.syn() ||
+      !syn_ack.flags.ack()) {
     return;
   }
-  Victim const victim{from, packet.header.source, heard.source, {}};
+  Victim const victim{from, packet.header.source, syn_ack.source, {}};
   std::array<std::byte, 1> const octet{std::byte{'g'}};
   wire::Segment segment;
-  segment.source = heard.destination;
-  segment.destination = heard.source;
-  segment.sequence = heard.acknowledgment;
-  segment.acknowledgment = heard.sequence.next();
+  segment.source = syn_ack.destination;
+  segment.destination = syn_ack.source;
+  segment.sequence = syn_ack.acknowledgment;
+  segment.acknowledgment = syn_ack.sequence.next();
   segment.flags = wire::flag::ack;
   segment.window = {5'000};
   send_segment(desk, victim, spec_.address, segment);
@@ -130,7 +130,7 @@ void Trickler::send_arp(StationDesk& desk, const Victim& victim) {
 void Trickler::send_fragment(StationDesk& desk, const Victim& victim) {
   std::array<std::byte, 24> const text{};
   wire::Ipv4Header header;
-  header.source = dice_.percent(50) ? stranger() : victim.friend_address;
+  header.source = dice_.percent(50) ? stranger() : victim.client;
   header.destination = victim.address;
   header.protocol = wire::IpProtocol::tcp;
   header.time_to_live = 64;

@@ -52,7 +52,7 @@ class Trickler final : public Station {
     Mac mac;
     IpAddress address;
     Port server;
-    IpAddress friend_address;  // address of an honest client
+    IpAddress client;  // address of an honest client
   };
 
   bool answers_for(IpAddress address) const;

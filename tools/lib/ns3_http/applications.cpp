@@ -94,7 +94,7 @@ class LockstepHttpServer::Guest : public LockstepGuest {
   bool Listens(lockstep::ListenerId listener) const override {
     return listener == server_.listener();
   }
-  void Told(lockstep::Stack& stack, const lockstep::Event& event) override {
+  void HandleEvent(lockstep::Stack& stack, const lockstep::Event& event) override {
     server_.on_event(stack, event);
   }
   void Run(lockstep::Stack& stack, lockstep::Instant now) override {
@@ -195,7 +195,7 @@ class LockstepHttpClient::Guest : public LockstepGuest {
   const load::Client& Client() const { return client_; }
 
   bool Listens(lockstep::ListenerId) const override { return false; }
-  void Told(lockstep::Stack& stack, const lockstep::Event& event) override {
+  void HandleEvent(lockstep::Stack& stack, const lockstep::Event& event) override {
     client_.on_event(stack, event);
   }
   void Run(lockstep::Stack& stack, lockstep::Instant now) override {
@@ -266,7 +266,7 @@ void LockstepHttpClient::StartApplication() {
                          ->Towards({lockstep::IpAddress{}, target.endpoint.address});
   NS_ABORT_MSG_IF(stack == nullptr, "LockstepHttpClient: no route from node "
                                         << GetNode()->GetId() << " to " << target.authority
-                                        << ": set one by LockstepHelper::SetGateway");
+                                        << ": set one with LockstepHelper::SetGateway");
   load::Plan plan;
   plan.targets = {target};
   plan.catalogue.items = {ItemOf(path_)};
