@@ -49,7 +49,7 @@ class LoadRecorded : public testing::Test {
 
   /// Records the whole load, and a stop at its end.
   template <class Server>
-  void record(load::Plan plan, const auto& settings) {
+  void record(load::LoadPlan plan, const auto& settings) {
     http::Site site;
     site.complete();
     Joined joined;
@@ -93,8 +93,8 @@ class LoadRecorded : public testing::Test {
   std::uint64_t sent_back = 0;
 };
 
-load::Plan plan_of(load::Protocol protocol) {
-  load::Plan plan;
+load::LoadPlan plan_of(load::Protocol protocol) {
+  load::LoadPlan plan;
   plan.protocol = protocol;
   plan.connections = 4;
   plan.requests = 200;
@@ -112,7 +112,7 @@ TEST_F(LoadRecorded, AnEchoAndWhoAsks) {
 }
 
 TEST_F(LoadRecorded, ACacheAndWhoAsks) {
-  load::Plan plan = plan_of(load::Protocol::memcached);
+  load::LoadPlan plan = plan_of(load::Protocol::memcached);
   plan.catalogue.items = {{"one"}, {"two"}, {"three"}};
   plan.catalogue.weights = {1, 2, 3};
   plan.updates_percent = 30;
@@ -149,7 +149,7 @@ TEST_F(LoadRecorded, AnotherPlanIsCaught) {
 
 TEST(LoadParts, EveryFieldOfAPlanComesBack) {
   std::string const path = testing::TempDir() + "lockstep_load_parts";
-  load::Plan plan = plan_of(load::Protocol::http);
+  load::LoadPlan plan = plan_of(load::Protocol::http);
   plan.targets = {{{IpAddress::v4(192, 0, 2, 1), Port{81}}, "one"},
                   {{{0x20010db8'00000000, 1}, Port{82}}, "two"}};
   plan.sources = {IpAddress::v4(192, 0, 2, 7)};
@@ -164,7 +164,7 @@ TEST(LoadParts, EveryFieldOfAPlanComesBack) {
   plan.warm_up = Duration{12};
   plan.time_wait = Duration{13};
   plan.seed = ~std::uint64_t{0};
-  auto const rewritten = [&](const load::Plan& of) {
+  auto const rewritten = [&](const load::LoadPlan& of) {
     {
       Writer writer(path);
       write_parts(writer, {tools::benchmark::config_of({}, false), "wire", 0}, of);
@@ -174,7 +174,7 @@ TEST(LoadParts, EveryFieldOfAPlanComesBack) {
   };
   Begin const begin = rewritten(plan);
   Reader const reader(path);
-  load::Plan const back = read_plan(reader, begin);
+  load::LoadPlan const back = read_plan(reader, begin);
   EXPECT_EQ(back.targets[1].endpoint.address, plan.targets[1].endpoint.address);
   EXPECT_EQ(back.catalogue.items[1].text, "text");
   EXPECT_EQ(back.catalogue.items[1].name, "/caf\xe9");

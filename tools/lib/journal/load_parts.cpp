@@ -9,8 +9,8 @@ namespace {
 using nlohmann::ordered_json;
 
 /// Calls visit(name, field) for each numeric field of a plan.
-template <class Plan, class Visit>
-void visit_numbers(Plan& plan, Visit&& visit) {
+template <class MaybeConstPlan, class Visit>
+void visit_numbers(MaybeConstPlan& plan, Visit&& visit) {
   visit("connections", plan.connections);
   visit("connecting_max", plan.connecting_max);
   visit("connects_a_second", plan.connects_a_second);
@@ -61,7 +61,7 @@ Enumeration choice_from(const ordered_json& json, Enumeration last) {
 
 /// Whether a client can be constructed from the plan, with no more memory than a real run could
 /// use.
-bool makes_sense(const load::Plan& plan, Count connections_max) {
+bool makes_sense(const load::LoadPlan& plan, Count connections_max) {
   bool const fits = plan.connections <= connections_max.value && plan.pipeline <= 1'024;
   bool const asks = plan.protocol == load::Protocol::echo || !plan.catalogue.items.empty();
   bool const weighed = plan.catalogue.weights.empty() ||
@@ -100,7 +100,7 @@ auto read_members(const Reader& reader, const Read& read) {
 
 }  // namespace
 
-void write_parts(Writer& writer, const Run& run, const load::Plan& plan) {
+void write_parts(Writer& writer, const Run& run, const load::LoadPlan& plan) {
   ordered_json begin = begin_of(run, load_application);
   auto& out = begin["plan"];
   out["protocol"] = static_cast<std::uint32_t>(plan.protocol);
@@ -137,10 +137,10 @@ void write_parts(Writer& writer, const Run& run, const load::CacheSettings& serv
   write_server(writer, begin_of(run, memcached_application), json);
 }
 
-load::Plan read_plan(const Reader& reader, const Begin& begin) {
-  load::Plan const out = read_members(reader, [&] {
+load::LoadPlan read_plan(const Reader& reader, const Begin& begin) {
+  load::LoadPlan const out = read_members(reader, [&] {
     const ordered_json& json = begin.json.at("plan");
-    load::Plan plan;
+    load::LoadPlan plan;
     plan.protocol = choice_from(json.at("protocol"), load::Protocol::memcached);
     plan.close_mode = choice_from(json.at("close_mode"), load::CloseMode::reset);
     visit_numbers(plan, [&](const char* name, auto& value) { json.at(name).get_to(value); });

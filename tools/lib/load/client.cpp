@@ -18,7 +18,7 @@ constexpr std::uint32_t backlog_least = 1'024;
 constexpr std::uint64_t backlog_most = 1u << 20;
 
 /// Requests scheduled within the timeout may wait for a connection.
-Count backlog_of(const Plan& plan) {
+Count backlog_of(const LoadPlan& plan) {
   std::uint64_t const seconds = std::max<std::uint64_t>(plan.timeout.ns / 1'000'000'000, 1);
   std::uint64_t const wanted = Duration::scaled(plan.rate, seconds).ns;
   return {plan.rate == 0 ? 1
@@ -45,7 +45,7 @@ Fault fault_of(Cause cause) {
 
 }  // namespace
 
-Client::Client(const Plan& plan, const http::Site& site, Count connections_max)
+Client::Client(const LoadPlan& plan, const http::Site& site, Count connections_max)
     : plan_(plan),
       site_(site),
       composer_(plan_, site),

@@ -35,7 +35,7 @@ class Client {
   /// The plan must be valid (CHECK: it has a target, a connection, something to request). `site` is
   /// complete and must outlive the client, and the stack that lends its pattern. `connections_max`
   /// is the stack's.
-  Client(const Plan& plan, const http::Site& site, Count connections_max);
+  Client(const LoadPlan& plan, const http::Site& site, Count connections_max);
 
   /// Binds the pattern. Call before the first turn, which begins the load.
   void start(Stack& stack);
@@ -147,7 +147,7 @@ class Client {
   void set_free(User& user);
   void wait(const User& user, Wait kind, Instant now) { waiting_.wait(index_of(user), kind, now); }
 
-  Plan plan_;
+  LoadPlan plan_;
   const http::Site& site_;
   Composer composer_;
   Phase phase_ = Phase::fresh;

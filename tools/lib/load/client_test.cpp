@@ -23,7 +23,7 @@ TEST(Client, WhoConnectsWithARequestIsNotYetAmongTheActive) {
   Stack stack(test_keys(config), std::as_writable_bytes(std::span(memory)));
   http::Site site;
   site.complete();
-  Plan plan;
+  LoadPlan plan;
   plan.protocol = Protocol::echo;
   plan.targets = {{{IpAddress::v4(10, 0, 0, 2), Port{7}}, "10.0.0.2"}};
   plan.connections = 3;

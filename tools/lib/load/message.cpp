@@ -32,7 +32,7 @@ class Line {
 
 }  // namespace
 
-Composer::Composer(const Plan& plan, const http::Site& site)
+Composer::Composer(const LoadPlan& plan, const http::Site& site)
     : protocol_(plan.protocol),
       close_mode_(plan.close_mode),
       message_(plan.message),

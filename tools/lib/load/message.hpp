@@ -36,7 +36,7 @@ class Composer {
   static constexpr std::uint32_t name_max = 4'000;  ///< octets of an item's name
   static constexpr std::uint32_t authority_max = 300;
 
-  Composer(const Plan& plan, const http::Site& site);
+  Composer(const LoadPlan& plan, const http::Site& site);
 
   /// How many keys must be set before any is requested; draw() returns these sets first.
   std::uint32_t to_preload() const { return to_preload_; }

@@ -47,7 +47,7 @@ struct Pause {
   Duration think;
 };
 
-struct Plan {
+struct LoadPlan {
   Protocol protocol = Protocol::http;
   std::vector<Target> targets;
   std::vector<IpAddress> sources;           ///< ours, used in turn; empty: chosen by route
@@ -79,7 +79,7 @@ struct Plan {
 constexpr std::uint32_t hundredth_of(std::uint32_t user) { return user % 100 * 37 % 100; }
 
 /// The number of silent users.
-constexpr std::uint32_t silent_of(const Plan& plan) {
+constexpr std::uint32_t silent_of(const LoadPlan& plan) {
   std::uint32_t out = plan.connections / 100 * plan.silent_percent;
   for (std::uint32_t user = 0; user < plan.connections % 100; ++user) {
     out += hundredth_of(user) < plan.silent_percent ? 1 : 0;

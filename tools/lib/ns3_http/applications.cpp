@@ -180,7 +180,7 @@ void LockstepHttpServer::StopApplication() {
 
 class LockstepHttpClient::Guest : public LockstepGuest {
  public:
-  Guest(LockstepHttpClient& owner, Ptr<LockstepStack> stack, const load::Plan& plan)
+  Guest(LockstepHttpClient& owner, Ptr<LockstepStack> stack, const load::LoadPlan& plan)
       : owner_(owner),
         stack_(std::move(stack)),
         client_(plan, owner.site_, stack_->GetCore().config().tcp.connections_max) {
@@ -267,7 +267,7 @@ void LockstepHttpClient::StartApplication() {
   NS_ABORT_MSG_IF(stack == nullptr, "LockstepHttpClient: no route from node "
                                         << GetNode()->GetId() << " to " << target.authority
                                         << ": set one with LockstepHelper::SetGateway");
-  load::Plan plan;
+  load::LoadPlan plan;
   plan.targets = {target};
   plan.catalogue.items = {ItemOf(path_)};
   plan.connections = connections_;

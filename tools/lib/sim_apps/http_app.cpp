@@ -43,8 +43,8 @@ load::CloseMode close_mode_of(sim::CloseMode close_mode) {
   return load::CloseMode::reset;
 }
 
-load::Plan plan_of(const sim::World& world, const sim::AppSpec& app) {
-  load::Plan plan;
+load::LoadPlan plan_of(const sim::World& world, const sim::AppSpec& app) {
+  load::LoadPlan plan;
   IpAddress const server = world.hosts[app.server.value].config.addresses[0].address;
   plan.targets = {{{server, app.port}, std::string(world.hosts[app.server.value].name.view())}};
   load::Item item;

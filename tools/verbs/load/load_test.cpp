@@ -142,12 +142,12 @@ TEST(Load, ThirtySixWorkersOverTheMpipeDriverAtBothEnds) {
 }
 
 TEST(Load, TheSharesOfWorkersAreThePlan) {
-  load::Plan plan;
+  load::LoadPlan plan;
   plan.connections = 100;
   plan.requests = 1'001;
   plan.rate = 37;
   plan.connects_a_second = 72;
-  load::Plan sum;
+  load::LoadPlan sum;
   sum.connections = 0;
   for (std::uint32_t worker = 0; worker < 36; ++worker) {
     auto const share = share_of(plan, {worker}, {36});
@@ -323,7 +323,7 @@ link = "wire"
 
 TEST(Load, AsManyConnectionsAsTheHelpSaysFit) {
   for (std::uint32_t const connections : {1u, 839'948u, 840'000u, 1'000'000u}) {
-    load::Plan plan;
+    load::LoadPlan plan;
     plan.connections = connections;
     Config config;
     config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};

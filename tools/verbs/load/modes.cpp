@@ -51,7 +51,7 @@ void refuse_of_a_run(const LoadOptions& options) {
               "--make-site only writes files");
 }
 
-void refuse_of_another_load(const LoadOptions& options, const load::Plan& plan) {
+void refuse_of_another_load(const LoadOptions& options, const load::LoadPlan& plan) {
   refuse_each({{"--updates", options.updates && plan.protocol != load::Protocol::memcached}},
               "it applies to memcached:// only");
   refuse_each({{"--message", options.message && plan.protocol == load::Protocol::http}},
@@ -66,7 +66,7 @@ void refuse_of_another_load(const LoadOptions& options, const load::Plan& plan) 
 
 }  // namespace
 
-void refuse_unheard(const LoadOptions& options, const load::Plan& plan) {
+void refuse_unheard(const LoadOptions& options, const load::LoadPlan& plan) {
   if (!options.sim.empty()) {
     refuse_of_an_interface(options,
                            "it applies to a load on an interface only (in a world use --set)");

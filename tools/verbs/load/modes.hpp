@@ -8,6 +8,6 @@ namespace lockstep::tools {
 
 /// Throws Failure (bad input) for an option that would change nothing: of another place than the
 /// load runs in, of another protocol, of another kind of load.
-void refuse_unheard(const LoadOptions& options, const load::Plan& plan);
+void refuse_unheard(const LoadOptions& options, const load::LoadPlan& plan);
 
 }  // namespace lockstep::tools

@@ -8,7 +8,7 @@
 
 namespace lockstep::tools {
 
-/// What is not given is the workload's, or load::Plan's.
+/// What is not given is the workload's, or load::LoadPlan's.
 struct LoadOptions {
   std::vector<std::string> urls;
   std::string workload;

@@ -123,7 +123,7 @@ void take(const std::optional<From>& from, To& into) {
   }
 }
 
-void read_urls(const LoadOptions& options, Asking asking, load::Plan& plan) {
+void read_urls(const LoadOptions& options, Asking asking, load::LoadPlan& plan) {
   bool is_first = true;
   for (const std::string& text : options.urls) {
     Url const url = url_in(text);
@@ -142,7 +142,7 @@ void read_urls(const LoadOptions& options, Asking asking, load::Plan& plan) {
   }
 }
 
-void add_generated(std::uint64_t octets, load::Plan& plan) {
+void add_generated(std::uint64_t octets, load::LoadPlan& plan) {
   plan.catalogue.items.push_back({fmt::format("/bytes/{}", octets), octets, true});
 }
 
@@ -159,7 +159,7 @@ std::string sink_answer(std::uint64_t octets) {
   return fmt::format("{} {}\n", octets, std::string_view(hex.data(), hex.size()));
 }
 
-void read_upload(const LoadOptions& options, load::Plan& plan) {
+void read_upload(const LoadOptions& options, load::LoadPlan& plan) {
   if (!options.upload) {
     return;
   }
@@ -174,7 +174,7 @@ void read_upload(const LoadOptions& options, load::Plan& plan) {
   }
 }
 
-void fill_catalogue(Asking asking, load::Plan& plan) {
+void fill_catalogue(Asking asking, load::LoadPlan& plan) {
   if (asking == Asking::pages) {
     for (std::uint32_t const octets : page_sizes) {
       add_generated(octets, plan);
@@ -187,14 +187,14 @@ void fill_catalogue(Asking asking, load::Plan& plan) {
   }
 }
 
-void add_keys(load::Plan& plan) {
+void add_keys(load::LoadPlan& plan) {
   for (std::uint32_t i = 0; i < keys; ++i) {
     plan.catalogue.items.push_back({fmt::format("lockstep-{:08}", i)});
   }
 }
 
 /// What it asks for.
-Asking take_workload(const std::string& id, load::Plan& plan) {
+Asking take_workload(const std::string& id, load::LoadPlan& plan) {
   const Workload* const known = workload_named(id);
   if (known == nullptr) {
     std::string names;
@@ -218,7 +218,7 @@ Asking take_workload(const std::string& id, load::Plan& plan) {
   return known->asking;
 }
 
-void read_farewell(const std::string& text, load::Plan& plan) {
+void read_farewell(const std::string& text, load::LoadPlan& plan) {
   if (text.empty()) {
     if (plan.protocol != load::Protocol::http && plan.close_mode == load::CloseMode::server) {
       plan.close_mode = load::CloseMode::client;  // only HTTP can ask the server to close
@@ -241,8 +241,8 @@ std::uint64_t seed_of(const std::string& text) {
   return *seed;
 }
 
-load::Plan load_plan_of(const LoadOptions& options) {
-  load::Plan plan;
+load::LoadPlan load_plan_of(const LoadOptions& options) {
+  load::LoadPlan plan;
   Asking const asking =
       options.workload.empty() ? Asking::the_url : take_workload(options.workload, plan);
   read_urls(options, asking, plan);
@@ -292,7 +292,7 @@ load::Plan load_plan_of(const LoadOptions& options) {
   return plan;
 }
 
-void fit_pools(tcp::Config& tcp, const load::Plan& plan) {
+void fit_pools(tcp::Config& tcp, const load::LoadPlan& plan) {
   // A connection that was closed may linger while the next one stands already.
   std::uint32_t const connections = plan.connections + plan.connections / 4 + 64;
   auto const at_least = [](Count& pool, std::uint64_t wanted) {

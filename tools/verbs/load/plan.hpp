@@ -8,12 +8,12 @@
 namespace lockstep::tools {
 
 /// Throws Failure (bad input) for what cannot be, in one line with the mend.
-load::Plan load_plan_of(const LoadOptions& options);
+load::LoadPlan load_plan_of(const LoadOptions& options);
 
 /// A number from 0 to 2^64 - 1.
 std::uint64_t seed_of(const std::string& text);
 
 /// The pools that so many connections of a load want, of either side.
-void fit_pools(tcp::Config& tcp, const load::Plan& plan);
+void fit_pools(tcp::Config& tcp, const load::LoadPlan& plan);
 
 }  // namespace lockstep::tools

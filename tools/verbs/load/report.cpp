@@ -105,7 +105,7 @@ ordered_json times_json(const load::Histogram& times) {
 }
 
 std::string plan_line(const LoadResult& result) {
-  const load::Plan& plan = result.plan;
+  const load::LoadPlan& plan = result.plan;
   std::string out = result.workload.empty() ? "load" : result.workload;
   out += fmt::format(" {}: {} to {}", result.where, name_of(plan.protocol),
                      plan.targets.front().authority);
@@ -152,7 +152,7 @@ std::string load_text(const LoadResult& result) {
 }
 
 std::string load_json(const LoadResult& result, const std::string& more) {
-  const load::Plan& plan = result.plan;
+  const load::LoadPlan& plan = result.plan;
   ordered_json out{
       {"workload", result.workload},
       {"where", result.where},

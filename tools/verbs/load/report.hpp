@@ -13,7 +13,7 @@ namespace lockstep::tools {
 struct LoadResult {
   std::string workload;  ///< empty: free parameters
   std::string where;     ///< "on lock0", "in the world two_hosts, seed 1"
-  load::Plan plan;
+  load::LoadPlan plan;
   load::Counters counters;  ///< everything that was measured
   load::Counters in_time;   ///< of it, what rates are made of
   Duration measured;

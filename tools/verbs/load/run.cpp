@@ -10,7 +10,7 @@
 namespace lockstep::tools {
 
 int run_load(const LoadOptions& options) {
-  load::Plan const plan = load_plan_of(options);
+  load::LoadPlan const plan = load_plan_of(options);
   refuse_unheard(options, plan);
   if (!options.make_site.empty()) {
     make_site(plan, options.make_site);

@@ -113,7 +113,7 @@ sim::HostIndex host_at(const sim::World& world, const load::Target& target) {
                             target.authority, names_of(world)));
 }
 
-Cast cast_of(const LoadOptions& options, const load::Plan& plan, const sim::World& world) {
+Cast cast_of(const LoadOptions& options, const load::LoadPlan& plan, const sim::World& world) {
   Cast cast;
   for (const load::Target& target : plan.targets) {
     cast.servers.push_back(host_at(world, target));
@@ -139,7 +139,7 @@ Cast cast_of(const LoadOptions& options, const load::Plan& plan, const sim::Worl
 }
 
 void fit_host(sim::World& world, sim::HostIndex first, const LoadOptions& options,
-              const load::Plan& plan) {
+              const load::LoadPlan& plan) {
   for (sim::HostIndex const index : workers_of(world, first)) {
     Config& config = world.hosts[index.value].config;
     fit_pools(config.tcp, plan);
@@ -165,7 +165,7 @@ void fit_links(sim::World& world, const LoadOptions& options) {
   }
 }
 
-void serve(sim::Kernel& kernel, sim::HostIndex index, const load::Plan& plan,
+void serve(sim::Kernel& kernel, sim::HostIndex index, const load::LoadPlan& plan,
            const load::Target& target, const http::Site& site) {
   sim::Host& host = kernel.host(index);
   Count const most = host.stack().config().tcp.connections_max;
@@ -191,8 +191,8 @@ void serve(sim::Kernel& kernel, sim::HostIndex index, const load::Plan& plan,
 }
 
 /// A worker with nothing to do has no client.
-std::vector<load::Client*> call(sim::Kernel& kernel, sim::HostIndex first, const load::Plan& plan,
-                                const http::Site& site) {
+std::vector<load::Client*> call(sim::Kernel& kernel, sim::HostIndex first,
+                                const load::LoadPlan& plan, const http::Site& site) {
   std::vector<load::Client*> out;
   std::vector<sim::HostIndex> const workers = workers_of(kernel.world(), first);
   ShardCount const count{static_cast<std::uint32_t>(workers.size())};
@@ -241,7 +241,7 @@ std::string sim_json(const SimulatedLoad& run) {
 
 }  // namespace
 
-SimulatedLoad simulate(const LoadOptions& options, const load::Plan& plan) {
+SimulatedLoad simulate(const LoadOptions& options, const load::LoadPlan& plan) {
   sim::World world = read_world(options.sim, options.settings);
   Cast const cast = cast_of(options, plan, world);
   fit_host(world, cast.client, options, plan);
@@ -285,7 +285,7 @@ SimulatedLoad simulate(const LoadOptions& options, const load::Plan& plan) {
   return out;
 }
 
-int simulate_load(const LoadOptions& options, const load::Plan& plan) {
+int simulate_load(const LoadOptions& options, const load::LoadPlan& plan) {
   refuse_overwrite(options.sim, options.json);
   Conclusion conclusion(options);
   set_check_handler(print_failed_check);

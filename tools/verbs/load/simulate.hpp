@@ -19,9 +19,9 @@ struct SimulatedLoad {
 };
 
 /// The target's address says which host serves. Throws Failure before it has begun.
-SimulatedLoad simulate(const LoadOptions& options, const load::Plan& plan);
+SimulatedLoad simulate(const LoadOptions& options, const load::LoadPlan& plan);
 
 /// The same, and then its report.
-int simulate_load(const LoadOptions& options, const load::Plan& plan);
+int simulate_load(const LoadOptions& options, const load::LoadPlan& plan);
 
 }  // namespace lockstep::tools

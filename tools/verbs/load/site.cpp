@@ -9,7 +9,7 @@
 
 namespace lockstep::tools {
 
-void make_site(const load::Plan& plan, const std::string& folder) {
+void make_site(const load::LoadPlan& plan, const std::string& folder) {
   http::Site const site;
   std::span<const std::byte> const pattern = site.pattern();
   std::uint64_t files = 0;

@@ -9,6 +9,6 @@ namespace lockstep::tools {
 
 /// Writes each body of the plan's catalogue that is generated into `folder`, by its path. Throws
 /// Failure (environment).
-void make_site(const load::Plan& plan, const std::string& folder);
+void make_site(const load::LoadPlan& plan, const std::string& folder);
 
 }  // namespace lockstep::tools

@@ -56,11 +56,11 @@ struct LoadRole {
   }
   static bool is_over(const App& app) { return app.finished(); }
 
-  const std::vector<load::Plan>& shares;
+  const std::vector<load::LoadPlan>& shares;
   const http::Site& site;
 };
 
-[[noreturn]] void nobody_answers(const load::Plan& plan, const load::Counters& counters) {
+[[noreturn]] void nobody_answers(const load::LoadPlan& plan, const load::Counters& counters) {
   bool const refused = counters.faults[static_cast<std::uint32_t>(load::Fault::refused)] != 0;
   throw Failure(ExitCode::environment,
                 fmt::format("{}: {}", plan.targets.front().authority,
@@ -132,7 +132,7 @@ std::string wire_text(const LoadEnd& end) {
 struct Frame {
   const LoadOptions& options;
   const ServePlan& where;
-  const load::Plan& plan;
+  const load::LoadPlan& plan;
   Conclusion& conclusion;
   std::string how;  ///< the interface is driven
 };
@@ -160,7 +160,7 @@ int conclude(const Frame& frame, const std::vector<Finished<LoadTotals>>& shards
 }
 
 /// The flags of the interface are those of `serve`, and so is what is refused of them.
-ServePlan place_of(const LoadOptions& options, const load::Plan& plan) {
+ServePlan place_of(const LoadOptions& options, const load::LoadPlan& plan) {
   ServeOptions where;
   where.tap = options.tap;
   where.interface = options.interface;
@@ -198,7 +198,7 @@ bool is_near(const Config& config, IpAddress target) {
 }
 
 /// Addresses to call from, and that each target can be reached at all.
-void find_ways(const LoadOptions& options, const ServePlan& where, load::Plan& plan) {
+void find_ways(const LoadOptions& options, const ServePlan& where, load::LoadPlan& plan) {
   for (const load::Target& target : plan.targets) {
     IpAddress const to = target.endpoint.address;
     bool const routed = to.is_v4() && !options.gateway.empty();
@@ -218,8 +218,8 @@ void find_ways(const LoadOptions& options, const ServePlan& where, load::Plan& p
 }
 
 /// What each shard does of it. The first has the largest part.
-std::vector<load::Plan> shares_of(const load::Plan& plan, ShardCount shards) {
-  std::vector<load::Plan> out;
+std::vector<load::LoadPlan> shares_of(const load::LoadPlan& plan, ShardCount shards) {
+  std::vector<load::LoadPlan> out;
   for (std::uint32_t i = 0; i < shards.value; ++i) {
     auto share = share_of(plan, {i}, shards);
     if (!share) {
@@ -234,7 +234,7 @@ std::vector<load::Plan> shares_of(const load::Plan& plan, ShardCount shards) {
 }
 
 /// Each shard has the pools of the first, whose part is the largest.
-void fit_shards(const load::Plan& largest, Config& config) {
+void fit_shards(const load::LoadPlan& largest, Config& config) {
   fit_pools(config.tcp, largest);
   if (largest.time_wait.ns != 0) {
     config.tcp.msl = largest.time_wait / 2;
@@ -249,10 +249,10 @@ void fit_shards(const load::Plan& largest, Config& config) {
 
 }  // namespace
 
-int load_on_the_wire(const LoadOptions& options, load::Plan plan) {
+int load_on_the_wire(const LoadOptions& options, load::LoadPlan plan) {
   ServePlan where = place_of(options, plan);
   find_ways(options, where, plan);
-  std::vector<load::Plan> const shares = shares_of(plan, where.shards);
+  std::vector<load::LoadPlan> const shares = shares_of(plan, where.shards);
   fit_shards(shares.front(), where.config);
   http::Site site;
   site.complete();

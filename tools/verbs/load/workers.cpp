@@ -26,8 +26,9 @@ void add(load::Counters& to, const load::Counters& more) {
 
 }  // namespace
 
-std::optional<load::Plan> share_of(const load::Plan& plan, ShardId worker, ShardCount workers) {
-  load::Plan mine = plan;
+std::optional<load::LoadPlan> share_of(const load::LoadPlan& plan, ShardId worker,
+                                       ShardCount workers) {
+  load::LoadPlan mine = plan;
   mine.connections = part_of(plan.connections, worker, workers);
   mine.connecting_max = std::max(part_of(plan.connecting_max, worker, workers), 1u);
   mine.requests = part_of(plan.requests, worker, workers);

@@ -11,7 +11,8 @@ namespace lockstep::tools {
 
 /// One worker's part of connections, requests and rates; nothing: it has none to make or to ask
 /// for. The parts of all workers are the plan, and of one worker it is the plan itself.
-std::optional<load::Plan> share_of(const load::Plan& plan, ShardId worker, ShardCount workers);
+std::optional<load::LoadPlan> share_of(const load::LoadPlan& plan, ShardId worker,
+                                       ShardCount workers);
 
 struct Total {
   load::Counters counters;
