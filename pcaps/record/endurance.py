@@ -194,5 +194,5 @@ def record_black_hole(r):
     read(peer, 1)
     peer.close()
     r.end()
-    r.twin("9293:P-RTO", packet=r.again(2), drop=True)
-    r.twin("6298:RTO-9", packet=r.again(), delay="-150ms")
+    r.twin("9293:P-RTO", packet=r.retransmission(2), drop=True)
+    r.twin("6298:RTO-9", packet=r.retransmission(), delay="-150ms")

@@ -7,10 +7,10 @@ from network import Late
 from plain import recorded
 
 
-def stall(number, ms, again_max=None):
+def stall(number, ms, retransmissions_max=None):
     """A fault: from data segment `number` of the device on, its frames are held until `ms` later.
 
-    At most `again_max` retransmissions arrive, so that few duplicates are acknowledged.
+    At most `retransmissions_max` retransmissions arrive, so that few duplicates are acknowledged.
     """
     seen, since, again = set(), [], []
 
@@ -19,7 +19,8 @@ def stall(number, ms, again_max=None):
             return None
         if segment.seq in seen:
             again.append(segment.seq)
-        if again_max is not None and len(again) > again_max and segment.seq in seen:
+        if (retransmissions_max is not None and len(again) > retransmissions_max
+                and segment.seq in seen):
             return "drop"
         seen.add(segment.seq)
         if len(seen) == number and not since:
@@ -32,14 +33,14 @@ def stall(number, ms, again_max=None):
 def late_flight(r):
     """A flight of the device is late, and more data is queued."""
     send_all(r, 60 * 1460, send_buffer=300000)
-    r.twin("9293:P-RTO", packet=r.again(), drop=True)
+    r.twin("9293:P-RTO", packet=r.retransmission(), drop=True)
     r.twin("9293:P-SEND-EST", packet=r.nth(lambda s: s.payload, 6), field="seq", add=1460)
 
 
 @recorded("rfc5682-2.1-linux-spurious-timeout",
           "A flight is held up, without SACK: new text shows that nothing was lost (F-RTO)",
           ["5682:FRTO-1", "5682:FRTO-4", "5682:FRTO-7", "9293:P-RTO"], "passive", "server",
-          fault=stall(11, 240, again_max=1), sysctls={"tcp_frto": 2}, features="F-RTO on",
+          fault=stall(11, 240, retransmissions_max=1), sysctls={"tcp_frto": 2}, features="F-RTO on",
           config={"frto": True, "undo": True})
 def record_spurious_timeout(r):
     late_flight(r)
@@ -48,7 +49,7 @@ def record_spurious_timeout(r):
 @recorded("rfc3522-3.2-linux-spurious-timeout",
           "A flight is held up: by its timestamp the first ACK answers the original (Eifel)",
           ["3522:EIFD-4", "3522:EIFD-6", "4015:EIFR-3", "9293:P-RTO"], "passive", "server",
-          fault=stall(11, 240, again_max=1), sysctls={"tcp_timestamps": 1},
+          fault=stall(11, 240, retransmissions_max=1), sysctls={"tcp_timestamps": 1},
           features="timestamps on",
           config={"timestamps": True, "frto": False, "undo_by_timestamps": True})
 def record_eifel(r):
@@ -58,6 +59,6 @@ def record_eifel(r):
 @recorded("rfc5682-2.1-linux-spurious-timeout-unseen",
           "The same without F-RTO and timestamps: Linux sends again what was only late",
           ["5681:CC-12", "9293:P-RTO"], "passive", "server",
-          fault=stall(11, 240, again_max=1), config={"frto": False})
+          fault=stall(11, 240, retransmissions_max=1), config={"frto": False})
 def record_spurious_unseen(r):
     late_flight(r)

@@ -42,16 +42,16 @@ def send_all(r, size, send_buffer=None):
           fault=lose(1, {5}))
 def record_fast_retransmit(r):
     send_all(r, 20 * 1460)
-    r.twin("5681:CC-16", packet=r.again(), drop=True)
-    r.twin("5681:CC-21", packet=r.again(), field="seq", add=1460)
+    r.twin("5681:CC-16", packet=r.retransmission(), drop=True)
+    r.twin("5681:CC-21", packet=r.retransmission(), field="seq", add=1460)
 
 
 @recorded("rfc6582-3.2-linux-two-losses", "Linux repairs two losses in one window on partial ACKs",
           ["6582:NR-2", "5681:CC-16", "5681:CC-44"], "passive", "server", fault=lose(1, {4, 7}))
 def record_two_losses(r):
     send_all(r, 24 * 1460)
-    r.twin("5681:CC-16", packet=r.again(), drop=True)
-    r.twin("6582:NR-2", packet=r.again(2), drop=True)
+    r.twin("5681:CC-16", packet=r.retransmission(), drop=True)
+    r.twin("6582:NR-2", packet=r.retransmission(2), drop=True)
 
 
 @recorded("rfc6298-5-linux-tail-loss", "The last segment is lost: Linux waits for its timer",
@@ -59,8 +59,8 @@ def record_two_losses(r):
           fault=lose(1, {3}))
 def record_tail_loss(r):
     send_all(r, 3 * 1460)
-    r.twin("9293:P-RTO", packet=r.again(), drop=True)
-    r.twin("6298:RTO-9", packet=r.again(), delay="-150ms")
+    r.twin("9293:P-RTO", packet=r.retransmission(), drop=True)
+    r.twin("6298:RTO-9", packet=r.retransmission(), delay="-150ms")
 
 
 @recorded("rfc6298-5-linux-backoff", "Nothing is acknowledged: Linux doubles its timer",
@@ -73,8 +73,8 @@ def record_backoff(r):
         peer.expect("A", 1000)
     peer.send("A")
     r.end()
-    r.twin("9293:P-RTO", packet=r.again(2), drop=True)
-    r.twin("6298:RTO-14", packet=r.again(4), delay="-1200ms")
+    r.twin("9293:P-RTO", packet=r.retransmission(2), drop=True)
+    r.twin("6298:RTO-14", packet=r.retransmission(4), delay="-1200ms")
 
 
 @recorded("rfc9293-3.4-linux-fin-lost", "The FIN of Linux is lost and sent again",
@@ -157,7 +157,7 @@ def record_overlap_received(r):
           fault=lose(1, {5, 8}))
 def record_default_fast_retransmit(r):
     send_all(r, 24 * 1448)
-    r.twin("5681:CC-16", packet=r.again(), drop=True)
+    r.twin("5681:CC-16", packet=r.retransmission(), drop=True)
     r.twin("9293:P-SEND-EST", packet=r.nth(lambda s: s.payload, 12), field="seq", add=100)
 
 

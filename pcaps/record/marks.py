@@ -126,5 +126,5 @@ def record_loss_with_ecn(r):
     read(peer, 1)
     peer.close()
     r.end()
-    r.twin("3168:ECN-12", packet=r.again(), field="ecn", value=2)
-    r.twin("5681:CC-16", packet=r.again(), drop=True)
+    r.twin("3168:ECN-12", packet=r.retransmission(), field="ecn", value=2)
+    r.twin("5681:CC-16", packet=r.retransmission(), drop=True)

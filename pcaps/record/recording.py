@@ -259,7 +259,7 @@ class Recording:
         """The number of the device's count-th packet with these flags, PSH aside."""
         return self.nth(lambda segment: set(segment.flags) - {"P"} == set(wanted), count)
 
-    def again(self, count=1):
+    def retransmission(self, count=1):
         """The number of the device's count-th retransmission."""
         seen, numbers = 0, []
         for segment in self.segments:

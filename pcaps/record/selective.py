@@ -100,9 +100,9 @@ def record_duplicates_unreported(r):
           config={**BARE, "prr": True})
 def record_three_losses(r):
     send_all(r, 24 * 1460)
-    r.twin("5681:CC-16", packet=r.again(), drop=True)
-    r.twin("9293:P-SEND-EST", packet=r.again(2), field="seq", add=100)
-    r.twin("2018:SACK-18", after_packet=r.again(),
+    r.twin("5681:CC-16", packet=r.retransmission(), drop=True)
+    r.twin("9293:P-SEND-EST", packet=r.retransmission(2), field="seq", add=100)
+    r.twin("2018:SACK-18", after_packet=r.retransmission(),
            insert={"from": "device", "flags": "A", "seq": 1 + 4 * 1460, "ack": 1, "bytes": 1460,
                    "delay": "1ms"})
 
@@ -113,8 +113,8 @@ def record_three_losses(r):
           config={**BARE, "prr": True})
 def record_one_loss(r):
     send_all(r, 20 * 1460)
-    r.twin("5681:CC-16", packet=r.again(), drop=True)
-    r.twin("2018:SACK-18", after_packet=r.again(),
+    r.twin("5681:CC-16", packet=r.retransmission(), drop=True)
+    r.twin("2018:SACK-18", after_packet=r.retransmission(),
            insert={"from": "device", "flags": "A", "seq": 1 + 5 * 1460, "ack": 1, "bytes": 1460,
                    "delay": "1ms"})
 
@@ -153,8 +153,8 @@ def record_limited_transmit(r):
           fault=lose(1, {5, 8}), sysctls=ON, features="SACK on, with RACK and TLP", config=ALL)
 def record_rack(r):
     send_all(r, 24 * 1460)
-    r.twin("5681:CC-16", packet=r.again(), drop=True)
-    r.twin("2018:SACK-18", after_packet=r.again(),
+    r.twin("5681:CC-16", packet=r.retransmission(), drop=True)
+    r.twin("2018:SACK-18", after_packet=r.retransmission(),
            insert={"from": "device", "flags": "A", "seq": 1 + 5 * 1460, "ack": 1, "bytes": 1460,
                    "delay": "1ms"})
 
@@ -164,8 +164,8 @@ def record_rack(r):
           sysctls=ON, features="SACK on, with RACK and TLP", config=ALL)
 def record_tail_probe(r):
     send_all(r, 5 * 1460)
-    r.twin("8985:TLP-4", packet=r.again(), drop=True)
-    r.twin("8985:TLP-4", packet=r.again(), field="seq", add=100)
+    r.twin("8985:TLP-4", packet=r.retransmission(), drop=True)
+    r.twin("8985:TLP-4", packet=r.retransmission(), field="seq", add=100)
 
 
 @recorded("rfc2883-5-linux-needless-retransmission",
@@ -175,7 +175,7 @@ def record_tail_probe(r):
           config=ALL)
 def record_needless(r):
     send_all(r, 30 * 1460)
-    r.twin("5681:CC-16", packet=r.again(), drop=True)
+    r.twin("5681:CC-16", packet=r.retransmission(), drop=True)
     r.twin("9293:P-SEND-EST", packet=r.nth(lambda s: s.payload, 16), field="seq", add=100)
 
 
@@ -189,7 +189,7 @@ LATE = {"sysctls": {**UNPROBED, "tcp_frto": 2}, "features": "SACK and F-RTO on, 
           fault=stall(11, 240), **LATE)
 def record_spurious_timeout(r):
     late_flight(r)
-    resent = r.again()
+    resent = r.retransmission()
     seq = next(s.seq for s in r.segments if s.packet == resent)
     base = next(s.seq for s in r.segments if s.source[0] == r.near and "S" in s.flags)
     answer = next(s.packet for s in r.segments
@@ -206,7 +206,7 @@ def record_spurious_timeout(r):
           fault=stall(11, 240), **LATE)
 def record_nothing_new(r):
     send_all(r, 30 * 1460)
-    r.twin("9293:P-RTO", packet=r.again(), drop=True)
+    r.twin("9293:P-RTO", packet=r.retransmission(), drop=True)
     r.twin("9293:P-SEND-EST", packet=r.nth(lambda s: s.payload, 6), field="seq", add=1460)
 
 
@@ -225,7 +225,7 @@ def record_spurious_unseen(r):
           sysctls=UNPROBED, features="SACK on, TLP off", config=BARE)
 def record_tail_unprobed(r):
     send_all(r, 5 * 1460)
-    r.twin("9293:P-RTO", packet=r.again(), drop=True)
+    r.twin("9293:P-RTO", packet=r.retransmission(), drop=True)
     r.twin("9293:P-SEND-EST", packet=r.nth(lambda s: s.payload, 2), field="seq", add=100)
 
 
@@ -263,4 +263,4 @@ def record_both_ways(r):
     r.end()
     reports = r.nth(lambda s: s.option(5) and not s.payload)
     r.twin("2018:SACK-5", packet=reports, field="sack", add=1460)
-    r.twin("5681:CC-16", packet=r.again(), drop=True)
+    r.twin("5681:CC-16", packet=r.retransmission(), drop=True)

@@ -88,8 +88,8 @@ def record_refused6(r):
           ipv6=True)
 def record_loss6(r):
     send_all(r, 20 * 1440)
-    r.twin("5681:CC-16", packet=r.again(), drop=True)
-    r.twin("5681:CC-21", packet=r.again(), field="seq", add=1440)
+    r.twin("5681:CC-16", packet=r.retransmission(), drop=True)
+    r.twin("5681:CC-21", packet=r.retransmission(), field="seq", add=1440)
 
 
 @recorded("rfc8200-8.3-linux-all-options",

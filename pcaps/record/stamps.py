@@ -216,5 +216,5 @@ def record_small_flight(r):
                   "undo": True})
 def record_loss_with_all(r):
     send_all(r, 20 * 1448)
-    r.twin("5681:CC-16", packet=r.again(), drop=True)
-    r.twin("7323:TS-9", packet=r.again(), field="stamp", value=0)
+    r.twin("5681:CC-16", packet=r.retransmission(), drop=True)
+    r.twin("7323:TS-9", packet=r.retransmission(), field="stamp", value=0)

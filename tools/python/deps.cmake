@@ -1,5 +1,5 @@
-# The module `lockstep` of Python. What of it needs no Python is a library like any other's; the
-# module proper is built where Python's headers and nanobind are found.
+# The Python module `lockstep`. The part without Python is an ordinary library; the module itself is
+# built if Python's headers and nanobind are found.
 set(LIBS lockstep_calls lockstep_process lockstep_sim lockstep_sim_apps lockstep_sim_nic
   lockstep_sockets lockstep_text lockstep_world_file)
 include(python)

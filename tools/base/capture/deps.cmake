@@ -1,2 +1,2 @@
-# What reading captures needs beyond the standard library, and whole output files.
+# libpcap and zlib read captures; output files, failures as exceptions.
 set(LIBS lockstep_output lockstep_process pcap z)

@@ -1,4 +1,4 @@
-# http_parser for the replies, the pattern that the server's generated bodies are made of.
+# http_parser for responses, and the pattern of the server's generated bodies.
 set(CORE_ALONE ON)
 set(LIBS lockstep_http)
 set(TEST_LIBS lockstep_pair)

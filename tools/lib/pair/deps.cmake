@@ -1,2 +1,2 @@
-# It is installed with lockstep::sockets, whose pair in memory stands on it.
+# Installed with lockstep::sockets, whose pair of stacks in memory uses it.
 set(CORE_ALONE ON)

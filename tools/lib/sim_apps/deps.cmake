@@ -1,2 +1,2 @@
-# Models of the kernel that are the very server and client of HTTP, and the nics of their hosts.
+# Models of the kernel around the HTTP server and client, and the NICs of their hosts.
 set(LIBS lockstep_http lockstep_load lockstep_sim lockstep_sim_nic)

@@ -1,12 +1,12 @@
-# It is installed as lockstep::sockets. The examples are programs in C, run as tests: also that of
-# tools/lib/sim_sockets.
+# Installed as lockstep::sockets. The examples here and in tools/lib/sim_sockets are C programs that
+# are run as tests.
 set(CORE_ALONE ON)
 set(LIBS lockstep_pair)
 set(TEST_LIBS lockstep_hw)
 
 function(lockstep_sockets_example name folder says)
   add_executable(program_sockets_${name} "${PROJECT_SOURCE_DIR}/tools/lib/${folder}/example.c")
-  # What a program in C is held to that includes the header; the library itself is C++.
+  # Strict C99 warnings for a program that includes the header; the library itself is C++.
   set_target_properties(program_sockets_${name} PROPERTIES OUTPUT_NAME sockets-${name}
     C_STANDARD 99 C_EXTENSIONS ON LINKER_LANGUAGE CXX
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
