@@ -104,7 +104,7 @@ bool is_interface_name(const std::string& name) {
 Trouble look_at(const std::string& name, InterfaceFacts& into) {
   if (!is_interface_name(name)) {
     return {TroubleKind::bad_input,
-            "'" + name + "' is no name for an interface: 1 to 15 letters, digits or dashes are"};
+            "'" + name + "' is not an interface name: 1 to 15 letters, digits or dashes are"};
   }
   Descriptor const asking(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ifreq request{};

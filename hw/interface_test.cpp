@@ -25,7 +25,7 @@ TEST(Interface, TheKernelsAddressIsRefused) {
   }
 }
 
-TEST(Interface, WhatIsNotThereIsNamed) {
+TEST(Interface, AMissingInterfaceIsNamed) {
   InterfaceFacts facts;
   Trouble const none = look_at("no-such-if0", facts);
   EXPECT_EQ(none.kind, TroubleKind::bad_input);

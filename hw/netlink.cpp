@@ -86,7 +86,7 @@ Netlink::Netlink(int protocol) : socket_(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOE
   setsockopt(socket_.number(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 }
 
-bool Netlink::ask(const NetlinkQuestion& question, const Told& told) {
+bool Netlink::ask(const NetlinkQuestion& question, const OnAnswer& on_answer) {
   ++sequence_;
   nlmsghdr head{};
   head.nlmsg_len = static_cast<std::uint32_t>(sizeof head + question.body.size());
@@ -101,12 +101,12 @@ bool Netlink::ask(const NetlinkQuestion& question, const Told& told) {
   }
   Step step = Step::more;
   while (step == Step::more) {
-    step = read_answers(question, told);
+    step = read_answers(question, on_answer);
   }
   return step == Step::done;
 }
 
-Netlink::Step Netlink::read_answers(const NetlinkQuestion& question, const Told& told) {
+Netlink::Step Netlink::read_answers(const NetlinkQuestion& question, const OnAnswer& on_answer) {
   std::array<std::byte, 65'536> buffer;
   ssize_t const got = recv(socket_.number(), buffer.data(), buffer.size(), 0);
   if (got <= 0) {
@@ -127,8 +127,8 @@ Netlink::Step Netlink::read_answers(const NetlinkQuestion& question, const Told&
       return errno == 0 ? Step::done : Step::refused;
     }
     if (head.nlmsg_seq == sequence_ && body.size() >= question.header_bytes) {
-      told(body.first(question.header_bytes),
-           NetlinkAttributes(body.subspan(question.header_bytes)));
+      on_answer(body.first(question.header_bytes),
+                NetlinkAttributes(body.subspan(question.header_bytes)));
     }
     left = left.subspan(std::min<std::size_t>(aligned(head.nlmsg_len), left.size()));
   }

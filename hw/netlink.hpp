@@ -48,15 +48,15 @@ class Netlink {
   // For NETLINK_ROUTE or NETLINK_GENERIC.
   explicit Netlink(int protocol);
 
-  using Told =
+  using OnAnswer =
       std::function<void(std::span<const std::byte> header, const NetlinkAttributes& attributes)>;
-  // Calls `told` for each answer. False: the request failed (see errno), or no answer came within a
-  // second.
-  bool ask(const NetlinkQuestion& question, const Told& told);
+  // Calls `on_answer` for each answer. False: the request failed (see errno), or no answer came
+  // within a second.
+  bool ask(const NetlinkQuestion& question, const OnAnswer& on_answer);
 
  private:
   enum class Step : unsigned char { more, done, refused };
-  Step read_answers(const NetlinkQuestion& question, const Told& told);
+  Step read_answers(const NetlinkQuestion& question, const OnAnswer& on_answer);
 
   Descriptor socket_;
   std::uint32_t sequence_ = 0;

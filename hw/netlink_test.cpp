@@ -8,7 +8,7 @@
 namespace lockstep::hw {
 namespace {
 
-TEST(Netlink, AttributesAreFoundAndTornOnesAreNot) {
+TEST(Netlink, AttributesAreFoundAndTruncatedOnesAreNot) {
   std::vector<std::byte> body;
   std::array const three{std::byte{1}, std::byte{2}, std::byte{3}};
   put_attribute(body, 5, three);

@@ -161,16 +161,16 @@ std::uint32_t AfPacketPort::put_tag_back(std::uint32_t index) {
     if (each->cmsg_level != SOL_PACKET || each->cmsg_type != PACKET_AUXDATA) {
       continue;
     }
-    tpacket_auxdata said{};
-    std::memcpy(&said, CMSG_DATA(each), sizeof said);
-    if ((said.tp_status & TP_STATUS_VLAN_VALID) == 0) {
+    tpacket_auxdata auxdata{};
+    std::memcpy(&auxdata, CMSG_DATA(each), sizeof auxdata);
+    if ((auxdata.tp_status & TP_STATUS_VLAN_VALID) == 0) {
       return 0;
     }
-    bool const typed = (said.tp_status & TP_STATUS_VLAN_TPID_VALID) != 0;
+    bool const typed = (auxdata.tp_status & TP_STATUS_VLAN_TPID_VALID) != 0;
     std::byte* const frame = &read_slot(index)[tag_bytes + header_bytes];
     std::memmove(frame - tag_bytes, frame, 12);
-    wire::store16(frame + 8, typed ? said.tp_vlan_tpid : std::uint16_t{0x8100});
-    wire::store16(frame + 10, said.tp_vlan_tci);
+    wire::store16(frame + 8, typed ? auxdata.tp_vlan_tpid : std::uint16_t{0x8100});
+    wire::store16(frame + 10, auxdata.tp_vlan_tci);
     return tag_bytes;
   }
   return 0;

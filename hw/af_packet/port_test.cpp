@@ -36,18 +36,18 @@ class Packet : public testing::Test {
     ASSERT_EQ(write(kernel.number(), whole.data(), whole.size()),
               static_cast<ssize_t>(whole.size()));
   }
-  // An Ethernet frame of IPv4 or IPv6 and TCP with `text` octets of payload, to be cut into
+  // An Ethernet frame of IPv4 or IPv6 and TCP with `payload` payload octets, to be cut into
   // segments of `segment` octets, after the kernel's virtio header.
-  static std::string segments_frame(bool six, std::uint32_t text, std::uint16_t segment,
+  static std::string segments_frame(bool six, std::uint32_t payload, std::uint16_t segment,
                                     char kind = 0) {
     std::array<std::byte, 74> headers{};
     std::uint32_t const tcp = six ? 54 : 34;
     wire::store16(&headers[12], six ? 0x86dd : 0x0800);
     wire::store8(&headers[14], six ? 0x60 : 0x45);
-    wire::store16(&headers[16], static_cast<std::uint16_t>(40 + text));
+    wire::store16(&headers[16], static_cast<std::uint16_t>(40 + payload));
     wire::store8(&headers[23], 6);
     if (six) {
-      wire::store16(&headers[18], static_cast<std::uint16_t>(20 + text));
+      wire::store16(&headers[18], static_cast<std::uint16_t>(20 + payload));
       wire::store8(&headers[20], 6);
     }
     wire::store8(&headers[tcp + 12], 0x50);
@@ -57,10 +57,10 @@ class Packet : public testing::Test {
     header[4] = static_cast<char>(segment & 0xff);
     header[5] = static_cast<char>(segment >> 8);
     return header + std::string(reinterpret_cast<const char*>(headers.data()), tcp + 20) +
-           std::string(text, 't');
+           std::string(payload, 't');
   }
-  void arrive_segments(std::uint32_t text, std::uint16_t segment, char kind = 1) {
-    std::string const whole = segments_frame(false, text, segment, kind);
+  void arrive_segments(std::uint32_t payload, std::uint16_t segment, char kind = 1) {
+    std::string const whole = segments_frame(false, payload, segment, kind);
     arrive(whole.substr(0, header_bytes), whole.substr(header_bytes));
   }
   void send(std::uint16_t length) {
@@ -82,7 +82,7 @@ class Packet : public testing::Test {
   std::unique_ptr<AfPacketPort> port;
 };
 
-TEST_F(Packet, FramesComeInBurstsWithTheirVerdicts) {
+TEST_F(Packet, FramesArriveInBurstsWithTheirVerdicts) {
   arrive({}, std::string(60, 'a'));
   arrive("\1", std::string(61, 'b'));
   arrive("\2", std::string(62, 'c'));
@@ -101,7 +101,7 @@ TEST_F(Packet, FramesComeInBurstsWithTheirVerdicts) {
   EXPECT_EQ(port->counters().frames_in, 5u);
 }
 
-TEST_F(Packet, WhatCannotBeAFrameIsCounted) {
+TEST_F(Packet, ImpossibleFramesAreCounted) {
   arrive({}, std::string(1519, 'a'));
   arrive({}, std::string(13, 'a'));
   arrive(std::string("\0\3", 2), std::string(100, 'a'));  // segmented UDP
@@ -115,7 +115,7 @@ TEST_F(Packet, WhatCannotBeAFrameIsCounted) {
   EXPECT_EQ(port->counters().frames_in, 0u);
 }
 
-TEST_F(Packet, AFrameOfManySegmentsGoesOnInTheNextBurst) {
+TEST_F(Packet, AFrameOfManySegmentsContinuesInTheNextBurst) {
   arrive({}, std::string(60, 'a'));
   arrive_segments(6 * 1000 + 1, 1000, static_cast<char>(0x81));
   arrive({}, std::string(61, 'b'));
@@ -158,7 +158,7 @@ TEST_F(Packet, FramesLeaveTogether) {
   EXPECT_EQ(port->counters().frames_out, 6u);
 }
 
-TEST_F(Packet, AChecksumThatIsLeftToTheKernelIsNamed) {
+TEST_F(Packet, AChecksumLeftToTheKernelIsMarked) {
   auto const room = port->claim();
   std::fill_n(room.begin(), 60, std::byte{'x'});
   port->commit({.length = 60, .checksum_start = 0x0122, .checksum_offset = 16, .to = {}});
@@ -166,7 +166,7 @@ TEST_F(Packet, AChecksumThatIsLeftToTheKernelIsNamed) {
   EXPECT_EQ(left().substr(0, header_bytes), std::string("\1\0\0\0\0\0\x22\1\x10\0", 10));
 }
 
-TEST_F(Packet, WhatWaitsKeepsItsOrder) {
+TEST_F(Packet, FramesThatWaitKeepTheirOrder) {
   std::uint64_t sent = 0;
   while (!port->claim().empty()) {
     send(static_cast<std::uint16_t>(64 + sent % 1000));
@@ -185,13 +185,13 @@ TEST_F(Packet, WhatWaitsKeepsItsOrder) {
   EXPECT_EQ(left(), "");
 }
 
-TEST_F(Packet, WhatIsHeldLeavesWithThePort) {
+TEST_F(Packet, HeldFramesAreSentWhenThePortIsDestroyed) {
   send(100);
   port.reset();
   EXPECT_EQ(left().size(), header_bytes + 100);
 }
 
-TEST_F(Packet, WhateverTheKernelWritesNothingDiesAndEachReadIsCounted) {
+TEST_F(Packet, WhateverTheKernelWritesNothingCrashesAndEachReadIsCounted) {
   Random random(1);
   std::uint64_t reads = 0;
   std::uint64_t segments = 0;
@@ -203,8 +203,8 @@ TEST_F(Packet, WhateverTheKernelWritesNothingDiesAndEachReadIsCounted) {
     }
     if (random.below(2) == 0) {
       bool const six = random.below(2) == 0;
-      auto const text = static_cast<std::uint16_t>(random.below(4'000));
-      wild = segments_frame(six, text, static_cast<std::uint16_t>(random.below(2'000)));
+      auto const payload = static_cast<std::uint16_t>(random.below(4'000));
+      wild = segments_frame(six, payload, static_cast<std::uint16_t>(random.below(2'000)));
       wild.resize(random.below(4) == 0 ? random.below(wild.size()) : wild.size());
       for (std::uint64_t i = random.below(4); i != 0 && !wild.empty(); --i) {
         wild[random.below(std::min<std::size_t>(wild.size(), 80))] =
@@ -230,7 +230,7 @@ TEST_F(Packet, WhateverTheKernelWritesNothingDiesAndEachReadIsCounted) {
   EXPECT_LE(seen.too_short + seen.too_long + seen.segmented + seen.taken_apart, reads);
 }
 
-TEST(PacketSetup, WhatIsNotThereOrIsNoEthernetIsNamed) {
+TEST(PacketSetup, AMissingOrNonEthernetInterfaceIsNamed) {
   Descriptor socket;
   InterfaceFacts facts;
   EXPECT_EQ(open_packet_socket({.name = "no-such-if0"}, socket, facts).kind,

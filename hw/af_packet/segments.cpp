@@ -51,21 +51,21 @@ bool Segments::begin(std::span<const std::byte> frame, std::uint16_t segment_byt
     return false;
   }
   frame_ = frame.first(ip_at_ + ip_length);
-  text_at_ = tcp_at_ + (wire::load8(&frame[tcp_at_ + 12]) >> 4) * 4u;
+  payload_at_ = tcp_at_ + (wire::load8(&frame[tcp_at_ + 12]) >> 4) * 4u;
   segment_bytes_ = segment_bytes;
-  return text_at_ >= tcp_at_ + tcp_bytes && text_at_ < frame_.size();
+  return payload_at_ >= tcp_at_ + tcp_bytes && payload_at_ < frame_.size();
 }
 
 std::uint32_t Segments::next(std::span<std::byte> into) {
-  auto const left = static_cast<std::uint32_t>(frame_.size()) - text_at_ - done_;
-  std::uint32_t const text = std::min(left, segment_bytes_);
-  if (text == 0) {
+  auto const left = static_cast<std::uint32_t>(frame_.size()) - payload_at_ - done_;
+  std::uint32_t const payload = std::min(left, segment_bytes_);
+  if (payload == 0) {
     return 0;
   }
-  std::uint32_t const length = text_at_ + text;
+  std::uint32_t const length = payload_at_ + payload;
   CHECK(into.size() >= length);
-  std::memcpy(into.data(), frame_.data(), text_at_);
-  std::memcpy(&into[text_at_], &frame_[text_at_ + done_], text);
+  std::memcpy(into.data(), frame_.data(), payload_at_);
+  std::memcpy(&into[payload_at_], &frame_[payload_at_ + done_], payload);
   std::byte* const ip = &into[ip_at_];
   if (v4_) {
     wire::store16(ip + 2, static_cast<std::uint16_t>(length - ip_at_));
@@ -78,14 +78,14 @@ std::uint32_t Segments::next(std::span<std::byte> into) {
   std::byte* const tcp = &into[tcp_at_];
   wire::store32(tcp + 4, wire::load32(tcp + 4) + done_);
   std::uint8_t flags = wire::load8(tcp + 13);
-  if (text < left) {
+  if (payload < left) {
     flags = static_cast<std::uint8_t>(flags & ~(flag_fin | flag_psh));
   }
   if (index_ != 0) {  // CWR is set only on the first segment
     flags = static_cast<std::uint8_t>(flags & ~flag_cwr);
   }
   wire::store8(tcp + 13, flags);
-  done_ += text;
+  done_ += payload;
   ++index_;
   return length;
 }

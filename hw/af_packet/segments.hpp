@@ -19,7 +19,7 @@ class Segments {
   bool begin(std::span<const std::byte> frame, std::uint16_t segment_bytes);
 
   // The length of the longest frame that next() writes.
-  std::uint32_t longest() const { return text_at_ + segment_bytes_; }
+  std::uint32_t longest() const { return payload_at_ + segment_bytes_; }
   // Writes the next frame to the front of `into`, which must have room for longest(), and returns
   // its length; 0: there are no more. IPv4's header checksum is correct, TCP's is left unchanged.
   std::uint32_t next(std::span<std::byte> into);
@@ -29,7 +29,7 @@ class Segments {
   bool v4_ = false;
   std::uint32_t ip_at_ = 0;
   std::uint32_t tcp_at_ = 0;
-  std::uint32_t text_at_ = 0;
+  std::uint32_t payload_at_ = 0;
   std::uint32_t segment_bytes_ = 0;
   std::uint32_t done_ = 0;  // octets of payload already written
   std::uint16_t index_ = 0;

@@ -24,19 +24,19 @@ struct Kind {
 
   std::uint32_t ip_at() const { return tagged ? 18 : 14; }
   std::uint32_t tcp_at() const { return ip_at() + (v4 ? 20 : 40); }
-  std::uint32_t text_at() const { return tcp_at() + 20 + tcp_options; }
+  std::uint32_t payload_at() const { return tcp_at() + 20 + tcp_options; }
 };
 
 // Octet i of the payload is i modulo 251.
-std::vector<std::byte> super_frame(const Kind& kind, std::uint32_t text, std::uint8_t flags) {
-  std::vector<std::byte> out(kind.text_at() + text);
+std::vector<std::byte> super_frame(const Kind& kind, std::uint32_t payload, std::uint8_t flags) {
+  std::vector<std::byte> out(kind.payload_at() + payload);
   if (kind.tagged) {
     wire::store16(&out[12], 0x8100);
     wire::store16(&out[14], 7);
   }
   wire::store16(&out[kind.ip_at() - 2], kind.v4 ? 0x0800 : 0x86dd);
   auto const ip = std::span(out).subspan(kind.ip_at());
-  auto const payload = static_cast<std::uint32_t>(out.size()) - kind.tcp_at();
+  auto const tcp_bytes = static_cast<std::uint32_t>(out.size()) - kind.tcp_at();
   if (kind.v4) {
     wire::Ipv4Header header;
     header.source = IpAddress::v4(10, 0, 0, 1);
@@ -44,10 +44,10 @@ std::vector<std::byte> super_frame(const Kind& kind, std::uint32_t text, std::ui
     header.protocol = wire::IpProtocol::tcp;
     header.time_to_live = 64;
     header.identification = 0xffff;
-    wire::write(header, Bytes{payload}, ip);
+    wire::write(header, Bytes{tcp_bytes}, ip);
   } else {
     wire::store8(&ip[0], 0x60);
-    wire::store16(&ip[4], static_cast<std::uint16_t>(payload));
+    wire::store16(&ip[4], static_cast<std::uint16_t>(tcp_bytes));
     wire::store8(&ip[6], 6);
     wire::store8(&ip[7], 64);
     wire::store_ipv6(&ip[8], {0x2001'0db8'0000'0000, 1});
@@ -58,15 +58,15 @@ std::vector<std::byte> super_frame(const Kind& kind, std::uint32_t text, std::ui
   wire::store8(tcp + 12, static_cast<std::uint8_t>((20 + kind.tcp_options) / 4 << 4));
   wire::store8(tcp + 13, flags);
   std::fill_n(tcp + 20, kind.tcp_options, std::byte{1});
-  for (std::uint32_t i = 0; i < text; ++i) {
-    out[kind.text_at() + i] = static_cast<std::byte>(i % 251);
+  for (std::uint32_t i = 0; i < payload; ++i) {
+    out[kind.payload_at() + i] = static_cast<std::byte>(i % 251);
   }
   return out;
 }
 
 struct Cut {
   std::uint32_t sequence = 0;
-  std::uint32_t text = 0;
+  std::uint32_t payload = 0;
   std::uint8_t flags = 0;
   std::uint16_t identification = 0;
 };
@@ -93,10 +93,10 @@ std::vector<Cut> cut(const Kind& kind, std::span<const std::byte> frame, std::ui
     const std::byte* const tcp = &into[kind.tcp_at()];
     one.sequence = wire::load32(tcp + 4);
     one.flags = wire::load8(tcp + 13);
-    one.text = length - kind.text_at();
+    one.payload = length - kind.payload_at();
     EXPECT_TRUE(std::equal(into.begin(), into.begin() + kind.ip_at(), frame.begin()));
-    for (std::uint32_t i = 0; i < one.text; ++i, ++at) {
-      EXPECT_EQ(into[kind.text_at() + i], static_cast<std::byte>(at % 251));
+    for (std::uint32_t i = 0; i < one.payload; ++i, ++at) {
+      EXPECT_EQ(into[kind.payload_at() + i], static_cast<std::byte>(at % 251));
     }
     out.push_back(one);
   }
@@ -104,13 +104,13 @@ std::vector<Cut> cut(const Kind& kind, std::span<const std::byte> frame, std::ui
   return out;
 }
 
-TEST(Segments, EachIsAsOnAWire) {
+TEST(Segments, EachSegmentIsAsOnAWire) {
   for (Kind const kind : {Kind{}, Kind{.tagged = true}, Kind{.v4 = false},
                           Kind{.v4 = false, .tagged = true, .tcp_options = 0}}) {
     auto const parts = cut(kind, super_frame(kind, 2500, 0x99), 1000);  // flags CWR ACK PSH FIN
     ASSERT_EQ(parts.size(), 3u);
-    EXPECT_EQ(parts[0].text, 1000u);
-    EXPECT_EQ(parts[2].text, 500u);
+    EXPECT_EQ(parts[0].payload, 1000u);
+    EXPECT_EQ(parts[2].payload, 500u);
     EXPECT_EQ(parts[0].sequence, sequence);
     EXPECT_EQ(parts[1].sequence, sequence + 1000);
     EXPECT_EQ(parts[2].sequence, sequence + 2000);
@@ -124,16 +124,16 @@ TEST(Segments, EachIsAsOnAWire) {
   }
 }
 
-TEST(Segments, TheLinksPaddingIsNoText) {
+TEST(Segments, LinkPaddingIsNotPayload) {
   Kind const kind;
   auto frame = super_frame(kind, 10, 0x18);
   frame.resize(frame.size() + 30);
   auto const parts = cut(kind, frame, 10);
   ASSERT_EQ(parts.size(), 1u);
-  EXPECT_EQ(parts[0].text, 10u);
+  EXPECT_EQ(parts[0].payload, 10u);
 }
 
-TEST(Segments, WhatIsNoWholeSegmentIsRefused) {
+TEST(Segments, AnythingButAWholeSegmentIsRefused) {
   Kind const kind;
   auto const whole = super_frame(kind, 100, 0x10);
   Segments segments;

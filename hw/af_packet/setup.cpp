@@ -102,7 +102,7 @@ Trouble join(const std::vector<Descriptor>& sockets, const PacketSocketSettings&
   sock_fprog const steering{static_cast<unsigned short>(program.size()), program.data()};
   if (!set(sockets.front(), SOL_PACKET, PACKET_FANOUT_DATA, steering)) {
     return environment(settings.name +
-                       ": the kernel takes no steering program: " + std::strerror(errno));
+                       ": the kernel refuses the steering program: " + std::strerror(errno));
   }
   return {};
 }

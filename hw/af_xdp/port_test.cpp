@@ -106,12 +106,12 @@ class Xdp : public testing::Test {
   std::unique_ptr<XdpPort> port;
 };
 
-/// A TCP segment over IPv4 or IPv6 with `text` octets of payload, its checksum left out.
-std::vector<std::byte> left_out_segment(bool v4, std::uint32_t text) {
+/// A TCP segment over IPv4 or IPv6 with `payload` payload octets, its checksum left out.
+std::vector<std::byte> left_out_segment(bool v4, std::uint32_t payload) {
   std::uint32_t const ip = v4 ? 20 : 40;
-  std::vector<std::byte> frame(14 + ip + 20 + text, std::byte{'t'});
+  std::vector<std::byte> frame(14 + ip + 20 + payload, std::byte{'t'});
   std::uint32_t const tcp = 14 + ip;
-  auto const length = static_cast<std::uint16_t>(20 + text);
+  auto const length = static_cast<std::uint16_t>(20 + payload);
   wire::store16(&frame[12], v4 ? 0x0800 : 0x86dd);
   IpAddress const source = v4 ? IpAddress::v4(10, 0, 0, 1) : IpAddress{0x20010db8'00000000u, 1};
   IpAddress const destination =
@@ -136,13 +136,13 @@ std::vector<std::byte> left_out_segment(bool v4, std::uint32_t text) {
   return frame;
 }
 
-TEST_F(Xdp, HalfOfTheMemoryWaitsForFrames) {
+TEST_F(Xdp, HalfOfTheChunksAreForReceiving) {
   EXPECT_EQ(fill.producer, 4u);
   EXPECT_EQ(fill.entries[3], 3u * chunk_bytes);
   EXPECT_EQ(port->receive().size(), 0u);
 }
 
-TEST_F(Xdp, FramesComeInBurstsAndTheirPlacesGoBack) {
+TEST_F(Xdp, FramesArriveInBurstsAndTheirChunksAreReturned) {
   for (std::size_t i = 0; i < 4; ++i) {
     arrive(60 + i, static_cast<char>('a' + i));
   }
@@ -170,7 +170,7 @@ TEST_F(Xdp, FramesComeInBurstsAndTheirPlacesGoBack) {
   EXPECT_EQ(port->counters().frames_in, 204u);
 }
 
-TEST_F(Xdp, WhatCannotBeAFrameIsCounted) {
+TEST_F(Xdp, ImpossibleFramesAreCounted) {
   arrive(1519, 'a');
   arrive(13, 'a');
   EXPECT_EQ(port->receive().size(), 0u);
@@ -200,7 +200,7 @@ TEST_F(Xdp, FramesLeaveTogether) {
   EXPECT_EQ(port->counters().frames_out, 2u);
 }
 
-TEST_F(Xdp, WithoutRoomThereIsNoneUntilThePlacesComeBack) {
+TEST_F(Xdp, ClaimIsEmptyUntilChunksAreReturned) {
   for (std::uint16_t i = 0; i < 4; ++i) {
     send(static_cast<std::uint16_t>(100 + i));
   }
@@ -220,7 +220,7 @@ TEST_F(Xdp, WithoutRoomThereIsNoneUntilThePlacesComeBack) {
   EXPECT_EQ(port->counters().frames_out, 1001u);
 }
 
-TEST_F(Xdp, AChecksumThatIsLeftToUsIsFinished) {
+TEST_F(Xdp, AChecksumLeftToThePortIsCompleted) {
   std::vector<std::byte> const frame = left_out_segment(true, 101);
   auto const room = port->claim();
   std::ranges::copy(frame, room.begin());
@@ -231,7 +231,7 @@ TEST_F(Xdp, AChecksumThatIsLeftToUsIsFinished) {
   EXPECT_TRUE(wire::combine(pseudo, wire::sum(room.subspan(34, 121))).verifies());
 }
 
-TEST_F(Xdp, AChecksumThatWasLeftOutIsGoodOnlyWithoutAWire) {
+TEST_F(Xdp, AnOmittedChecksumIsGoodOnlyWithoutAWire) {
   for (bool const v4 : {true, false}) {
     open({.no_wire = true});
     arrive(left_out_segment(v4, 77));
@@ -250,7 +250,7 @@ TEST_F(Xdp, AChecksumThatWasLeftOutIsGoodOnlyWithoutAWire) {
   }
 }
 
-TEST(LeftOut, OnlyWhatHoldsThePseudoHeadersSum) {
+TEST(LeftOut, OnlyAFieldWithThePseudoHeadersSum) {
   for (bool const v4 : {true, false}) {
     auto frame = left_out_segment(v4, 7);
     EXPECT_TRUE(checksum_is_left_out(frame));
@@ -271,7 +271,7 @@ TEST(LeftOut, OnlyWhatHoldsThePseudoHeadersSum) {
   EXPECT_FALSE(checksum_is_left_out(other));
 }
 
-TEST_F(Xdp, ADeviceThatReadsTheRingsItselfIsCalledOnlyWhenItSleeps) {
+TEST_F(Xdp, AZeroCopyDeviceIsWokenOnlyWhenItSleeps) {
   open({.native = true, .zero_copy = true});
   port->receive();
   calls();
@@ -288,7 +288,7 @@ TEST_F(Xdp, ADeviceThatReadsTheRingsItselfIsCalledOnlyWhenItSleeps) {
   EXPECT_FALSE(port->holds());
 }
 
-TEST_F(Xdp, AFullRingKeepsThePlaceForTheNextTurn) {
+TEST_F(Xdp, AFullFillRingKeepsTheChunkForTheNextTurn) {
   // As many chunks as the fill ring has entries; a frame is shown as received before its chunk is
   // shown as gone from the fill ring.
   open({}, 2 * ring_size);
@@ -311,7 +311,7 @@ TEST_F(Xdp, AFullRingKeepsThePlaceForTheNextTurn) {
   EXPECT_EQ(port->counters().malformed, 0u);
 }
 
-TEST_F(Xdp, AFrameThatHasLeftBeforeItsEntryIsFreeLeavesNoRoomYet) {
+TEST_F(Xdp, ACompletedFrameLeavesNoRoomUntilItsEntryIsFree) {
   open({}, 2 * ring_size);
   for (std::uint16_t i = 0; i < ring_size; ++i) {
     send(static_cast<std::uint16_t>(100 + i));
@@ -327,7 +327,7 @@ TEST_F(Xdp, AFrameThatHasLeftBeforeItsEntryIsFreeLeavesNoRoomYet) {
   }
 }
 
-TEST_F(Xdp, APositionThatCannotBeIsAsIfItHadNotBeenWritten) {
+TEST_F(Xdp, AnImpossiblePositionIsIgnored) {
   arrive(60, 'a');
   for (std::uint32_t const wild : {ring_size + 1, 1000u, 0x8000'0000u, 0u - 1}) {
     std::uint32_t const right = receive.producer;
@@ -352,7 +352,7 @@ TEST_F(Xdp, APositionThatCannotBeIsAsIfItHadNotBeenWritten) {
   EXPECT_EQ(fill.producer - fill.consumer, 4u);
 }
 
-TEST_F(Xdp, ADescriptorThatCannotBeIsCountedAndIgnored) {
+TEST_F(Xdp, AnImpossibleDescriptorIsCountedAndIgnored) {
   constexpr std::uint64_t end = std::uint64_t{8} * chunk_bytes;
   auto const come = [&](std::uint64_t address, std::uint32_t length) {
     receive.entries[receive.producer % ring_size] = {address, length, 0};
@@ -386,7 +386,7 @@ TEST_F(Xdp, ADescriptorThatCannotBeIsCountedAndIgnored) {
   EXPECT_EQ(port->counters().frames_out, 0u);
 }
 
-TEST_F(Xdp, WhateverTheKernelWritesNothingDiesAndNothingOutsideIsTouched) {
+TEST_F(Xdp, WhateverTheKernelWritesNothingCrashesAndNothingOutsideIsTouched) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Random random(seed);
     open({.native = seed % 2 == 0, .zero_copy = seed % 4 == 0, .no_wire = seed % 3 == 0},
@@ -422,7 +422,7 @@ TEST_F(Xdp, WhateverTheKernelWritesNothingDiesAndNothingOutsideIsTouched) {
   }
 }
 
-TEST(XdpSetup, WhatIsNotThereOrIsNoEthernetIsNamed) {
+TEST(XdpSetup, AMissingOrNonEthernetInterfaceIsNamed) {
   std::vector<XdpDevice> devices;
   InterfaceFacts facts;
   EXPECT_EQ(open_xdp_queues({.name = "no-such-if0"}, Count{1}, {}, devices, facts).kind,
@@ -432,7 +432,7 @@ TEST(XdpSetup, WhatIsNotThereOrIsNoEthernetIsNamed) {
   EXPECT_TRUE(devices.empty());
 }
 
-TEST(XdpSetup, TheModeIsSaid) {
+TEST(XdpSetup, TheModeIsNamed) {
   EXPECT_EQ(text_of(XdpMode{true, true, false}), "native XDP, zero-copy");
   EXPECT_EQ(text_of(XdpMode{false, false, true}), "generic XDP, copied");
 }

@@ -52,7 +52,7 @@ Trouble bpf_trouble(const std::string& what, int error) {
         "this kernel has no bpf(2): one with CONFIG_BPF_SYSCALL is needed, or "
         "--driver packet");
   }
-  return environment("the kernel does not let us " + what + ": " + std::strerror(error) +
+  return environment("the kernel refuses to " + what + ": " + std::strerror(error) +
                      ": one of 5.9 or later is needed, or --driver packet");
 }
 
@@ -108,7 +108,7 @@ Trouble not_attached(const std::string& name, int error) {
                        name + " xdp off`");
   }
   if (error == ERANGE) {
-    return environment("the MTU of " + name + " is too long for XDP: `ip link set dev " + name +
+    return environment("the MTU of " + name + " is too large for XDP: `ip link set dev " + name +
                        " mtu 1500`");
   }
   return bpf_trouble("attach a program to " + name, error);
@@ -153,8 +153,9 @@ Trouble give_queue(const XdpProgram& program, unsigned queue, const Descriptor& 
   attributes.map_fd = static_cast<std::uint32_t>(program.map.number());
   attributes.key = address_of(&queue);
   attributes.value = address_of(&number);
-  return bpf(BPF_MAP_UPDATE_ELEM, attributes) == 0 ? Trouble{}
-                                                   : bpf_trouble("give a queue away", errno);
+  return bpf(BPF_MAP_UPDATE_ELEM, attributes) == 0
+             ? Trouble{}
+             : bpf_trouble("assign a queue to a socket", errno);
 }
 
 }  // namespace lockstep::hw

@@ -24,7 +24,7 @@ struct Memory {
   }
 };
 
-TEST(Ring, WhatIsPutIsSeenAfterItsPublication) {
+TEST(Ring, EntriesAreVisibleAfterPublish) {
   Memory memory;
   ProducerRing<std::uint64_t> put(memory.view());
   ConsumerRing<std::uint64_t> get(memory.view());
@@ -43,7 +43,7 @@ TEST(Ring, WhatIsPutIsSeenAfterItsPublication) {
   EXPECT_EQ(put.room(), size);
 }
 
-TEST(Ring, FullIsFullUntilThePlaceIsReleased) {
+TEST(Ring, AFullRingStaysFullUntilRelease) {
   Memory memory;
   ProducerRing<std::uint64_t> put(memory.view());
   ConsumerRing<std::uint64_t> get(memory.view());
@@ -66,7 +66,7 @@ TEST(Ring, FullIsFullUntilThePlaceIsReleased) {
   EXPECT_EQ(get.take(), 100u);
 }
 
-TEST(Ring, PositionsWrapAtTheEndOfTheirNumbers) {
+TEST(Ring, PositionsWrapAt32Bits) {
   Memory memory;
   memory.begin_at(0u - 5);
   ProducerRing<std::uint64_t> put(memory.view());
@@ -86,7 +86,7 @@ TEST(Ring, PositionsWrapAtTheEndOfTheirNumbers) {
   EXPECT_EQ(memory.producer, 4 * size - 5);
 }
 
-TEST(Ring, OnlyTheLastFlagMeansAWakeup) {
+TEST(Ring, OnlyTheNeedWakeupFlagCounts) {
   Memory memory;
   ProducerRing<std::uint64_t> const put(memory.view());
   EXPECT_FALSE(put.needs_wakeup());

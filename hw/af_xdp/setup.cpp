@@ -40,20 +40,20 @@ bool set(const Descriptor& socket, int option, const Value& value) {
   return setsockopt(socket.number(), SOL_XDP, option, &value, sizeof value) == 0;
 }
 
-Trouble refuse_other_queues(const std::string& name, Count heard) {
+Trouble refuse_other_queues(const std::string& name, Count used) {
   auto const channels = channels_of(name);  // a device whose queues cannot be set has one
   std::uint32_t const arriving = channels ? std::max(1u, channels->arriving()) : 1;
-  if (arriving == heard.value) {
+  if (arriving == used.value) {
     return {};
   }
   bool const combined = channels && channels->combined != 0;
   std::string const several =
       arriving > 1 ? " (or --shards " + std::to_string(arriving) + ", one for each)" : "";
-  return environment(name + " spreads what arrives over " + std::to_string(arriving) +
-                     (arriving == 1 ? " queue" : " queues") + ", of which " +
-                     std::to_string(heard.value) + (heard.value == 1 ? " is" : " are") +
-                     " heard: `ethtool -L " + name + (combined ? " combined " : " rx ") +
-                     std::to_string(heard.value) + "`" + several + ", or --driver packet");
+  return environment(name + " spreads received frames over " + std::to_string(arriving) +
+                     (arriving == 1 ? " queue" : " queues") + ", of which only " +
+                     std::to_string(used.value) + (used.value == 1 ? " is" : " are") +
+                     " used: `ethtool -L " + name + (combined ? " combined " : " rx ") +
+                     std::to_string(used.value) + "`" + several + ", or --driver packet");
 }
 
 Trouble socket_trouble(int error) {
@@ -95,7 +95,7 @@ Trouble register_memory(XdpDevice& device) {
                        std::to_string(frames.size() / 1024) +
                        " KiB of frames: `ulimit -l unlimited`, or run with CAP_IPC_LOCK");
   }
-  return environment(std::string("AF_XDP takes no memory: ") + std::strerror(errno));
+  return environment(std::string("AF_XDP refuses the memory: ") + std::strerror(errno));
 }
 
 struct RingPlace {
@@ -194,13 +194,13 @@ Trouble bind_to(const XdpSettings& settings, int index, XdpDevice& device) {
 }
 
 // Receives IPv6 multicast groups that the kernel itself has not joined.
-Trouble hear_groups(const std::string& name, int index, Descriptor& into) {
+Trouble receive_groups(const std::string& name, int index, Descriptor& into) {
   into = Descriptor(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
   packet_mreq groups{};
   groups.mr_ifindex = index;
   groups.mr_type = PACKET_MR_ALLMULTI;
   if (setsockopt(into.number(), SOL_PACKET, PACKET_ADD_MEMBERSHIP, &groups, sizeof groups) != 0) {
-    return environment(name + " does not hear all groups: " + std::strerror(errno));
+    return environment(name + " does not receive all multicast groups: " + std::strerror(errno));
   }
   return {};
 }
@@ -289,7 +289,7 @@ Trouble open_xdp_queues(const XdpSettings& settings, Count queues, const std::ve
     trouble = socket_trouble(errno);
   }
   std::vector<XdpDevice> made(queues.value);
-  trouble = trouble ? trouble : hear_groups(settings.name, facts.index, made.front().groups);
+  trouble = trouble ? trouble : receive_groups(settings.name, facts.index, made.front().groups);
   XdpProgram program;
   trouble = trouble ? trouble
                     : attach_xdp_program(settings.name, facts.index, queues.value, settings.place,

@@ -80,7 +80,7 @@ std::vector<std::uint64_t> frames_of_workers(Bench& bench) {
   return frames;
 }
 
-TEST(MpipeCalibration, AClassifierOfOurHashIsSteeredByDirectly) {
+TEST(MpipeCalibration, OurHashGivesDirectSteering) {
   for (std::uint32_t const workers : {2u, 4u, 36u}) {
     Bench bench(workers, FlowHash::ours);
     Calibration const seen = bench.calibrated();
@@ -94,7 +94,7 @@ TEST(MpipeCalibration, AClassifierOfOurHashIsSteeredByDirectly) {
   }
 }
 
-TEST(MpipeCalibration, TheNicsOwnIsSymmetricAndASumButAnother) {
+TEST(MpipeCalibration, TheNicsHashIsSymmetricAndAdditiveButNotOurs) {
   Bench bench(4, FlowHash::nic);
   Calibration const seen = bench.calibrated();
   EXPECT_TRUE(seen.complete());
@@ -128,7 +128,7 @@ TEST(MpipeCalibration, MeasuresAreAsTheReadmeHasThem) {
   }
 }
 
-TEST(MpipeCalibration, OneWorkerForAllAndWaysThatDifferAreSeen) {
+TEST(MpipeCalibration, OneWorkerForAllAndAsymmetricHashesAreDetected) {
   Calibration const one = Bench(4, FlowHash::one).calibrated();
   EXPECT_EQ(one.workers, 1u);
   EXPECT_EQ(one.symmetric, Calibration::flows);
@@ -139,7 +139,7 @@ TEST(MpipeCalibration, OneWorkerForAllAndWaysThatDifferAreSeen) {
   EXPECT_EQ(steering_for(lopsided, SiblingQueues::some), MpipeSteering::siblings);
 }
 
-TEST(MpipeCalibration, AHashThatIsNotKeptToIsNotTrusted) {
+TEST(MpipeCalibration, AHashThatTheNicDoesNotFollowIsNotTrusted) {
   Errors errors;
   errors.mispredicted = {100'000'000};
   Calibration const seen = Bench(4, FlowHash::ours, errors).calibrated();
@@ -149,7 +149,7 @@ TEST(MpipeCalibration, AHashThatIsNotKeptToIsNotTrusted) {
   EXPECT_EQ(steering_for(seen, SiblingQueues::none), MpipeSteering::first_worker);
 }
 
-TEST(MpipeCalibration, FramesThatAreLostAreNoAgreement) {
+TEST(MpipeCalibration, LostFramesDoNotCountAsAgreement) {
   Errors errors;
   errors.bad_sum = {50'000'000};
   Calibration const some = Bench(4, FlowHash::ours, errors).calibrated();
@@ -163,7 +163,7 @@ TEST(MpipeCalibration, FramesThatAreLostAreNoAgreement) {
   EXPECT_EQ(steering_for(none, SiblingQueues::none), MpipeSteering::first_worker);
 }
 
-TEST(MpipeCalibration, ItIsTheSameEachTimeAndLeavesNothingBehind) {
+TEST(MpipeCalibration, TheMeasurementIsRepeatableAndLeavesNothingBehind) {
   Bench bench(4, FlowHash::nic);
   Calibration const once = bench.calibrated();
   Calibration const twice = bench.calibrated();
@@ -181,7 +181,7 @@ TEST(MpipeCalibration, ItIsTheSameEachTimeAndLeavesNothingBehind) {
 }
 
 // Frames still in flight when the loopback was closed do not reach the next one opened.
-TEST(MpipeCalibration, BuffersThatComeBackLateAreForgotten) {
+TEST(MpipeCalibration, LateBuffersOfTheLoopbackAreForgotten) {
   Errors errors;
   errors.completion = Duration::microseconds(10);
   Bench bench(2, FlowHash::ours, errors);
@@ -195,7 +195,7 @@ TEST(MpipeCalibration, BuffersThatComeBackLateAreForgotten) {
 }
 
 // Worker 0 gets every frame, whatever the classifier hashes.
-TEST(MpipeCalibration, TheFirstWorkerGetsAllWhereItIsToldTo) {
+TEST(MpipeCalibration, FirstOnlySendsAllFramesToTheFirstWorker) {
   for (FlowHash const hash : {FlowHash::ours, FlowHash::nic, FlowHash::one, FlowHash::lopsided}) {
     Bench bench(4, hash);
     bench.shape.first_only = true;

@@ -34,7 +34,7 @@ Homes homes_of(Rig& rig, std::uint32_t worker, MpipeLink link = {}) {
           memory.home_of(mpipe::buffer_of(popped))};
 }
 
-TEST(MpipeDataplane, RingsAreHomedOnTheCoreOfTheirWorkerAndWhatIsSharedOnAll) {
+TEST(MpipeDataplane, RingsAreHomedOnTheirWorkersCoreAndSharedMemoryOnAll) {
   MpipeShape shape = shape_of(3);
   shape.links = {"xgbe0", "xgbe1"};
   Rig rig(shape);
@@ -59,7 +59,7 @@ TEST(MpipeDataplane, ARingThatTwoWorkersShareIsHomedOnAll) {
   EXPECT_EQ(last.transmit, TMC_ALLOC_HOME_HASH);
 }
 
-TEST(MpipeDataplane, WithoutItEverythingIsHomedOnAll) {
+TEST(MpipeDataplane, WithoutTheDataplaneEverythingIsHomedOnAll) {
   Rig rig({.workers = {2}, .receive_ring = {128}, .transmit_buffers = {8}});
   EXPECT_EQ(rig.engine.core(1), Mpipe::any_core);
   Homes const homes = homes_of(rig, 1);
@@ -67,7 +67,7 @@ TEST(MpipeDataplane, WithoutItEverythingIsHomedOnAll) {
   EXPECT_EQ(homes.transmit, TMC_ALLOC_HOME_HASH);
 }
 
-TEST(MpipeDataplane, MoreWorkersThanCoresIsTroubleBeforeAnythingIsOpen) {
+TEST(MpipeDataplane, MoreWorkersThanCoresFailBeforeAnythingIsOpen) {
   Rig rig(shape_of(36));
   EXPECT_STREQ(rig.trouble.step, "finding a core of the dataplane for each worker");
   EXPECT_FALSE(rig.engine.is_open());
@@ -89,7 +89,7 @@ TEST(MpipeDataplane, AWorkerIsBoundThenItsMemoryIsLockedThenTheTicksEnd) {
 }
 
 // A burst received, a batch sent and shutdown, without any system call.
-TEST(MpipeDataplane, AWorkerOfItTurnsDrainsAndLeavesWithoutASin) {
+TEST(MpipeDataplane, AWorkerTurnsDrainsAndLeavesWithoutMisuse) {
   Rig rig(shape_of(1));
   ASSERT_TRUE(settle_on_core(rig.engine, {0}).none());
   MpipePort port(rig.engine, {0});
@@ -113,7 +113,7 @@ TEST(MpipeDataplane, AWorkerOfItTurnsDrainsAndLeavesWithoutASin) {
   EXPECT_EQ(rig.machine.sins(), 0u);
 }
 
-TEST(MpipeDataplane, NoThreadEntersItThatIsNotBoundToACoreOfIt) {
+TEST(MpipeDataplane, OnlyAThreadBoundToItsCoreEntersTheDataplane) {
   Rig rig(shape_of(1));
   EXPECT_STREQ(enter_dataplane().step, "entering the dataplane");
   ASSERT_EQ(tmc_cpus_set_my_cpu(0), 0);
@@ -122,14 +122,14 @@ TEST(MpipeDataplane, NoThreadEntersItThatIsNotBoundToACoreOfIt) {
   EXPECT_EQ(rig.machine.thread.flags, 0);
 }
 
-TEST(MpipeSins, TheDataplaneIsEnteredWithMemoryThatIsNotLocked) {
+TEST(MpipeSins, EnteringTheDataplaneWithUnlockedMemoryIsDetected) {
   Rig rig(shape_of(1));
   ASSERT_EQ(tmc_cpus_set_my_cpu(1), 0);
   ASSERT_TRUE(enter_dataplane().none());
   EXPECT_EQ(rig.machine.sins(Sin::not_locked), 1u);
 }
 
-TEST(MpipeSins, AThreadOfTheDataplaneCallsIntoTheSystem) {
+TEST(MpipeSins, ASystemCallInTheDataplaneIsDetected) {
   Rig rig(shape_of(1));
   ASSERT_TRUE(settle_on_core(rig.engine, {0}).none());
   ASSERT_TRUE(enter_dataplane().none());

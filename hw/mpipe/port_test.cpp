@@ -43,7 +43,7 @@ void expect_whole(const Rig& rig, std::uint64_t made) {
   EXPECT_EQ(rig.machine.sins(), 0u);
 }
 
-TEST(MpipePort, WhatArrivesIsLentAndItsBuffersAndCreditsComeBack) {
+TEST(MpipePort, ReceivedFramesAreLentAndBuffersAndCreditsReturned) {
   Rig rig(small);
   ASSERT_TRUE(rig.trouble.none());
   MpipePort port(rig.engine, {0});
@@ -66,7 +66,7 @@ TEST(MpipePort, WhatArrivesIsLentAndItsBuffersAndCreditsComeBack) {
   expect_whole(rig, made);
 }
 
-TEST(MpipePort, AWrongChecksumIsToldAndADamagedFrameIsLost) {
+TEST(MpipePort, AWrongChecksumIsReportedAndADamagedFrameIsLost) {
   Rig rig(small);
   MpipePort port(rig.engine, {0});
   Frame frame = tcp_frame({}, 20);
@@ -108,26 +108,26 @@ TEST(MpipePort, AFullBatchIsPostedAndTheRestAtFlush) {
   EXPECT_FALSE(port.holds());
 }
 
-TEST(MpipePort, ClaimingTwiceGivesTheSameRoom) {
+TEST(MpipePort, ClaimingTwiceReturnsTheSameRoom) {
   Rig rig(small);
   MpipePort port(rig.engine, {0});
   EXPECT_EQ(port.claim().data(), port.claim().data());
   EXPECT_EQ(rig.in(Place::driver), 1u);
 }
 
-TEST(MpipePort, ChecksumsThatAreLeftToItAreCompleted) {
+TEST(MpipePort, OmittedChecksumsAreCompleted) {
   Rig rig({.mtu = {9'000}, .receive_ring = {128}, .transmit_buffers = {64}});
   ASSERT_TRUE(rig.trouble.none());
   MpipePort port(rig.engine, {0});
   // By the engine; for a frame longer than it stores, by the worker.
-  for (std::size_t const text : {100u, 8'000u}) {
-    Frame const right = tcp_frame({}, text);
+  for (std::size_t const payload : {100u, 8'000u}) {
+    Frame const right = tcp_frame({}, payload);
     Frame left = right;
     // The field holds the folded sum of the pseudo-header.
     std::byte* const ip = left.data() + 14;
     Frame pseudo(ip + 12, ip + 20);
     for (std::size_t const octet :
-         {std::size_t{0}, std::size_t{6}, (20 + text) >> 8, (20 + text) & 0xff}) {
+         {std::size_t{0}, std::size_t{6}, (20 + payload) >> 8, (20 + payload) & 0xff}) {
       pseudo.push_back(static_cast<std::byte>(octet));
     }
     wire::store16(ip + 36, wire::sum(pseudo).folded());
@@ -144,7 +144,7 @@ TEST(MpipePort, ChecksumsThatAreLeftToItAreCompleted) {
   EXPECT_EQ(rig.machine.sins(), 0u);
 }
 
-TEST(MpipePort, JumboFramesGoThroughWhole) {
+TEST(MpipePort, JumboFramesArriveWhole) {
   Rig rig({.mtu = {9'000}, .receive_ring = {128}, .transmit_buffers = {64}});
   MpipePort port(rig.engine, {0});
   Frame const frame = tcp_frame({}, 8'960);
@@ -156,7 +156,7 @@ TEST(MpipePort, JumboFramesGoThroughWhole) {
   EXPECT_EQ(port.counters().chained, 0u);
 }
 
-TEST(MpipePort, AStackOfBareIpGetsNoLinkHeaderAndHasOnePutOn) {
+TEST(MpipePort, AStackOfBareIpGetsPacketsAndThePortAddsLinkHeaders) {
   MpipeShape shape = small;
   shape.bare_ip = true;
   shape.own = Mac{{2, 2, 2, 2, 2, 2}};
@@ -176,7 +176,7 @@ TEST(MpipePort, AStackOfBareIpGetsNoLinkHeaderAndHasOnePutOn) {
   EXPECT_EQ(rig.wire.frames[0], frame);
 }
 
-TEST(MpipePort, AFlowKeepsItsWorkerBothWaysFor4And36OfThem) {
+TEST(MpipePort, AFlowKeepsItsWorkerInBothDirectionsFor4And36Workers) {
   for (std::uint32_t const workers : {4u, 36u}) {
     Rig rig({.workers = {workers}, .receive_ring = {128}, .transmit_buffers = {16}});
     ASSERT_TRUE(rig.trouble.none()) << rig.trouble.step;
@@ -241,7 +241,7 @@ struct TwoLinks {
   std::uint64_t made = 0;
 };
 
-TEST(MpipeLinks, WhatComesFromOneLinkIsItsWorkersAndWhatTheySendLeavesThere) {
+TEST(MpipeLinks, FramesStayOnTheLinkOfTheirWorkers) {
   TwoLinks two(3);
   ASSERT_TRUE(two.rig.trouble.none()) << two.rig.trouble.step;
   std::set<std::uint32_t> used;
@@ -267,7 +267,7 @@ TEST(MpipeLinks, WhatComesFromOneLinkIsItsWorkersAndWhatTheySendLeavesThere) {
   expect_whole(two.rig, two.made);
 }
 
-TEST(MpipeLinks, OneThatIsFullSlowOrDownHoldsUpNoOther) {
+TEST(MpipeLinks, AFullSlowOrDownLinkDoesNotDelayTheOther) {
   TwoLinks two(2);
   for (std::uint16_t i = 0; i < 1'000; ++i) {
     two.rig.arrive(tcp_frame({.source_port = i}, 1'000), {0});
@@ -292,7 +292,7 @@ TEST(MpipeLinks, OneThatIsFullSlowOrDownHoldsUpNoOther) {
   expect_whole(two.rig, two.made);
 }
 
-TEST(MpipeLinks, FourOf36WorkersShareWhatTheNicHas) {
+TEST(MpipeLinks, FourLinksOf36WorkersShareTheEdmaRings) {
   MpipeShape const shape{.links = {"xgbe0", "xgbe1", "xgbe2", "xgbe3"},
                          .workers = {36},
                          .receive_ring = {128},
@@ -321,7 +321,7 @@ TEST(MpipeLinks, FourOf36WorkersShareWhatTheNicHas) {
   expect_whole(rig, made);
 }
 
-TEST(MpipeLinks, OneThatIsNotThereOrNamedTwiceIsTrouble) {
+TEST(MpipeLinks, AMissingOrRepeatedLinkFails) {
   Rig rig({.links = {"xgbe0", "xgbe0"}, .receive_ring = {128}, .transmit_buffers = {8}});
   EXPECT_STREQ(rig.trouble.step, "opening the link a second time");
   EXPECT_FALSE(rig.engine.is_open());
@@ -332,7 +332,7 @@ TEST(MpipeLinks, OneThatIsNotThereOrNamedTwiceIsTrouble) {
   }
 }
 
-TEST(MpipePort, DrainingSeesTheLastFrameLeaveAndHoldsNothing) {
+TEST(MpipePort, DrainingWaitsForTheLastFrameAndHoldsNothing) {
   Errors errors;
   errors.completion = Duration{5'000};
   Rig rig(small, errors);
@@ -355,7 +355,7 @@ TEST(MpipePort, DrainingSeesTheLastFrameLeaveAndHoldsNothing) {
   EXPECT_FALSE(rig.engine.is_open());
 }
 
-TEST(MpipePort, WhatCannotBeOpenedIsNamedAndClosedAgain) {
+TEST(MpipePort, AFailedOpenNamesTheStepAndClosesEverything) {
   MpipeShape shape = small;
   shape.links = {"eth0"};
   Rig rig(shape);
@@ -366,7 +366,7 @@ TEST(MpipePort, WhatCannotBeOpenedIsNamedAndClosedAgain) {
   EXPECT_TRUE(rig.engine.open(shape).none());
 }
 
-TEST(MpipePort, AnAddressThatCannotBeIsCountedAndIgnored) {
+TEST(MpipePort, AnImpossibleAddressIsCountedAndIgnored) {
   Rig rig(small);
   MpipePort port(rig.engine, {0});
   gxio_mpipe_iqueue_t& ring = rig.engine.iqueue(0);
@@ -390,7 +390,7 @@ TEST(MpipePort, AnAddressThatCannotBeIsCountedAndIgnored) {
   EXPECT_EQ(port.receive().size(), 1u);
 }
 
-TEST(MpipePort, WhateverTheNicWritesNothingDiesAndNothingOutsideIsTouched) {
+TEST(MpipePort, WhateverTheNicWritesNothingCrashesAndNothingOutsideIsTouched) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Rig rig(small);
     MpipePort port(rig.engine, {0});
@@ -473,10 +473,10 @@ TEST(PredecessorsDriver, Defect18AnEmptyStackAndAFullRingAreBackPressure) {
 // Defect 19: more descriptors than large buffers, so that load alone made the hardware drop.
 TEST(PredecessorsDriver, Defect19RingsRunOutBeforeBuffersDo) {
   for (std::uint32_t const workers : {1u, 4u}) {
-    for (std::size_t const text : {1u, 1'400u}) {
+    for (std::size_t const payload : {1u, 1'400u}) {
       Rig rig({.workers = {workers}, .receive_ring = {128}, .transmit_buffers = {8}});
       for (std::uint16_t i = 0; i < 2'000; ++i) {
-        Arrived const what = rig.arrive(tcp_frame({.source_port = i}, text));
+        Arrived const what = rig.arrive(tcp_frame({.source_port = i}, payload));
         ASSERT_TRUE(what == Arrived::taken || what == Arrived::ring_full);
       }
       EXPECT_EQ(rig.machine.stats().ingress_packets, 126u * workers);

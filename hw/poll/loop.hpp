@@ -94,7 +94,7 @@ class Loop {
       Outcome const outcome = turn(stack_, driver_, app_);
       ++counters_.turns;
       Instant const now = driver_.now();
-      bool const told = heed_signals(now);
+      bool const signalled = handle_signals(now);
       if (watch_.due() <= now) {
         watch_.look(now);
       }
@@ -102,9 +102,9 @@ class Loop {
       if (outcome == Outcome::worked || driver_.more()) {
         ++counters_.worked;
         worked_at = now;
-        in_vain_ = false;
+        room_was_false_ = false;
       } else if (bool const blocked = outcome == Outcome::transmit_blocked || driver_.holds();
-                 !told && !over && driver_.descriptor() >= 0 &&
+                 !signalled && !over && driver_.descriptor() >= 0 &&
                  (blocked || now.since(worked_at) >= settings_.spin)) {
         // Do not sleep after a stop, because the next turn sends what the stop has queued; nor if
         // no descriptor would wake the loop.
@@ -118,7 +118,7 @@ class Loop {
 
  private:
   // The time for the resets of aborted connections to leave, if the device is slow to accept them.
-  static constexpr Duration last_words = Duration::seconds(1);
+  static constexpr Duration abort_time = Duration::seconds(1);
   // If the descriptor reports room within `at_once` but there is none, it is polled after `pause`
   // instead.
   static constexpr Duration at_once = Duration::microseconds(20);
@@ -133,11 +133,11 @@ class Loop {
     if (!stopping_) {
       return false;
     }
-    bool const said = app_.done() && !stack_.wants_transmit() && !driver_.holds();
-    return (said && others_too()) || driver_.now() >= end_;
+    bool const sent = app_.done() && !stack_.wants_transmit() && !driver_.holds();
+    return (sent && others_done()) || driver_.now() >= end_;
   }
 
-  bool others_too() {
+  bool others_done() {
     if constexpr (RestingDriver<D>) {
       return driver_.quiesce();
     }
@@ -145,13 +145,13 @@ class Loop {
   }
 
   // Returns whether the application was asked to stop, or to abandon what is open.
-  bool heed_signals(Instant now) {
+  bool handle_signals(Instant now) {
     std::uint32_t const asked = signals_.asked();
     bool const stops = asked != 0 && !stopping_;
     if (stops) {
       stopping_ = true;
       patience_ = now + settings_.grace;
-      end_ = patience_ + last_words;
+      end_ = patience_ + abort_time;
       app_.stop(stack_, now);
     }
     bool const impatient = asked > 1 || (stopping_ && now >= patience_);
@@ -159,7 +159,7 @@ class Loop {
     if (abandons) {
       ending_ = Ending::abandoned;
       patience_ = Instant::never();
-      end_ = now + last_words;
+      end_ = now + abort_time;
       app_.abandon(stack_, now);
     }
     return stops || abandons;
@@ -169,8 +169,8 @@ class Loop {
     // A blocked turn continues only with room or a frame; timers are checked once a millisecond.
     // The descriptor may report room that is not there: AF_XDP's reports room in the ring, not in
     // the kernel's memory. Trusting it would make the loop spin.
-    in_vain_ = in_vain_ && blocked;
-    Duration const blocked_for = in_vain_ ? pause : Duration::milliseconds(1);
+    room_was_false_ = room_was_false_ && blocked;
+    Duration const blocked_for = room_was_false_ ? pause : Duration::milliseconds(1);
     Instant until = blocked ? now + blocked_for : stack_.deadline();
     until = earlier(until, earlier(app_.deadline(), watch_.due()));
     if (driver_.down()) {
@@ -191,9 +191,9 @@ class Loop {
     }
     ++counters_.slept;
     watch_.sleeping();
-    bool const for_room = blocked && !in_vain_;
+    bool const for_room = blocked && !room_was_false_;
     wait_for({driver_.descriptor(), for_room, signals_.descriptor(), doorbell, now, until});
-    in_vain_ = in_vain_ || (for_room && driver_.now().since(now) < at_once);
+    room_was_false_ = room_was_false_ || (for_room && driver_.now().since(now) < at_once);
   }
 
   Stack& stack_;
@@ -206,7 +206,7 @@ class Loop {
   Instant patience_ = Instant::never();
   Instant end_ = Instant::never();
   bool stopping_ = false;
-  bool in_vain_ = false;  // the descriptor reported room, and there was none
+  bool room_was_false_ = false;  // the descriptor reported room, and there was none
   Ending ending_ = Ending::stopped;
 };
 

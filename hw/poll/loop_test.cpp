@@ -127,13 +127,13 @@ class Looped : public testing::Test {
   LoopCounters counters;
 };
 
-TEST_F(Looped, ASignalStopsAndWhatIsOpenIsClosed) {
+TEST_F(Looped, ASignalStopsAndOpenConnectionsAreClosed) {
   EXPECT_EQ(run(), Ending::stopped);
   EXPECT_EQ(app.runs, 8u);
   EXPECT_FALSE(app.abandoned);
 }
 
-TEST_F(Looped, AStopThatLeavesNothingToCloseEndsItAtOnce) {
+TEST_F(Looped, AStopWithNothingOpenEndsTheLoopAtOnce) {
   app.idle = true;
   app.left = 0;
   app.raise_at = 1;
@@ -142,7 +142,7 @@ TEST_F(Looped, AStopThatLeavesNothingToCloseEndsItAtOnce) {
   EXPECT_EQ(counters.turns, 1u);
 }
 
-TEST_F(Looped, NorIsThereASleepOnceTheLastIsClosed) {
+TEST_F(Looped, TheLoopEndsWithoutSleepOnceTheLastIsClosed) {
   // No frame arrives or leaves in the turn after which everything is closed.
   app.idle = true;
   app.left = 1;
@@ -152,7 +152,7 @@ TEST_F(Looped, NorIsThereASleepOnceTheLastIsClosed) {
   EXPECT_EQ(counters.turns, 2u);
 }
 
-TEST_F(Looped, ItGoesOnWhileAnotherShardHasSomethingToSay) {
+TEST_F(Looped, ItContinuesWhileAnotherShardHasFramesToSend) {
   OneOfSeveral several;
   Loop loop(*stack, several, app, watch, signals, {});
   EXPECT_EQ(loop.run(), Ending::stopped);
@@ -160,7 +160,7 @@ TEST_F(Looped, ItGoesOnWhileAnotherShardHasSomethingToSay) {
   EXPECT_EQ(app.runs, 11u);  // three more turns than a single shard
 }
 
-TEST_F(Looped, ButNotLongerThanItsGraceAndLastWords) {
+TEST_F(Looped, ItContinuesNoLongerThanGraceAndAbortTime) {
   OneOfSeveral several;
   several.asked = 4;
   Loop loop(*stack, several, app, watch, signals, {.grace = Duration::milliseconds(1)});
@@ -174,20 +174,20 @@ TEST_F(Looped, GraceEnds) {
   EXPECT_TRUE(app.abandoned);
 }
 
-TEST_F(Looped, TheSecondSignalIsImpatient) {
+TEST_F(Looped, TheSecondSignalAborts) {
   app.never_done = true;
   app.raise_again_at = 9;
   EXPECT_EQ(run({.grace = Duration::seconds(1000)}), Ending::abandoned);
   EXPECT_EQ(app.runs, 9u);
 }
 
-TEST_F(Looped, ADeviceThatVanishesEndsIt) {
+TEST_F(Looped, ADeletedDeviceEndsTheLoop) {
   driver.lost = true;
   EXPECT_EQ(run(), Ending::gone);
   EXPECT_EQ(app.runs, 0u);
 }
 
-TEST_F(Looped, TheWatcherIsAskedWhenItIsDue) {
+TEST_F(Looped, TheWatcherIsCalledWhenItIsDue) {
   watch.next = Instant{};
   app.raise_at = 5000;
   EXPECT_EQ(run(), Ending::stopped);
@@ -196,13 +196,13 @@ TEST_F(Looped, TheWatcherIsAskedWhenItIsDue) {
   EXPECT_EQ(watch.sleeps, 0u);
 }
 
-TEST_F(Looped, WhatTheDriverHoldsIsSaidBeforeTheEnd) {
+TEST_F(Looped, HeldFramesAreSentBeforeTheEnd) {
   driver.held = 20;
   EXPECT_EQ(run(), Ending::stopped);
   EXPECT_EQ(app.runs, 20u);
 }
 
-TEST_F(Looped, WhatTheDriverHoldsWakesTheLoop) {
+TEST_F(Looped, HeldFramesKeepTheLoopAwake) {
   // Nothing is due, so a loop that ignored the signal would sleep for ever.
   app.idle = true;
   driver.held = 3;
@@ -211,7 +211,7 @@ TEST_F(Looped, WhatTheDriverHoldsWakesTheLoop) {
   EXPECT_EQ(counters.slept, 2u);
 }
 
-TEST_F(Looped, ADescriptorThatSpeaksOfRoomInVainIsNotBelieved) {
+TEST_F(Looped, ADescriptorThatFalselyReportsRoomIsPolled) {
   Descriptor const always_room(eventfd(0, EFD_CLOEXEC));
   driver.frames = always_room.number();
   app.idle = true;
@@ -225,7 +225,7 @@ TEST_F(Looped, ADescriptorThatSpeaksOfRoomInVainIsNotBelieved) {
   EXPECT_GE(clock.now().since(begun), Duration::microseconds(10 * 100));
 }
 
-TEST_F(Looped, WhatWaitsInTheDriverKeepsTheLoopAwake) {
+TEST_F(Looped, FramesInTheDriverKeepTheLoopAwake) {
   app.idle = true;
   driver.waiting = true;
   app.raise_at = 4;
@@ -233,7 +233,7 @@ TEST_F(Looped, WhatWaitsInTheDriverKeepsTheLoopAwake) {
   EXPECT_EQ(counters.slept, 0u);
 }
 
-TEST_F(Looped, ADeviceWithoutADescriptorIsLookedAtAllTheTime) {
+TEST_F(Looped, ADeviceWithoutADescriptorIsPolledWithoutSleep) {
   app.idle = true;
   driver.frames = -1;
   driver.held = 4;
@@ -243,7 +243,7 @@ TEST_F(Looped, ADeviceWithoutADescriptorIsLookedAtAllTheTime) {
   EXPECT_GE(counters.turns, 100u);
 }
 
-TEST(Wait, EndsWithWhatItWaitsFor) {
+TEST(Wait, EndsWithEachEventThatItWaitsFor) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   Descriptor const out(ends[0]);

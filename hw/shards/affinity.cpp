@@ -14,7 +14,7 @@ namespace {
 
 Trouble not_cpus(const std::string& text) {
   return {TroubleKind::bad_input,
-          "'" + text + "' is no list of processors: write it like 0,2-3, each once"};
+          "'" + text + "' is not a list of processors: write it like 0,2-3, each once"};
 }
 
 bool read_number(const char*& at, const char* end, std::uint32_t& out) {

@@ -215,7 +215,7 @@ struct Fed {
   bool gone() const { return false; }
 };
 
-TEST(ShardPort, GivesEachItsOwn) {
+TEST(ShardPort, GivesEachShardItsFrames) {
   Mesh mesh({3}, Bytes{1514});
   ASSERT_FALSE(mesh.open());
   std::array<Fed, 3> feds;

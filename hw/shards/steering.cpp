@@ -244,7 +244,7 @@ Trouble load_steering(ShardCount shards, Descriptor& into) {
     int const error = errno;
     std::string said(log.data());
     said = said.substr(0, said.find('\n'));
-    return {TroubleKind::environment, std::string("the kernel takes no steering program: ") +
+    return {TroubleKind::environment, std::string("the kernel refuses the steering program: ") +
                                           std::strerror(error) + (said.empty() ? "" : ": " + said) +
                                           ": run as root, or with CAP_BPF"};
   }

@@ -145,7 +145,7 @@ TEST(Steering, TheProgramAgreesWithTheStack) {
   }
 }
 
-TEST(Steering, WhatIsNoFlowIsTheFirsts) {
+TEST(Steering, FramesWithoutAFlowGoToTheFirstShard) {
   Random random(2);
   auto const program = steering_filter({7});
   Octets packet = random_packet(random, false);
@@ -160,7 +160,7 @@ TEST(Steering, WhatIsNoFlowIsTheFirsts) {
   EXPECT_EQ(Machine(program, 0x0800, packet).run(), 0u);
 }
 
-TEST(Steering, TheKernelsVerifierTakesIt) {
+TEST(Steering, TheKernelsVerifierAcceptsIt) {
   Descriptor program;
   Trouble const trouble = load_steering({36}, program);
   if (trouble && trouble.text.find("Operation not permitted") != std::string::npos) {

@@ -106,9 +106,9 @@ bool TapBefore::had(const HostAddress& address) const {
   std::vector<std::byte> const octets = network_octets(address.address);
   return std::ranges::any_of(addresses_, [&](const auto& body) {
     auto const attributes = std::span<const std::byte>(body).subspan(sizeof(ifaddrmsg));
-    NetlinkAttributes const told(attributes);
-    auto local = told.find(IFA_LOCAL);
-    local = local ? local : told.find(IFA_ADDRESS);  // for IPv6 only IFA_ADDRESS is present
+    NetlinkAttributes const found(attributes);
+    auto local = found.find(IFA_LOCAL);
+    local = local ? local : found.find(IFA_ADDRESS);  // for IPv6 only IFA_ADDRESS is present
     return local && std::ranges::equal(*local, octets) &&
            head_of(body).ifa_prefixlen == address.prefix_bits;
   });

@@ -54,7 +54,7 @@ class Tap : public testing::Test {
   std::unique_ptr<TapPort> port;
 };
 
-TEST_F(Tap, FramesComeInBurstsWithTheirVerdicts) {
+TEST_F(Tap, FramesArriveInBurstsWithTheirVerdicts) {
   arrive(0, 60);
   arrive(VirtioHeader::needs_checksum, 61);
   arrive(VirtioHeader::data_valid, 62);
@@ -76,7 +76,7 @@ TEST_F(Tap, FramesComeInBurstsWithTheirVerdicts) {
   EXPECT_EQ(port->counters().read_errors, 0u);
 }
 
-TEST_F(Tap, WhatCannotBeAFrameIsCounted) {
+TEST_F(Tap, ImpossibleFramesAreCounted) {
   arrive(0, 1518);
   arrive(0, 1519);
   arrive(0, 9000);
@@ -89,7 +89,7 @@ TEST_F(Tap, WhatCannotBeAFrameIsCounted) {
   EXPECT_EQ(port->counters().segmented, 1u);
 }
 
-TEST_F(Tap, FramesLeaveBehindTheirHeader) {
+TEST_F(Tap, FramesAreSentAfterTheirVirtioHeader) {
   EXPECT_EQ(port->claim().data(), port->claim().data());
   send(100);
   EXPECT_EQ(left(), std::string(12, '\0') + std::string(100, 'x'));
@@ -121,7 +121,7 @@ TEST_F(Tap, ABlockedFrameWaitsAndNothingOvertakesIt) {
   EXPECT_EQ(left(), "");
 }
 
-TEST_F(Tap, AFrameThatWaitsLeavesWithTheNextTurnThoughNothingFollowsIt) {
+TEST_F(Tap, AWaitingFrameLeavesInTheNextTurnEvenIfNothingFollows) {
   while (!port->holds()) {
     send(64);
   }
@@ -132,7 +132,7 @@ TEST_F(Tap, AFrameThatWaitsLeavesWithTheNextTurnThoughNothingFollowsIt) {
   EXPECT_EQ(left().size(), 12u + 64);
 }
 
-TEST_F(Tap, ADeadEndIsALossAndNoDeath) {
+TEST_F(Tap, AClosedPeerIsALossAndNoCrash) {
   kernel.close();
   ASSERT_EQ(signal(SIGPIPE, SIG_IGN) == SIG_ERR, false);
   send(100);
@@ -143,7 +143,7 @@ TEST_F(Tap, ADeadEndIsALossAndNoDeath) {
   EXPECT_FALSE(port->claim().empty());
 }
 
-TEST_F(Tap, WhateverTheKernelWritesNothingDiesAndEachReadIsCounted) {
+TEST_F(Tap, WhateverTheKernelWritesNothingCrashesAndEachReadIsCounted) {
   Random random(1);
   std::uint64_t reads = 0;
   std::uint64_t handed_out = 0;
@@ -174,7 +174,7 @@ TEST_F(Tap, WhateverTheKernelWritesNothingDiesAndEachReadIsCounted) {
   EXPECT_EQ(seen.frames_in + seen.too_short + seen.too_long + seen.segmented, reads);
 }
 
-TEST(TapSetup, NamesThatNoInterfaceCanHave) {
+TEST(TapSetup, InvalidInterfaceNames) {
   for (std::string const name : {"", "1234567890123456", "a b", "a/b", ".."}) {
     TapInterface tap;
     Trouble const trouble = tap.open({.name = name, .hosts = {}});

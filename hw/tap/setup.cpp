@@ -59,8 +59,8 @@ Trouble not_attached(const std::string& name, int error) {
     return environment(name + " is in use by another program: choose another name, or end it");
   }
   if (error == EINVAL) {
-    return bad_input(
-        name + " is an interface already, and no TAP of as many queues: " + "choose another name");
+    return bad_input(name +
+                     " exists and is not a TAP of that many queues: " + "choose another name");
   }
   return environment(name + ": " + std::strerror(error));
 }
@@ -81,7 +81,7 @@ void skip_duplicate_tests(const std::string& name) {
 Trouble TapInterface::open(const TapSettings& settings) {
   if (!is_interface_name(settings.name)) {
     return bad_input("'" + settings.name +
-                     "' is no name for an interface: 1 to 15 letters, digits or dashes are");
+                     "' is not an interface name: 1 to 15 letters, digits or dashes are");
   }
   name_ = settings.name;
   control_ = Descriptor(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -148,7 +148,8 @@ void TapInterface::steer(Count queues) {
   not_steered_ = load_steering({queues.value}, program);
   int number = program.number();
   if (!not_steered_ && ioctl(devices_.front().number(), TUNSETSTEERINGEBPF, &number) != 0) {
-    not_steered_ = environment(std::string("the kernel steers no TAP: ") + std::strerror(errno));
+    not_steered_ = environment(std::string("the kernel does not steer frames of a TAP: ") +
+                               std::strerror(errno));
   }
 }
 
@@ -159,7 +160,7 @@ Trouble TapInterface::configure(const TapSettings& settings) {
   ifreq request = request_for(name_);
   request.ifr_mtu = static_cast<int>(settings.mtu.count);
   if (!control(control_, SIOCSIFMTU, request)) {
-    return bad_input(name_ + ": the kernel does not take an MTU of " +
+    return bad_input(name_ + ": the kernel refuses an MTU of " +
                      std::to_string(settings.mtu.count) + ": " + std::strerror(errno));
   }
   for (const HostAddress& host : settings.hosts) {
@@ -178,7 +179,7 @@ Trouble TapInterface::configure(const TapSettings& settings) {
 Trouble TapInterface::give_address(const HostAddress& host) {
   ifreq request = request_for(name_);
   if (!control(control_, SIOCGIFINDEX, request) || !add_address(request.ifr_ifindex, host)) {
-    return environment(name_ + " does not take the kernel's address: " + std::strerror(errno));
+    return environment(name_ + " refuses the kernel's address: " + std::strerror(errno));
   }
   if (before_) {
     before_->given(host);

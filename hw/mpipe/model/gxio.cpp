@@ -137,7 +137,7 @@ const char* gxio_strerror(int error) {
     case GXIO_MPIPE_ERR_RULES_FULL:
       return "no room for a further rule";
     case GXIO_MPIPE_ERR_RULES_INVALID:
-      return "a rule that cannot be";
+      return "an impossible rule";
     default:
       return "an error of the packet engine";
   }

@@ -35,7 +35,7 @@ void put(Rig& rig, gxio_mpipe_edesc_t edesc) {
   gxio_mpipe_equeue_put_at(&rig.engine.equeue(0), edesc, static_cast<unsigned long>(slot));
 }
 
-TEST(MpipeSins, WithoutAFenceStaleBytesGoOut) {
+TEST(MpipeSins, WithoutAFenceStaleBytesAreSent) {
   Rig rig(small);
   unsigned char* const buffer = popped(rig);
   std::memset(buffer, 0x11, 100);
@@ -57,7 +57,7 @@ TEST(MpipeSins, ABufferReadAfterItWasPushedIsPoison) {
 }
 
 // A buffer that never had an owner is poisoned only when it is popped.
-TEST(MpipeSins, ABufferThatNobodyHasHadIsPoisonOnceItIsTaken) {
+TEST(MpipeSins, ANewBufferIsPoisonOnceItIsPopped) {
   Rig rig(small);
   unsigned char* const buffer = popped(rig);
   EXPECT_EQ(buffer[0], 0xa5);
@@ -85,7 +85,7 @@ TEST(MpipeSins, ABufferOfNoRegisteredPageIsRefused) {
   EXPECT_EQ(rig.machine.sins(Sin::unregistered_push), 2u);
 }
 
-TEST(MpipeSins, ABufferThatIsInARingOrUnderWayIsRefused) {
+TEST(MpipeSins, ABufferInARingOrInFlightIsRefused) {
   Rig rig(small);
   ASSERT_EQ(rig.arrive(tcp_frame({}, 10)), Arrived::taken);
   gxio_mpipe_idesc_t* idesc = nullptr;
@@ -101,7 +101,7 @@ TEST(MpipeSins, ABufferThatIsInARingOrUnderWayIsRefused) {
   EXPECT_EQ(rig.machine.sins(Sin::push_not_held), 2u);
 }
 
-TEST(MpipeSins, AStackTakesNoMoreThanItHasRoomFor) {
+TEST(MpipeSins, AFullStackRefusesBuffers) {
   Rig rig(small);
   // 64 buffers occupy 6 lines of 12, with room for 8 more that do not exist. One stack's buffers
   // fill it exactly, and memory of the next page may not be pushed, so the room is never overrun.
@@ -157,14 +157,14 @@ TEST(MpipeSins, AChecksumBeyondWhatIsStoredIsNotInserted) {
   EXPECT_EQ(rig.wire.frames[0][50], std::byte{0});
 }
 
-TEST(MpipeSins, MoreCreditsThanWereTakenAreSeen) {
+TEST(MpipeSins, ExcessCreditsAreDetected) {
   Rig rig(small);
   ASSERT_EQ(rig.arrive(tcp_frame({}, 10)), Arrived::taken);
   gxio_mpipe_credit(&rig.engine.context(), rig.engine.iqueue(0).ring, -1, 2);
   EXPECT_EQ(rig.machine.sins(Sin::credit_too_many), 1u);
 }
 
-TEST(MpipeSins, ACallThatWouldSpinIsSeen) {
+TEST(MpipeSins, ACallThatWouldSpinIsDetected) {
   Errors errors;
   errors.not_ready = {Probability::certain};
   Rig rig(small, errors);
@@ -246,7 +246,7 @@ std::vector<unsigned> rings_of(gxio_mpipe_bucket_mode_t mode, std::uint32_t fram
   return out;
 }
 
-TEST(MpipeBalancer, EveryModeChoosesAsItIsDescribed) {
+TEST(MpipeBalancer, EveryModeChoosesAsDocumented) {
   auto const count = [](const std::vector<unsigned>& rings) {
     return std::set<unsigned>(rings.begin(), rings.end()).size();
   };

@@ -37,15 +37,15 @@ struct Flow {
   constexpr Flow back() const { return {destination, source, destination_port, source_port}; }
 };
 
-inline Frame tcp_frame(const Flow& flow, std::size_t text_bytes) {
-  Frame frame(54 + text_bytes, std::byte{0x42});
+inline Frame tcp_frame(const Flow& flow, std::size_t payload_bytes) {
+  Frame frame(54 + payload_bytes, std::byte{0x42});
   std::byte* const ip = frame.data() + 14;
   std::byte* const tcp = ip + 20;
   std::memset(frame.data(), 2, 12);
   wire::store16(frame.data() + 12, 0x0800);
   std::memset(ip, 0, 40);
   ip[0] = std::byte{0x45};
-  wire::store16(ip + 2, static_cast<std::uint16_t>(40 + text_bytes));
+  wire::store16(ip + 2, static_cast<std::uint16_t>(40 + payload_bytes));
   ip[8] = std::byte{64};
   ip[9] = std::byte{6};
   wire::store32(ip + 12, flow.source);
@@ -57,10 +57,10 @@ inline Frame tcp_frame(const Flow& flow, std::size_t text_bytes) {
   Frame pseudo(ip + 12, ip + 20);
   pseudo.push_back(std::byte{0});
   pseudo.push_back(std::byte{6});
-  pseudo.push_back(static_cast<std::byte>((20 + text_bytes) >> 8));
-  pseudo.push_back(static_cast<std::byte>((20 + text_bytes) & 0xff));
+  pseudo.push_back(static_cast<std::byte>((20 + payload_bytes) >> 8));
+  pseudo.push_back(static_cast<std::byte>((20 + payload_bytes) & 0xff));
   wire::store16(tcp + 16,
-                wire::combine(wire::sum(pseudo), wire::sum({tcp, 20 + text_bytes})).checksum());
+                wire::combine(wire::sum(pseudo), wire::sum({tcp, 20 + payload_bytes})).checksum());
   return frame;
 }
 

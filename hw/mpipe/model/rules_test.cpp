@@ -16,8 +16,8 @@ constexpr Octets6 first_mac{{2, 0, 0, 0, 0, 1}};
 constexpr Octets6 second_mac{{2, 0, 0, 0, 0, 2}};
 constexpr Octets6 broadcast{{255, 255, 255, 255, 255, 255}};
 
-Frame frame_to(const Octets6& mac, std::size_t text_bytes = 10) {
-  Frame frame = tcp_frame({}, text_bytes);
+Frame frame_to(const Octets6& mac, std::size_t payload_bytes = 10) {
+  Frame frame = tcp_frame({}, payload_bytes);
   std::memcpy(frame.data(), mac.octets, 6);
   return frame;
 }
@@ -61,7 +61,7 @@ class MpipeRules : public testing::Test {
   std::unique_ptr<gxio_mpipe_rules_t> rules;
 };
 
-TEST_F(MpipeRules, ARuleOfADestinationTakesThatOneOnly) {
+TEST_F(MpipeRules, ARuleWithADestinationMatchesOnlyThatOne) {
   ASSERT_EQ(begin(1), 0);
   ASSERT_EQ(gxio_mpipe_rules_add_dmac(rules.get(), first_mac), 0);
   ASSERT_EQ(begin(2), 0);
@@ -75,7 +75,7 @@ TEST_F(MpipeRules, ARuleOfADestinationTakesThatOneOnly) {
   EXPECT_EQ(rig.machine.stats().ingress_drops, 1u);
 }
 
-TEST_F(MpipeRules, ARuleOfAVlanTakesItsTagAndNoUntaggedFrame) {
+TEST_F(MpipeRules, ARuleWithAVlanMatchesItsTagOnly) {
   ASSERT_EQ(begin(1), 0);
   ASSERT_EQ(gxio_mpipe_rules_add_vlan(rules.get(), 7), 0);
   ASSERT_EQ(gxio_mpipe_rules_add_vlan(rules.get(), 8), 0);
@@ -89,7 +89,7 @@ TEST_F(MpipeRules, ARuleOfAVlanTakesItsTagAndNoUntaggedFrame) {
   EXPECT_EQ(ring_of(tagged(tagged(frame_to(first_mac), 7), 9, 0x88a8)), 4u);
 }
 
-TEST_F(MpipeRules, AllThatARuleNamesMustFit) {
+TEST_F(MpipeRules, AllConditionsOfARuleMustMatch) {
   ASSERT_EQ(begin(1), 0);
   ASSERT_EQ(gxio_mpipe_rules_add_channel(rules.get(), rig.engine.channel()), 0);
   ASSERT_EQ(gxio_mpipe_rules_add_dmac(rules.get(), first_mac), 0);
@@ -103,7 +103,7 @@ TEST_F(MpipeRules, AllThatARuleNamesMustFit) {
   EXPECT_EQ(gxio_mpipe_rules_add_channel(rules.get(), 32), GXIO_MPIPE_ERR_RULES_INVALID);
 }
 
-TEST_F(MpipeRules, TheLowestPriorityIsAskedFirstAndOfEqualOnesTheFirst) {
+TEST_F(MpipeRules, TheLowestPriorityMatchesFirstThenTheFirstRule) {
   constexpr int priorities[] = {5, -1, 3, -1};
   for (unsigned ring = 0; ring < 4; ++ring) {
     ASSERT_EQ(begin(ring), 0);
@@ -138,7 +138,7 @@ TEST_F(MpipeRules, AnAddressForEachWorkerSteersEveryFlowOfIt) {
   }
 }
 
-TEST_F(MpipeRules, WhatDoesNotFitItsRoomIsDropped) {
+TEST_F(MpipeRules, AFrameLargerThanItsCapacityIsDropped) {
   ASSERT_EQ(begin(1), 0);
   ASSERT_EQ(gxio_mpipe_rules_set_capacity(rules.get(), 200), 0);
   ASSERT_EQ(gxio_mpipe_rules_set_headroom(rules.get(), 20), 0);
@@ -151,7 +151,7 @@ TEST_F(MpipeRules, WhatDoesNotFitItsRoomIsDropped) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(gxio_mpipe_idesc_get_va(idesc)) % 128, 20u);
 }
 
-TEST_F(MpipeRules, AListReplacesTheLastAndAnEmptyOneTakesNothing) {
+TEST_F(MpipeRules, AListReplacesTheLastAndAnEmptyOneMatchesNothing) {
   ASSERT_EQ(begin(1), 0);
   ASSERT_EQ(commit(), 0);
   EXPECT_EQ(ring_of(frame_to(first_mac)), 1u);
@@ -165,7 +165,7 @@ TEST_F(MpipeRules, AListReplacesTheLastAndAnEmptyOneTakesNothing) {
   EXPECT_EQ(ring_of(frame_to(first_mac)), 4u);
 }
 
-TEST_F(MpipeRules, LimitsHaveTheirCodesAndAnErrorStaysUntilTheCommit) {
+TEST_F(MpipeRules, LimitsHaveErrorCodesAndAnErrorPersistsUntilTheCommit) {
   EXPECT_EQ(gxio_mpipe_rules_add_dmac(rules.get(), first_mac), GXIO_MPIPE_ERR_RULES_EMPTY);
   EXPECT_EQ(commit(), GXIO_MPIPE_ERR_RULES_EMPTY);
   gxio_mpipe_rules_init(rules.get(), &rig.engine.context());

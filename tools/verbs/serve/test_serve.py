@@ -472,7 +472,7 @@ def test_one_line_for_what_cannot_be(tmp_path):
         code, text = refused([*serve, "--record", "/proc/no/journal"])
         assert (code, "name a file that can be written" in text) == (3, True)
         code, text = refused([*serve[:4], "lo", *serve[5:]])
-        assert (code, "no TAP" in text) == (2, True)
+        assert (code, "not a TAP" in text) == (2, True)
         with ns.Server(tmp_path):
             code, text = refused([*serve[:-1], "10.9.0.3/24"])
             assert (code, "in use" in text) == (3, True)

@@ -82,10 +82,10 @@ def test_a_queue_for_each_shard(tmp_path):
     with ns.fresh_namespace():
         ns.make_pair(2)
         for words, said in [
-                (["--driver", "xdp"], "2 queues, of which 1 is heard: `ethtool -L lock0 rx 1` "
+                (["--driver", "xdp"], "2 queues, of which only 1 is used: `ethtool -L lock0 rx 1` "
                                       "(or --shards 2, one for each)"),
                 (["--driver", "xdp", "--shards", "3"],
-                 "2 queues, of which 3 are heard: `ethtool -L lock0 rx 3`"),
+                 "2 queues, of which only 3 are used: `ethtool -L lock0 rx 3`"),
                 (["--shards", "2", "--driver", "xdp-zero-copy"],
                  "driver veth, which has no zero-copy: --driver xdp")]:
             done = subprocess.run([str(ns.PROGRAM), "serve", "http", "--iface", ns.NAME,
