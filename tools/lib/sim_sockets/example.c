@@ -12,7 +12,7 @@ enum { whole = 1000000 };
 
 struct server {
   int listener, epoll, connection;
-  uint64_t heard, ended_at;
+  uint64_t received, ended_at;
 };
 
 /* Called in each turn of the server's host. */
@@ -27,9 +27,9 @@ static void serve(struct lockstep_sockets* s, void* user) {
       lockstep_epoll_ctl(s, self->epoll, EPOLL_CTL_ADD, self->connection, &wanted);
       continue;
     }
-    char text[65536];
-    ssize_t got = lockstep_recv(s, self->connection, text, sizeof text, 0);
-    self->heard += got > 0 ? (uint64_t)got : 0;
+    char data[65536];
+    ssize_t got = lockstep_recv(s, self->connection, data, sizeof data, 0);
+    self->received += got > 0 ? (uint64_t)got : 0;
     if (got == 0) {
       self->ended_at = lockstep_now(s);
       lockstep_close(s, self->connection);
@@ -66,18 +66,18 @@ int main(int count, char** words) {
   int fd = lockstep_socket(client, AF_INET, SOCK_STREAM, 0);
   lockstep_connect(client, fd, (const struct sockaddr*)&to, sizeof to);
 
-  static char text[whole];
+  static char data[whole];
   size_t sent = 0;
   while (self.ended_at == 0 && lockstep_world_now(world) < UINT64_C(60000000000)) {
-    ssize_t took = lockstep_send(client, fd, text + sent, whole - sent, 0);
+    ssize_t took = lockstep_send(client, fd, data + sent, whole - sent, 0);
     sent += took > 0 ? (size_t)took : 0;
     if (sent == whole) {
       lockstep_shutdown(client, fd, SHUT_WR);
     }
     lockstep_world_run(world, 1000000); /* a millisecond */
   }
-  printf("%" PRIu64 " octets in %" PRIu64 " ms, fingerprint %" PRIx64 "\n", self.heard,
+  printf("%" PRIu64 " octets in %" PRIu64 " ms, fingerprint %" PRIx64 "\n", self.received,
          self.ended_at / 1000000, lockstep_world_fingerprint(world));
   lockstep_world_free(world);
-  return self.heard == whole ? 0 : 1;
+  return self.received == whole ? 0 : 1;
 }

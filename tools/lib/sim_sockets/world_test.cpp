@@ -79,7 +79,7 @@ int calling(lockstep_sockets* s) {
   return fd;
 }
 
-TEST(World, ARoundTripTakesWhatTheLinkTakes) {
+TEST(World, ARoundTripTakesTheLinksDelay) {
   Opened const it(two_hosts);
   ASSERT_NE(it.world, nullptr) << it.why;
   lockstep_sockets* const a = lockstep_world_host(it.world, "a");
@@ -115,18 +115,18 @@ std::uint64_t talk(std::uint64_t seed) {
   int const listener = listening(b);
   int const fd = calling(a);
   std::string const text(100'000, 'x');
-  std::size_t sent = 0, heard = 0;
+  std::size_t sent = 0, received = 0;
   int accepted = -1;
   char into[8192];
-  for (int i = 0; i < 60'000 && heard < text.size(); ++i) {
+  for (int i = 0; i < 60'000 && received < text.size(); ++i) {
     lockstep_world_run(it.world, millisecond);
     ssize_t const took = lockstep_send(a, fd, text.data() + sent, text.size() - sent, 0);
     sent += took > 0 ? static_cast<std::size_t>(took) : 0;
     accepted = accepted < 0 ? lockstep_accept(b, listener, nullptr, nullptr) : accepted;
     ssize_t const got = lockstep_recv(b, accepted, into, sizeof into, 0);
-    heard += got > 0 ? static_cast<std::size_t>(got) : 0;
+    received += got > 0 ? static_cast<std::size_t>(got) : 0;
   }
-  EXPECT_EQ(heard, text.size());
+  EXPECT_EQ(received, text.size());
   EXPECT_EQ(lockstep_close(a, fd), 0);
   EXPECT_EQ(lockstep_close(b, accepted), 0);
   EXPECT_EQ(lockstep_close(b, listener), 0);
@@ -134,13 +134,13 @@ std::uint64_t talk(std::uint64_t seed) {
   return lockstep_world_fingerprint(it.world);
 }
 
-TEST(World, TheSameSeedGoesTheSameWayBesideAModelAndWithLoss) {
+TEST(World, TheSameSeedGivesTheSameRunBesideAModelAndWithLoss) {
   std::uint64_t const first = talk(7);
   EXPECT_EQ(talk(7), first);
   EXPECT_NE(talk(8), first);
 }
 
-TEST(World, AFunctionIsCalledInTurnsAndWhenItAskedToBe) {
+TEST(World, AFunctionIsCalledInTurnsAndWhenRequested) {
   Opened const it(two_hosts);
   ASSERT_NE(it.world, nullptr) << it.why;
   std::vector<std::uint64_t> at;
@@ -165,7 +165,7 @@ TEST(World, WhatIsWrongWithTheFileIsOneLine) {
   EXPECT_EQ(lockstep_world_open("/nowhere.toml", 1, nullptr, 0), nullptr);
 }
 
-TEST(WorldDeathTest, AWorldWithAProgramInItIsNotCopied) {
+TEST(WorldDeathTest, AWorldWithAProgramTakesNoSnapshot) {
   sim::Kernel kernel(sim::two_hosts({}), 1);
   SimulatedSockets::join(kernel, sim::HostIndex{0});
   EXPECT_DEATH(static_cast<void>(kernel.snapshot()), "");

@@ -133,7 +133,7 @@ Result Sockets::open_connection(Socket& s, const Endpoint& to, bool fast_open) {
   s.local.address = local.address;
   s.remote = to;
   apply_wishes(s);
-  note_named(s, s);
+  note_announced_mss(s, s);
   return 0;
 }
 
@@ -208,7 +208,7 @@ void Sockets::disconnect(Socket& s) {
   s.shut_write = false;
   s.peer_finished = false;
   s.reset_seen = false;
-  s.finish_owed = false;
+  s.finish_pending = false;
   s.room_awaited = false;
   s.urgent_left = 0;
   if (!s.named) {
@@ -216,7 +216,9 @@ void Sockets::disconnect(Socket& s) {
   }
 }
 
-void Sockets::finish(Socket& s) { s.finish_owed = stack_.finish(s.connection) == Refusal::no_room; }
+void Sockets::finish(Socket& s) {
+  s.finish_pending = stack_.finish(s.connection) == Refusal::no_room;
+}
 
 void Sockets::note_acknowledged(Socket& s, Bytes octets) {
   s.acknowledged += octets.count;
@@ -236,10 +238,10 @@ void Sockets::note_room(Socket& s) {
 void Sockets::retry(Socket& s) {
   s.room_awaited = false;
   note_room(s);
-  if (s.finish_owed) {
+  if (s.finish_pending) {
     finish(s);
   }
-  if (s.close_owed && stack_.close(s.connection) != Refusal::no_room) {
+  if (s.close_pending && stack_.close(s.connection) != Refusal::no_room) {
     release(s);
     return;
   }
@@ -276,7 +278,7 @@ Result Sockets::take_any_error(Socket& s) {
 
 void Sockets::end(Socket& s, Cause cause) {
   forget_connection(s);
-  if (s.close_owed) {
+  if (s.close_pending) {
     release(s);
     return;
   }
@@ -291,7 +293,7 @@ void Sockets::end(Socket& s, Cause cause) {
   s.error = errno_of(s, cause);
   s.reset_seen = cause != Cause::finished;
   s.phase = s.phase == Phase::connecting ? Phase::failed : Phase::over;
-  s.finish_owed = false;
+  s.finish_pending = false;
   s.urgent_left = 0;
   wake(s, 0);
 }
@@ -315,7 +317,7 @@ void Sockets::on_event(Stack& stack, const Event& event) {
       wake(s, 0);
       break;
     case EventKind::received:
-      s.heard_at = stack.now().ns;
+      s.data_at = stack.now().ns;
       if (s.deferred) {
         end_deferral(s);
       }

@@ -32,14 +32,14 @@ int main(void) {
   lockstep_pair_run(pair, 1000000); /* a millisecond */
 
   int callee = lockstep_accept(server, listener, NULL, NULL);
-  char text[64];
+  char data[64];
   lockstep_send(client, caller, "hello", 5, 0);
   lockstep_pair_run(pair, 1000000);
-  ssize_t heard = lockstep_recv(server, callee, text, sizeof text, 0);
-  lockstep_send(server, callee, text, (size_t)heard, 0);
+  ssize_t received = lockstep_recv(server, callee, data, sizeof data, 0);
+  lockstep_send(server, callee, data, (size_t)received, 0);
   lockstep_pair_run(pair, 1000000);
-  heard = lockstep_recv(client, caller, text, sizeof text, 0);
-  printf("echo: %.*s\n", (int)heard, text);
+  received = lockstep_recv(client, caller, data, sizeof data, 0);
+  printf("echo: %.*s\n", (int)received, data);
 
   lockstep_close(client, caller);
   lockstep_pair_run(pair, 1000000);
@@ -47,9 +47,9 @@ int main(void) {
   ready.fd = callee;
   ready.events = POLLIN | POLLRDHUP;
   lockstep_poll(server, &ready, 1);
-  heard = lockstep_recv(server, callee, text, sizeof text, 0);
+  received = lockstep_recv(server, callee, data, sizeof data, 0);
   printf("the peer has closed: %s, recv gives %d\n", ready.revents & POLLRDHUP ? "yes" : "no",
-         (int)heard);
+         (int)received);
   lockstep_pair_free(pair);
   return 0;
 }

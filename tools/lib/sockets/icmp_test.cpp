@@ -58,8 +58,8 @@ class IcmpTest : public Kit {
   void join_and_cut(bool six) {
     if (listener < 0) {
       listener = make(r, AF_INET6);
-      EXPECT_EQ(said(bind(r, listener, name6("::", port))), "0");
-      EXPECT_EQ(said(lockstep_listen(r, listener, 5)), "0");
+      EXPECT_EQ(outcome(bind(r, listener, name6("::", port))), "0");
+      EXPECT_EQ(outcome(lockstep_listen(r, listener, 5)), "0");
     }
     pair.cut(false);
     open(six);
@@ -68,13 +68,13 @@ class IcmpTest : public Kit {
     ASSERT_GE(far, 0);
     EXPECT_EQ(set(l, near, IPPROTO_TCP, TCP_USER_TIMEOUT, 3000), 0);
     pair.cut(true);
-    say(l, near, "lost");
+    send(l, near, "lost");
     pass();
   }
   void open(bool six) {
     near = make(l, six ? AF_INET6 : AF_INET);
-    std::string const began = six ? said(connect(l, near, name6("fd00::2", port)))
-                                  : said(connect(l, near, name4(2, port)));
+    std::string const began = six ? outcome(connect(l, near, name6("fd00::2", port)))
+                                  : outcome(connect(l, near, name4(2, port)));
     EXPECT_EQ(began, "EINPROGRESS");
   }
   void deliver(IcmpError error) {
@@ -91,7 +91,7 @@ class IcmpTest : public Kit {
   static std::string name_of(int error) { return strerrorname_np(error); }
 };
 
-TEST_F(IcmpTest, AnOpenEndsByIt) {
+TEST_F(IcmpTest, AnIcmpErrorEndsAnOpen) {
   for (bool const six : {false, true}) {
     for (Row const& row : rows(six)) {
       pair.cut(true);
@@ -114,21 +114,21 @@ TEST_F(IcmpTest, AnOpenEndsByIt) {
 //= rfc5927#5.2
 //= type=test
 //# no ICMP error ends an established connection
-TEST_F(IcmpTest, AConnectionIsBlamedOnIt) {
+TEST_F(IcmpTest, ATimeoutReportsTheLastIcmpError) {
   for (bool const six : {false, true}) {
     for (Row const& row : rows(six)) {
       join_and_cut(six);
       deliver(row.error);
       EXPECT_EQ(ready(l, near), out);
       pass(Duration::milliseconds(3200));
-      EXPECT_EQ(hear(l, near), name_of(row.says)) << int{row.error.type} << row.error.code;
+      EXPECT_EQ(receive(l, near), name_of(row.says)) << int{row.error.type} << row.error.code;
       part();
     }
   }
 }
 
 // SO_ERROR returns it once; the timeout is then reported as ETIMEDOUT.
-TEST_F(IcmpTest, SoErrorTakesIt) {
+TEST_F(IcmpTest, SoErrorClearsIt) {
   join_and_cut(false);
   deliver({.code = 1});
   EXPECT_EQ(error_of(l, near), "EHOSTUNREACH");
@@ -139,35 +139,35 @@ TEST_F(IcmpTest, SoErrorTakesIt) {
 }
 
 // A segment of the peer arrived after the error.
-TEST_F(IcmpTest, AnAnswerTakesItBack) {
+TEST_F(IcmpTest, ALaterSegmentClearsIt) {
   join_and_cut(false);
   deliver({.code = 1});
   pair.cut(false);
   pass(Duration::seconds(1));
-  EXPECT_EQ(hear(r, far), "lost");
+  EXPECT_EQ(receive(r, far), "lost");
   EXPECT_EQ(error_of(l, near), "0");
   pair.cut(true);
-  say(l, near, "lost as well");
+  send(l, near, "lost as well");
   pass();
   deliver({.code = 0});
   pair.cut(false);
   pass(Duration::seconds(1));
   pair.cut(true);
-  say(l, near, "lost as well");
+  send(l, near, "lost as well");
   pass(Duration::milliseconds(3200));
   EXPECT_EQ(error_of(l, near), "ETIMEDOUT");
 }
 
 // Reaching R1 of RFC 9293 does not replace the recorded ICMP error.
-TEST_F(IcmpTest, SilenceDoesNotHideIt) {
+TEST_F(IcmpTest, SilenceDoesNotReplaceIt) {
   join_and_cut(false);
   EXPECT_EQ(set(l, near, IPPROTO_TCP, TCP_USER_TIMEOUT, 20'000), 0);
   deliver({.code = 13});
   pass(Duration::seconds(21));
-  EXPECT_EQ(hear(l, near), "EHOSTUNREACH");
+  EXPECT_EQ(receive(l, near), "EHOSTUNREACH");
 }
 
-TEST_F(IcmpTest, APacketThatIsTooBigIsNoError) {
+TEST_F(IcmpTest, PacketTooBigIsNotAnError) {
   join_and_cut(false);
   deliver({.code = 4, .rest = 1300});
   EXPECT_EQ(error_of(l, near), "0");

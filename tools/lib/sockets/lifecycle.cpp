@@ -230,7 +230,7 @@ Result Sockets::close(int fd) {
   }
   // No room for the FIN: the stack's `room` event will report when there is some.
   ++counters_.orphans;
-  s.close_owed = true;
+  s.close_pending = true;
   return 0;
 }
 

@@ -22,25 +22,25 @@ class FullTest : public Kit {
     idle = near;
     peer = far;
     near = make(l);
-    EXPECT_EQ(said(connect(l, near, name4(2, port))), "EINPROGRESS");
+    EXPECT_EQ(outcome(connect(l, near, name4(2, port))), "EINPROGRESS");
     pass(Duration::milliseconds(100));
     far = lockstep_accept(r, listener, nullptr, nullptr);
     ASSERT_GE(far, 0);
     pair.cut(true);
-    EXPECT_EQ(say(l, near, "holds the room"), 14);
+    EXPECT_EQ(send(l, near, "holds the room"), 14);
     pass();
   }
   int idle = -1;
   int peer = -1;
 };
 
-TEST_F(FullTest, WhoIsRefusedIsNotReadyUntilThereIsRoom) {
-  EXPECT_EQ(said(say(l, idle, "x")), "EAGAIN");
+TEST_F(FullTest, ARefusedWriterIsNotReadyUntilThereIsRoom) {
+  EXPECT_EQ(outcome(send(l, idle, "x")), "EAGAIN");
   EXPECT_EQ(ready(l, idle), 0);
   pair.cut(false);
   pass(Duration::seconds(1));
   EXPECT_EQ(ready(l, idle), out);
-  EXPECT_EQ(say(l, idle, "x"), 1);
+  EXPECT_EQ(send(l, idle, "x"), 1);
 }
 
 PairOf few_blocks() {
@@ -55,33 +55,33 @@ class SharedStoreTest : public FullTest {
   SharedStoreTest() : FullTest(few_blocks()) {}
 };
 
-TEST_F(SharedStoreTest, WhoHasHadItsShareIsReadyOnceThatIsAcknowledged) {
-  ASSERT_EQ(say(l, near, std::string(129'024, 'x')), 129'024);
-  EXPECT_EQ(say(l, idle, std::string(4096, 'y')), 2048);
-  EXPECT_EQ(said(say(l, idle, "z")), "EAGAIN");
+TEST_F(SharedStoreTest, AWriterAtItsShareIsReadyOnceItIsAcknowledged) {
+  ASSERT_EQ(send(l, near, std::string(129'024, 'x')), 129'024);
+  EXPECT_EQ(send(l, idle, std::string(4096, 'y')), 2048);
+  EXPECT_EQ(outcome(send(l, idle, "z")), "EAGAIN");
   EXPECT_EQ(ready(l, idle), 0);
   pair.cut(false);
   pass(Duration::seconds(2));
   EXPECT_EQ(ready(l, idle), out);
-  EXPECT_EQ(say(l, idle, "z"), 1);
+  EXPECT_EQ(send(l, idle, "z"), 1);
 }
 
-TEST_F(FullTest, AFinishIsMadeUpFor) {
+TEST_F(FullTest, ARefusedFinIsRetried) {
   EXPECT_EQ(lockstep_shutdown(l, idle, SHUT_WR), 0);
-  EXPECT_EQ(said(say(l, idle, "x")), "EPIPE");
+  EXPECT_EQ(outcome(send(l, idle, "x")), "EPIPE");
   pair.cut(false);
   pass(Duration::microseconds(50));
-  EXPECT_EQ(hear(r, peer), "EAGAIN");
+  EXPECT_EQ(receive(r, peer), "EAGAIN");
   pass(Duration::seconds(1));
-  EXPECT_EQ(hear(r, peer), "");
+  EXPECT_EQ(receive(r, peer), "");
 }
 
-TEST_F(FullTest, ACloseIsMadeUpFor) {
+TEST_F(FullTest, ARefusedCloseIsRetried) {
   EXPECT_EQ(lockstep_close(l, idle), 0);
   EXPECT_EQ(pair.left.counters().orphans, 1u);
   pair.cut(false);
   pass(Duration::seconds(1));
-  EXPECT_EQ(hear(r, peer), "");
+  EXPECT_EQ(receive(r, peer), "");
   EXPECT_EQ(lockstep_close(r, peer), 0);
   EXPECT_EQ(lockstep_close(l, near), 0);
   pass(Duration::seconds(1));
@@ -98,7 +98,7 @@ TEST_F(FullTest, StoppingClosesAndAbandoningAborts) {
   EXPECT_TRUE(pair.left.done());
   pair.cut(false);
   pass(Duration::seconds(1));
-  EXPECT_EQ(hear(r, peer), "ECONNRESET");
+  EXPECT_EQ(receive(r, peer), "ECONNRESET");
 }
 
 class LimitsTest : public Kit {
@@ -127,12 +127,12 @@ class CrowdedTest : public LimitsTest {
   SocketPair crowd;
 };
 
-TEST_F(CrowdedTest, WhoIsTurnedAwayCostsTheQueueNothing) {
+TEST_F(CrowdedTest, ConnectionsTurnedAwayDoNotUseTheQueue) {
   lockstep_sockets* const a = crowd.left.c();
   lockstep_sockets* const b = crowd.right.c();
   int const server = make(b);
-  EXPECT_EQ(said(bind(b, server, name4(0, port))), "0");
-  EXPECT_EQ(said(lockstep_listen(b, server, 4)), "0");
+  EXPECT_EQ(outcome(bind(b, server, name4(0, port))), "0");
+  EXPECT_EQ(outcome(lockstep_listen(b, server, 4)), "0");
   struct linger hard{1, 0};
   // Three dead connections wait, which fills the queue; the others are aborted.
   for (int i = 0; i < 12; ++i) {
@@ -147,7 +147,7 @@ TEST_F(CrowdedTest, WhoIsTurnedAwayCostsTheQueueNothing) {
   }
   EXPECT_EQ(crowd.right.counters().turned_away, 9u);
   int const dead = lockstep_accept(b, server, nullptr, nullptr);
-  EXPECT_EQ(hear(b, dead), "ECONNRESET");
+  EXPECT_EQ(receive(b, dead), "ECONNRESET");
   EXPECT_EQ(lockstep_close(b, dead), 0);
   int const fd = make(a);
   static_cast<void>(connect(a, fd, name4(2, port)));
@@ -156,19 +156,19 @@ TEST_F(CrowdedTest, WhoIsTurnedAwayCostsTheQueueNothing) {
   EXPECT_EQ(crowd.right.counters().turned_away, 9u);
 }
 
-TEST_F(LimitsTest, ASmallerBacklogHoldsFromTheNextOnOn) {
+TEST_F(LimitsTest, ASmallerBacklogAppliesToLaterConnections) {
   listener = listening(3);
   for (int i = 0; i < 4; ++i) {
     connect_and_reset();
   }
   EXPECT_EQ(pair.right.counters().accepted, 4u);
-  EXPECT_EQ(said(lockstep_listen(r, listener, 0)), "0");
+  EXPECT_EQ(outcome(lockstep_listen(r, listener, 0)), "0");
   for (int i = 0; i < 3; ++i) {
     EXPECT_GE(lockstep_accept(r, listener, nullptr, nullptr), 0);
     connect_and_reset();
     EXPECT_EQ(pair.right.counters().accepted, 4u);
   }
-  EXPECT_EQ(said(lockstep_listen(r, listener, 1)), "0");
+  EXPECT_EQ(outcome(lockstep_listen(r, listener, 1)), "0");
   int const fd = make(l);
   static_cast<void>(connect(l, fd, name4(2, port)));
   pass();
@@ -179,11 +179,11 @@ TEST_F(LimitsTest, ALingerOfSecondsClosesAsUsual) {
   join();
   struct linger soft{1, 30};
   EXPECT_EQ(lockstep_setsockopt(l, near, SOL_SOCKET, SO_LINGER, &soft, sizeof soft), 0);
-  say(l, near, "whole");
+  send(l, near, "whole");
   EXPECT_EQ(lockstep_close(l, near), 0);
   pass();
-  EXPECT_EQ(hear(r, far), "whole");
-  EXPECT_EQ(hear(r, far), "");
+  EXPECT_EQ(receive(r, far), "whole");
+  EXPECT_EQ(receive(r, far), "");
 }
 
 TEST_F(LimitsTest, OptionsSetBeforeHoldAfterwards) {
@@ -195,8 +195,8 @@ TEST_F(LimitsTest, OptionsSetBeforeHoldAfterwards) {
   pass();
   far = lockstep_accept(r, listener, nullptr, nullptr);
   pair.cut(true);
-  say(l, near, "lost");
-  say(r, far, "lost");
+  send(l, near, "lost");
+  send(r, far, "lost");
   pass(Duration::milliseconds(3100));
   EXPECT_EQ(error_of(r, far), "ETIMEDOUT");
   EXPECT_EQ(error_of(l, near), "0");
@@ -204,7 +204,7 @@ TEST_F(LimitsTest, OptionsSetBeforeHoldAfterwards) {
   EXPECT_EQ(error_of(l, near), "ETIMEDOUT");
 }
 
-TEST(Errors, ANeighbourThatIsNotThereIsBlamedForTheTimeout) {
+TEST(Errors, AMissingNeighbourIsReportedByTheTimeout) {
   PairOf of;
   of.left.link = of.right.link = LinkType::ethernet;
   of.left.mac = {{2, 0, 0, 0, 0, 1}};
@@ -223,11 +223,11 @@ TEST(Errors, ANeighbourThatIsNotThereIsBlamedForTheTimeout) {
   EXPECT_EQ(error, EHOSTUNREACH);
 }
 
-TEST_F(LimitsTest, ThePathsMtuIsTold) {
+TEST_F(LimitsTest, ThePathMtuIsReported) {
   join();
   EXPECT_EQ(option(l, near, IPPROTO_IP, IP_MTU), 1500);
   pair.cut(true);
-  say(l, near, std::string(4000, 'x'));
+  send(l, near, std::string(4000, 'x'));
   pass();
   pair.deliver_left(icmp_about(first_of(pair.left), {.code = 4, .rest = 1300}));
   pass(Duration::milliseconds(1));

@@ -137,11 +137,11 @@ Result Sockets::listen(int fd, int backlog) {
 
 Result Sockets::change_backlog(Socket& s, std::uint32_t backlog) {
   if (backlog < s.backlog) {
-    s.debt += s.backlog - backlog;
+    s.surplus += s.backlog - backlog;
   } else {
     std::uint32_t const more = backlog - s.backlog;
-    std::uint32_t const kept = std::min(more, s.debt);
-    s.debt -= kept;
+    std::uint32_t const kept = std::min(more, s.surplus);
+    s.surplus -= kept;
     for (std::uint32_t i = 0; i < s.listener_count && more != kept; ++i) {
       stack_.admit(s.listeners[i], Count{more - kept});
     }
@@ -159,7 +159,7 @@ void Sockets::end_listening(Socket& s) {
   drop_deferred(s);
   s.listener_count = 0;
   s.phase = Phase::unconnected;
-  s.debt = 0;
+  s.surplus = 0;
   while (s.first != nowhere) {
     Socket& waiting = *pop_waiting(s);
     stack_.abort(waiting.connection);
@@ -212,7 +212,7 @@ void Sockets::take_accepted(const Event& event) {
   s.from = event.listener;
   adopt(s, event.id);
   apply_wishes(s);
-  note_named(s, *listener);
+  note_announced_mss(s, *listener);
   if (listener->defer_seconds == 0) {
     push_waiting(*listener, s);
     return;
@@ -258,8 +258,8 @@ void Sockets::end_deferrals(Instant now) {
 
 // A connection of the queue is gone or was accepted, so there is room for one more.
 void Sockets::make_room(Socket& listener, ListenerId from) {
-  if (listener.debt != 0) {
-    --listener.debt;
+  if (listener.surplus != 0) {
+    --listener.surplus;
   } else {
     stack_.admit(from, Count{1});
   }

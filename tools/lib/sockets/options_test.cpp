@@ -33,9 +33,9 @@ TEST_F(OptionsTest, WhatCanOnlyBeRead) {
   EXPECT_EQ(option(l, near, IPPROTO_TCP, TCP_MAXSEG), 1448);
   EXPECT_EQ(option(l, near, IPPROTO_IP, IP_MTU), 1500);
   for (int const name : {SO_TYPE, SO_PROTOCOL, SO_DOMAIN, SO_ERROR, SO_ACCEPTCONN, SO_RCVLOWAT}) {
-    EXPECT_EQ(said(set(l, near, SOL_SOCKET, name, 1)), "ENOPROTOOPT") << name;
+    EXPECT_EQ(outcome(set(l, near, SOL_SOCKET, name, 1)), "ENOPROTOOPT") << name;
   }
-  EXPECT_EQ(said(set(l, near, IPPROTO_TCP, TCP_INFO, 1)), "ENOPROTOOPT");
+  EXPECT_EQ(outcome(set(l, near, IPPROTO_TCP, TCP_INFO, 1)), "ENOPROTOOPT");
 }
 
 TEST_F(OptionsTest, WhatIsNotSupportedIsRefused) {
@@ -70,10 +70,10 @@ TEST_F(OptionsTest, WhatIsNotSupportedIsRefused) {
   for (Option const& each : options) {
     int value = 1;
     socklen_t length = sizeof value;
-    EXPECT_EQ(said(lockstep_getsockopt(l, fd, each.level, each.name, &value, &length)),
+    EXPECT_EQ(outcome(lockstep_getsockopt(l, fd, each.level, each.name, &value, &length)),
               "ENOPROTOOPT")
         << each.level << " " << each.name;
-    EXPECT_EQ(said(set(l, fd, each.level, each.name, 1)), "ENOPROTOOPT")
+    EXPECT_EQ(outcome(set(l, fd, each.level, each.name, 1)), "ENOPROTOOPT")
         << each.level << " " << each.name;
   }
 }
@@ -113,13 +113,13 @@ TEST_F(OptionsTest, ValuesAndTheirRanges) {
     std::string const which = std::to_string(each.level) + " " + std::to_string(each.name);
     EXPECT_EQ(option(l, each.fd, each.level, each.name), each.first) << which;
     for (int const good : each.good) {
-      EXPECT_EQ(said(set(l, each.fd, each.level, each.name, good)), "0") << which;
+      EXPECT_EQ(outcome(set(l, each.fd, each.level, each.name, good)), "0") << which;
       EXPECT_EQ(option(l, each.fd, each.level, each.name), good) << which;
     }
     for (int const bad : each.bad) {
-      EXPECT_EQ(said(set(l, each.fd, each.level, each.name, bad)), "EINVAL") << which << bad;
+      EXPECT_EQ(outcome(set(l, each.fd, each.level, each.name, bad)), "EINVAL") << which << bad;
     }
-    EXPECT_EQ(said(lockstep_setsockopt(l, each.fd, each.level, each.name, &each.first, 3)),
+    EXPECT_EQ(outcome(lockstep_setsockopt(l, each.fd, each.level, each.name, &each.first, 3)),
               "EINVAL")
         << which;
   }
@@ -127,7 +127,7 @@ TEST_F(OptionsTest, ValuesAndTheirRanges) {
   EXPECT_EQ(option(l, four, IPPROTO_IP, IP_TTL), 64);
   EXPECT_EQ(set(l, four, IPPROTO_TCP, TCP_USER_TIMEOUT, 0), 0);
   EXPECT_EQ(option(l, four, IPPROTO_TCP, TCP_USER_TIMEOUT), 300'000);
-  EXPECT_EQ(said(set(l, four, SOL_SOCKET, SO_OOBINLINE, 0)), "ENOPROTOOPT");
+  EXPECT_EQ(outcome(set(l, four, SOL_SOCKET, SO_OOBINLINE, 0)), "ENOPROTOOPT");
 }
 
 TEST_F(OptionsTest, ShortBuffersGetWhatFits) {
@@ -139,7 +139,7 @@ TEST_F(OptionsTest, ShortBuffersGetWhatFits) {
   EXPECT_EQ(octets[0], 64);
   EXPECT_EQ(octets[2], 9);
   length = static_cast<socklen_t>(-1);
-  EXPECT_EQ(said(lockstep_getsockopt(l, fd, IPPROTO_IP, IP_TTL, octets, &length)), "EINVAL");
+  EXPECT_EQ(outcome(lockstep_getsockopt(l, fd, IPPROTO_IP, IP_TTL, octets, &length)), "EINVAL");
 }
 
 TEST_F(OptionsTest, LingerIsKept) {
@@ -152,9 +152,9 @@ TEST_F(OptionsTest, LingerIsKept) {
   EXPECT_EQ(value.l_onoff, 1);
   EXPECT_EQ(value.l_linger, 30);
   value.l_linger = -1;
-  EXPECT_EQ(said(lockstep_setsockopt(l, fd, SOL_SOCKET, SO_LINGER, &value, sizeof value)),
+  EXPECT_EQ(outcome(lockstep_setsockopt(l, fd, SOL_SOCKET, SO_LINGER, &value, sizeof value)),
             "EINVAL");
-  EXPECT_EQ(said(set(l, fd, SOL_SOCKET, SO_LINGER, 1)), "EINVAL");
+  EXPECT_EQ(outcome(set(l, fd, SOL_SOCKET, SO_LINGER, 1)), "EINVAL");
 }
 
 TEST_F(OptionsTest, AcceptedSocketsHaveTheListenersOptions) {
@@ -225,20 +225,20 @@ TEST_F(OptionsTest, AListenersOptionsHoldFromTheSynAckOn) {
             choose();
           }
           EXPECT_EQ(
-              said(six ? bind(b, server, name6("::", port)) : bind(b, server, name4(0, port))),
+              outcome(six ? bind(b, server, name6("::", port)) : bind(b, server, name4(0, port))),
               "0");
-          EXPECT_EQ(said(lockstep_listen(b, server, 5)), "0");
+          EXPECT_EQ(outcome(lockstep_listen(b, server, 5)), "0");
           if (late) {
             choose();
           }
           int const caller = make(a, six ? AF_INET6 : AF_INET);
-          EXPECT_EQ(said(six ? connect(a, caller, name6("fd00::2", port))
-                             : connect(a, caller, name4(2, port))),
+          EXPECT_EQ(outcome(six ? connect(a, caller, name6("fd00::2", port))
+                                : connect(a, caller, name4(2, port))),
                     "EINPROGRESS");
           fresh.run(Duration::milliseconds(1));
           int const taken = lockstep_accept(b, server, nullptr, nullptr);
           ASSERT_GE(taken, 0);
-          say(b, taken, "text");
+          send(b, taken, "text");
           fresh.run(Duration::milliseconds(1));
           std::string const which = std::to_string(six) + std::to_string(cache) +
                                     std::to_string(static_cast<int>(cookies)) +
@@ -260,7 +260,7 @@ TEST_F(OptionsTest, AListenersOptionsHoldFromTheSynAckOn) {
 
 TEST_F(OptionsTest, QueriesCountOctets) {
   join();
-  EXPECT_EQ(say(l, near, "12345"), 5);
+  EXPECT_EQ(send(l, near, "12345"), 5);
   EXPECT_EQ(query(l, near, SIOCOUTQ), 5);
   EXPECT_EQ(query(l, near, SIOCOUTQNSD), 5);
   EXPECT_EQ(query(r, far, SIOCINQ), 0);
@@ -268,10 +268,10 @@ TEST_F(OptionsTest, QueriesCountOctets) {
   EXPECT_EQ(query(l, near, SIOCOUTQ), 0);
   EXPECT_EQ(query(r, far, SIOCINQ), 5);
   EXPECT_EQ(query(r, far, FIONREAD), 5);
-  EXPECT_EQ(hear(r, far, 2), "12");
+  EXPECT_EQ(receive(r, far, 2), "12");
   EXPECT_EQ(query(r, far, SIOCINQ), 3);
   pair.cut(true);
-  say(l, near, "678");
+  send(l, near, "678");
   pass();
   EXPECT_EQ(query(l, near, SIOCOUTQ), 3);
   EXPECT_EQ(query(l, near, SIOCOUTQNSD), 0);

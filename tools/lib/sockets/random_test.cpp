@@ -25,8 +25,8 @@ struct Known {
   bool accepted = false;
   bool shut = false;    // writing is shut down
   bool failed = false;  // an error or the end was seen
-  std::uint64_t said = 0;
-  std::uint64_t heard = 0;
+  std::uint64_t sent = 0;
+  std::uint64_t received = 0;
 };
 
 // Two sides, random calls on them, and checks that octets come out as they went in.
@@ -48,7 +48,7 @@ class Chaos {
     }
     finish();
   }
-  std::uint64_t octets_heard() const { return octets_heard_; }
+  std::uint64_t octets_received() const { return octets_received_; }
 
  private:
   struct Side {
@@ -107,10 +107,10 @@ class Chaos {
       case 6:
       case 7:
       case 8:
-        return say(side, fd);
+        return send(side, fd);
       case 9:
       case 10:
-        return hear(side, fd);
+        return receive(side, fd);
       case 11:
         return poll(side);
       case 12:
@@ -179,9 +179,9 @@ class Chaos {
     return done == 0 ? ntohs(name.sin6_port) : std::uint16_t{0};
   }
 
-  void say(Side& side, int fd) {
+  void send(Side& side, int fd) {
     auto const found = side.known.find(fd);
-    std::uint64_t const at = found == side.known.end() ? 0 : found->second.said;
+    std::uint64_t const at = found == side.known.end() ? 0 : found->second.sent;
     std::uint16_t const stream = stream_of(side, fd, true);
     std::string text(below(3000) + 1, '\0');
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -193,7 +193,7 @@ class Chaos {
     if (taken > 0) {
       ASSERT_TRUE(found != side.known.end());
       EXPECT_FALSE(found->second.shut);
-      found->second.said += static_cast<std::uint64_t>(taken);
+      found->second.sent += static_cast<std::uint64_t>(taken);
     } else {
       // An exhausted pool becomes known only with the first refusal.
       bool const unpromised = errno != EAGAIN || !promised || (ready(side, fd) & POLLOUT) == 0;
@@ -201,7 +201,7 @@ class Chaos {
     }
   }
 
-  void hear(Side& side, int fd) {
+  void receive(Side& side, int fd) {
     std::uint16_t const stream = stream_of(side, fd, false);
     bool const promised = (ready(side, fd) & POLLIN) != 0;
     bool const peek = below(4) == 0;
@@ -213,10 +213,10 @@ class Chaos {
     }
     Known& known = side.known[fd];
     for (std::size_t i = 0; i < static_cast<std::size_t>(got); ++i) {
-      ASSERT_EQ(text[i], octet_of(stream, known.heard + i)) << "at " << known.heard + i;
+      ASSERT_EQ(text[i], octet_of(stream, known.received + i)) << "at " << known.received + i;
     }
-    known.heard += peek ? 0 : static_cast<std::uint64_t>(got);
-    octets_heard_ += static_cast<std::uint64_t>(got);
+    known.received += peek ? 0 : static_cast<std::uint64_t>(got);
+    octets_received_ += static_cast<std::uint64_t>(got);
   }
 
   static int ready(Side& side, int fd) {
@@ -230,15 +230,15 @@ class Chaos {
     std::vector<epoll_event> events(16);
     int const count = lockstep_epoll_wait(side.s, side.epoll, events.data(), 16);
     ASSERT_GE(count, 0);
-    std::set<int> told;
+    std::set<int> reported;
     for (int i = 0; i < count; ++i) {
-      told.insert(events[static_cast<std::size_t>(i)].data.fd);
+      reported.insert(events[static_cast<std::size_t>(i)].data.fd);
     }
     for (int const fd : side.watched) {
       bool const expected = (ready(side, fd) & ~POLLPRI) != 0;
-      EXPECT_EQ(told.contains(fd), expected) << fd;
+      EXPECT_EQ(reported.contains(fd), expected) << fd;
     }
-    EXPECT_LE(told.size(), side.watched.size());
+    EXPECT_LE(reported.size(), side.watched.size());
   }
 
   void watch(Side& side, int fd) {
@@ -304,21 +304,21 @@ class Chaos {
   Random random_;
   SocketPair pair_;
   std::array<Side, 2> sides_;
-  std::uint64_t octets_heard_ = 0;
+  std::uint64_t octets_received_ = 0;
 };
 
-TEST(RandomCalls, KeepTheirPromises) {
-  std::uint64_t heard = 0;
+TEST(RandomCalls, MatchTheModel) {
+  std::uint64_t received = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Chaos chaos(seed);
     chaos.run(2000);
-    heard += chaos.octets_heard();
+    received += chaos.octets_received();
     if (::testing::Test::HasFailure()) {
       break;
     }
   }
-  EXPECT_GT(heard, 100'000u);
+  EXPECT_GT(received, 100'000u);
 }
 
 }  // namespace

@@ -259,9 +259,9 @@ Result Sockets::ready(int epfd, std::span<epoll_event> into) {
     return entry.kind == Opened::nothing ? -EBADF : -EINVAL;
   }
   Epoll& epoll = epolls_[entry.place];
-  std::size_t told = 0;
+  std::size_t count = 0;
   // Examines each item that is listed now exactly once.
-  for (std::uint32_t left = epoll.listed; left != 0 && told < into.size(); --left) {
+  for (std::uint32_t left = epoll.listed; left != 0 && count < into.size(); --left) {
     CHECK(epoll.first != nowhere);
     Item& item = items_[epoll.first];
     unlist_item(item);
@@ -270,16 +270,16 @@ Result Sockets::ready(int epfd, std::span<epoll_event> into) {
     if (events == 0) {
       continue;
     }
-    into[told].events = events;
-    into[told].data.u64 = item.data;
-    ++told;
+    into[count].events = events;
+    into[count].data.u64 = item.data;
+    ++count;
     if ((item.events & EPOLLONESHOT) != 0) {
       item.spent = true;
     } else if ((item.events & EPOLLET) == 0) {
       list_item(item);
     }
   }
-  return static_cast<Result>(told);
+  return static_cast<Result>(count);
 }
 
 }  // namespace lockstep::tools

@@ -55,8 +55,8 @@ struct Socket {
   bool peer_finished = false;
   bool reset_seen = false;        // the connection failed: both directions are shut
   bool connect_reported = false;  // connect() has returned 0 for it
-  bool finish_owed = false;       // the FIN was refused for lack of room: retry when there is some
-  bool close_owed = false;
+  bool finish_pending = false;    // the FIN was refused for lack of room: retry when there is some
+  bool close_pending = false;
   bool no_space = false;      // a write was refused, or poll has reported that there is no room
   bool room_awaited = false;  // a pool of the stack is exhausted
   bool refused = false;       // a write was refused for lack of room, and there is still none
@@ -68,7 +68,7 @@ struct Socket {
   int error = 0;                    // an errno, for SO_ERROR or the next call
   int soft_error = 0;               // of the last ICMP error: replaces ETIMEDOUT ...
   std::uint32_t fast_open = 0;      // TCP_FASTOPEN
-  std::uint32_t named_mss = 0;      // the MSS that our SYN announced
+  std::uint32_t announced_mss = 0;  // the MSS that our SYN announced
   std::uint32_t defer_seconds = 0;  // TCP_DEFER_ACCEPT
   Endpoint local;
   Endpoint remote;
@@ -77,11 +77,11 @@ struct Socket {
   std::uint64_t written = 0;  // octets since the connection began, as the next two
   std::uint64_t acknowledged = 0;
   std::uint64_t consumed = 0;
-  std::uint64_t heard_at = 0;  // nanoseconds: when data last arrived
-  Instant soft_error_at;       // ... unless a segment of the peer arrived after this
-  Instant busy_since;          // since when written data is unacknowledged
-  Instant refused_since;       // while `refused`
-  Duration busy_for;           // total of the earlier busy periods
+  std::uint64_t data_at = 0;  // nanoseconds: when data last arrived
+  Instant soft_error_at;      // ... unless a segment of the peer arrived after this
+  Instant busy_since;         // since when written data is unacknowledged
+  Instant refused_since;      // while `refused`
+  Duration busy_for;          // total of the earlier busy periods
   Duration refused_for;
   Instant deferred_until;         // while `deferred`
   std::uint32_t urgent_left = 0;  // unread octets up to and including the urgent one
@@ -90,7 +90,7 @@ struct Socket {
   std::uint32_t listener_count = 0;
   std::uint32_t backlog = 0;  // how many connections may wait in the queue
   std::uint32_t waiting = 0;
-  std::uint32_t debt = 0;  // connections that must leave the queue before one more is admitted
+  std::uint32_t surplus = 0;  // connections that must leave the queue before one more is admitted
   Place first = nowhere;
   Place last = nowhere;
   // While waiting for accept().

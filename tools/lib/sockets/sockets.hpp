@@ -149,7 +149,7 @@ class Sockets {
   Result connect_again(Socket& s);
   Open open_of(const Socket& s, const Endpoint& to, bool fast_open) const;
   Result open_connection(Socket& s, const Endpoint& to, bool fast_open);
-  Result open_with_text(Socket& s, const Endpoint& to, std::span<const iovec> parts, int flags);
+  Result open_with_data(Socket& s, const Endpoint& to, std::span<const iovec> parts, int flags);
   void note_acknowledged(Socket& s, Bytes octets);
   void note_room(Socket& s);
   void apply_wishes(const Socket& s);
@@ -167,7 +167,7 @@ class Sockets {
 
   // Data.
   Result copy_unread(Socket& s, std::span<const iovec> parts, int flags);
-  Result why_nothing(Socket& s);
+  Result read_nothing(Socket& s);
   Result may_write(Socket& s);
   Result write_parts(Socket& s, std::span<const iovec> parts, int flags);
   void note_refused(Socket& s, Refusal refusal);
@@ -187,7 +187,7 @@ class Sockets {
   lockstep_tcp_info info_of(const Socket& s) const;
   void fill_history(const Socket& s, const ConnectionInfo& info, lockstep_tcp_info& out) const;
   std::uint32_t mtu_of(const Socket& s) const;
-  void note_named(Socket& s, const Socket& by) const;
+  void note_announced_mss(Socket& s, const Socket& by) const;
   std::uint32_t mss_of(const Socket& s) const;
   std::uint32_t limit_to_mark(const Socket& s) const;
 

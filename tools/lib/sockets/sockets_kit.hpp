@@ -33,7 +33,7 @@ inline sockaddr_in6 name6(const char* text, std::uint16_t port) {
 }
 
 /// The result as a number, or the errno's name if the call returned -1.
-inline std::string said(ssize_t result) {
+inline std::string outcome(ssize_t result) {
   if (result != -1) {
     return std::to_string(result);
   }
@@ -77,27 +77,27 @@ class Kit : public ::testing::Test {
   /// Listens on the right side.
   int listening(int backlog = 5) {
     int const fd = make(r);
-    EXPECT_EQ(said(bind(r, fd, name4(0, port))), "0");
-    EXPECT_EQ(said(lockstep_listen(r, fd, backlog)), "0");
+    EXPECT_EQ(outcome(bind(r, fd, name4(0, port))), "0");
+    EXPECT_EQ(outcome(lockstep_listen(r, fd, backlog)), "0");
     return fd;
   }
   /// Opens a connection: `near` on the left, `far` on the right.
   void join() {
     listener = listening();
     near = make(l);
-    EXPECT_EQ(said(connect(l, near, name4(2, port))), "EINPROGRESS");
+    EXPECT_EQ(outcome(connect(l, near, name4(2, port))), "EINPROGRESS");
     pass();
     far = lockstep_accept(r, listener, nullptr, nullptr);
     ASSERT_GE(far, 0);
   }
-  static ssize_t say(lockstep_sockets* s, int fd, const std::string& text, int flags = 0) {
+  static ssize_t send(lockstep_sockets* s, int fd, const std::string& text, int flags = 0) {
     return lockstep_send(s, fd, text.data(), text.size(), flags);
   }
   /// Reads up to `most` octets; on failure returns the errno's name.
-  static std::string hear(lockstep_sockets* s, int fd, std::size_t most = 65536, int flags = 0) {
+  static std::string receive(lockstep_sockets* s, int fd, std::size_t most = 65536, int flags = 0) {
     std::string text(most, '\0');
     ssize_t const got = lockstep_recv(s, fd, text.data(), text.size(), flags);
-    return got < 0 ? said(got) : text.substr(0, static_cast<std::size_t>(got));
+    return got < 0 ? outcome(got) : text.substr(0, static_cast<std::size_t>(got));
   }
   static short ready(lockstep_sockets* s, int fd, int events = 0x7fff) {
     pollfd entry{fd, static_cast<short>(events), 0};
@@ -110,7 +110,7 @@ class Kit : public ::testing::Test {
     socklen_t length = sizeof error;
     EXPECT_EQ(lockstep_getsockopt(s, fd, SOL_SOCKET, SO_ERROR, &error, &length), 0);
     errno = error;
-    return error == 0 ? "0" : said(-1);
+    return error == 0 ? "0" : outcome(-1);
   }
   static int option(lockstep_sockets* s, int fd, int level, int name) {
     int value = -1;

@@ -10,14 +10,14 @@ class SocketsTest : public Kit {};
 
 TEST_F(SocketsTest, Echo) {
   join();
-  EXPECT_EQ(say(l, near, "hello"), 5);
+  EXPECT_EQ(send(l, near, "hello"), 5);
   pass();
-  EXPECT_EQ(hear(r, far), "hello");
-  EXPECT_EQ(say(r, far, "hello yourself"), 14);
+  EXPECT_EQ(receive(r, far), "hello");
+  EXPECT_EQ(send(r, far, "hello yourself"), 14);
   pass();
-  EXPECT_EQ(hear(l, near, 5), "hello");
-  EXPECT_EQ(hear(l, near), " yourself");
-  EXPECT_EQ(hear(l, near), "EAGAIN");
+  EXPECT_EQ(receive(l, near, 5), "hello");
+  EXPECT_EQ(receive(l, near), " yourself");
+  EXPECT_EQ(receive(l, near), "EAGAIN");
 }
 
 TEST_F(SocketsTest, DescriptorsAreTheLowest) {
@@ -29,53 +29,53 @@ TEST_F(SocketsTest, DescriptorsAreTheLowest) {
   EXPECT_EQ(make(l), 6);
 }
 
-TEST_F(SocketsTest, ConnectTellsHowItGoes) {
+TEST_F(SocketsTest, ConnectReportsProgress) {
   int const fd = make(l);
   EXPECT_EQ(ready(l, fd), out | POLLHUP);
   listening();
-  EXPECT_EQ(said(connect(l, fd, name4(2, port))), "EINPROGRESS");
-  EXPECT_EQ(said(connect(l, fd, name4(2, port))), "EALREADY");
+  EXPECT_EQ(outcome(connect(l, fd, name4(2, port))), "EINPROGRESS");
+  EXPECT_EQ(outcome(connect(l, fd, name4(2, port))), "EALREADY");
   EXPECT_EQ(ready(l, fd), 0);
-  EXPECT_EQ(said(say(l, fd, "x")), "EAGAIN");
-  EXPECT_EQ(hear(l, fd), "EAGAIN");
-  EXPECT_EQ(said(lockstep_getpeername(l, fd, nullptr, nullptr)), "ENOTCONN");
+  EXPECT_EQ(outcome(send(l, fd, "x")), "EAGAIN");
+  EXPECT_EQ(receive(l, fd), "EAGAIN");
+  EXPECT_EQ(outcome(lockstep_getpeername(l, fd, nullptr, nullptr)), "ENOTCONN");
   pass();
   EXPECT_EQ(ready(l, fd), out);
   EXPECT_EQ(error_of(l, fd), "0");
-  EXPECT_EQ(said(connect(l, fd, name4(2, port))), "0");
-  EXPECT_EQ(said(connect(l, fd, name4(2, port))), "EISCONN");
+  EXPECT_EQ(outcome(connect(l, fd, name4(2, port))), "0");
+  EXPECT_EQ(outcome(connect(l, fd, name4(2, port))), "EISCONN");
 }
 
 TEST_F(SocketsTest, NobodyListens) {
   int const fd = make(l);
-  EXPECT_EQ(said(connect(l, fd, name4(2, port))), "EINPROGRESS");
+  EXPECT_EQ(outcome(connect(l, fd, name4(2, port))), "EINPROGRESS");
   pass();
   EXPECT_EQ(ready(l, fd), in | out | POLLRDHUP | POLLHUP | POLLERR);
   EXPECT_EQ(error_of(l, fd), "ECONNREFUSED");
   EXPECT_EQ(error_of(l, fd), "0");
   EXPECT_EQ(ready(l, fd), in | out | POLLRDHUP | POLLHUP);
-  EXPECT_EQ(hear(l, fd), "");
-  EXPECT_EQ(said(say(l, fd, "x")), "EPIPE");
-  EXPECT_EQ(said(connect(l, fd, name4(2, port))), "ECONNABORTED");
+  EXPECT_EQ(receive(l, fd), "");
+  EXPECT_EQ(outcome(send(l, fd, "x")), "EPIPE");
+  EXPECT_EQ(outcome(connect(l, fd, name4(2, port))), "ECONNABORTED");
   // The socket can then connect anew.
   listening();
-  EXPECT_EQ(said(connect(l, fd, name4(2, port))), "EINPROGRESS");
+  EXPECT_EQ(outcome(connect(l, fd, name4(2, port))), "EINPROGRESS");
   pass();
   EXPECT_EQ(ready(l, fd), out);
 }
 
-TEST_F(SocketsTest, ConnectItselfTellsOfTheFailure) {
+TEST_F(SocketsTest, ConnectReportsTheFailure) {
   int const fd = make(l);
-  EXPECT_EQ(said(connect(l, fd, name4(2, port))), "EINPROGRESS");
+  EXPECT_EQ(outcome(connect(l, fd, name4(2, port))), "EINPROGRESS");
   pass();
-  EXPECT_EQ(said(connect(l, fd, name4(2, port))), "ECONNREFUSED");
-  EXPECT_EQ(said(connect(l, fd, name4(2, port))), "EINPROGRESS");
+  EXPECT_EQ(outcome(connect(l, fd, name4(2, port))), "ECONNREFUSED");
+  EXPECT_EQ(outcome(connect(l, fd, name4(2, port))), "EINPROGRESS");
 }
 
 TEST_F(SocketsTest, NobodyAnswers) {
   int const fd = make(l);
   pair.cut(true);
-  EXPECT_EQ(said(connect(l, fd, name4(2, port))), "EINPROGRESS");
+  EXPECT_EQ(outcome(connect(l, fd, name4(2, port))), "EINPROGRESS");
   pass(Duration::seconds(179));
   EXPECT_EQ(ready(l, fd), 0);
   pass(Duration::seconds(2));
@@ -102,7 +102,7 @@ TEST_F(SocketsTest, AcceptNamesThePeerAndCutsItToTheLength) {
   listener = listening();
   near = make(l);
   static_cast<void>(connect(l, near, name4(2, port)));
-  EXPECT_EQ(said(lockstep_accept(r, listener, nullptr, nullptr)), "EAGAIN");
+  EXPECT_EQ(outcome(lockstep_accept(r, listener, nullptr, nullptr)), "EAGAIN");
   EXPECT_EQ(ready(r, listener), 0);
   pass();
   EXPECT_EQ(ready(r, listener), in);
@@ -138,82 +138,82 @@ TEST_F(SocketsTest, TheQueueHoldsTheBacklogAndOneMore) {
 
 TEST_F(SocketsTest, HalfClose) {
   join();
-  EXPECT_EQ(say(l, near, "last words"), 10);
+  EXPECT_EQ(send(l, near, "last words"), 10);
   EXPECT_EQ(lockstep_shutdown(l, near, SHUT_WR), 0);
-  EXPECT_EQ(said(say(l, near, "x")), "EPIPE");
+  EXPECT_EQ(outcome(send(l, near, "x")), "EPIPE");
   pass();
   EXPECT_EQ(ready(r, far), in | out | POLLRDHUP);
-  EXPECT_EQ(hear(r, far), "last words");
-  EXPECT_EQ(hear(r, far), "");
-  EXPECT_EQ(hear(r, far), "");
-  EXPECT_EQ(say(r, far, "answer"), 6);
+  EXPECT_EQ(receive(r, far), "last words");
+  EXPECT_EQ(receive(r, far), "");
+  EXPECT_EQ(receive(r, far), "");
+  EXPECT_EQ(send(r, far, "answer"), 6);
   pass();
-  EXPECT_EQ(hear(l, near), "answer");
+  EXPECT_EQ(receive(l, near), "answer");
   EXPECT_EQ(ready(l, near), out);
   EXPECT_EQ(lockstep_shutdown(r, far, SHUT_WR), 0);
   pass();
-  EXPECT_EQ(hear(l, near), "");
+  EXPECT_EQ(receive(l, near), "");
   EXPECT_EQ(ready(l, near), in | out | POLLRDHUP | POLLHUP);
   EXPECT_EQ(error_of(l, near), "0");
 }
 
 TEST_F(SocketsTest, ShutdownOfReadingEndsReads) {
   join();
-  EXPECT_EQ(say(l, near, "there"), 5);
+  EXPECT_EQ(send(l, near, "there"), 5);
   pass();
   EXPECT_EQ(lockstep_shutdown(r, far, SHUT_RD), 0);
-  EXPECT_EQ(hear(r, far), "there");
-  EXPECT_EQ(hear(r, far), "");
+  EXPECT_EQ(receive(r, far), "there");
+  EXPECT_EQ(receive(r, far), "");
   EXPECT_EQ(ready(r, far), in | out | POLLRDHUP);
-  EXPECT_EQ(say(r, far, "still speaks"), 12);
+  EXPECT_EQ(send(r, far, "still speaks"), 12);
 }
 
-TEST_F(SocketsTest, CloseWithTextUnreadResets) {
+TEST_F(SocketsTest, CloseWithUnreadDataResets) {
   join();
-  EXPECT_EQ(say(l, near, "unread"), 6);
+  EXPECT_EQ(send(l, near, "unread"), 6);
   pass();
   EXPECT_EQ(lockstep_close(r, far), 0);
   pass();
   EXPECT_EQ(ready(l, near), in | out | POLLRDHUP | POLLHUP | POLLERR);
-  EXPECT_EQ(hear(l, near), "ECONNRESET");
-  EXPECT_EQ(hear(l, near), "");
-  EXPECT_EQ(said(say(l, near, "x")), "EPIPE");
-  EXPECT_EQ(said(lockstep_getpeername(l, near, nullptr, nullptr)), "ENOTCONN");
+  EXPECT_EQ(receive(l, near), "ECONNRESET");
+  EXPECT_EQ(receive(l, near), "");
+  EXPECT_EQ(outcome(send(l, near, "x")), "EPIPE");
+  EXPECT_EQ(outcome(lockstep_getpeername(l, near, nullptr, nullptr)), "ENOTCONN");
 }
 
-TEST_F(SocketsTest, AResetTakesWhatIsUnreadAndTheSenderHearsOfItFirst) {
+TEST_F(SocketsTest, AResetDiscardsUnreadData) {
   join();
-  EXPECT_EQ(say(r, far, "will be lost"), 12);
+  EXPECT_EQ(send(r, far, "will be lost"), 12);
   pass();
   struct linger hard{1, 0};
   EXPECT_EQ(lockstep_setsockopt(r, far, SOL_SOCKET, SO_LINGER, &hard, sizeof hard), 0);
   EXPECT_EQ(lockstep_close(r, far), 0);
   pass();
-  EXPECT_EQ(said(say(l, near, "x")), "ECONNRESET");
-  EXPECT_EQ(said(say(l, near, "x")), "EPIPE");
-  EXPECT_EQ(hear(l, near), "");
+  EXPECT_EQ(outcome(send(l, near, "x")), "ECONNRESET");
+  EXPECT_EQ(outcome(send(l, near, "x")), "EPIPE");
+  EXPECT_EQ(receive(l, near), "");
 }
 
 TEST_F(SocketsTest, CloseSendsWhatIsQueued) {
   join();
   std::string const text(20'000, 'q');
-  EXPECT_EQ(say(l, near, text), 20'000);
+  EXPECT_EQ(send(l, near, text), 20'000);
   EXPECT_EQ(lockstep_close(l, near), 0);
-  EXPECT_EQ(said(lockstep_close(l, near)), "EBADF");
+  EXPECT_EQ(outcome(lockstep_close(l, near)), "EBADF");
   std::string heard;
   for (int i = 0; i < 100 && heard.size() < text.size(); ++i) {
     pass();
-    heard += hear(r, far);
+    heard += receive(r, far);
   }
   EXPECT_EQ(heard, text);
-  EXPECT_EQ(hear(r, far), "");
+  EXPECT_EQ(receive(r, far), "");
   EXPECT_EQ(lockstep_close(r, far), 0);
   pass(Duration::seconds(120));
   EXPECT_EQ(pair.left.stack().pools().connections, 0u);
   EXPECT_EQ(pair.right.stack().pools().connections, 0u);
 }
 
-TEST_F(SocketsTest, AListenerThatClosesResetsWhoWaits) {
+TEST_F(SocketsTest, ClosingAListenerResetsWaitingConnections) {
   listener = listening();
   near = make(l);
   static_cast<void>(connect(l, near, name4(2, port)));
@@ -229,7 +229,7 @@ TEST_F(SocketsTest, AListenerThatClosesResetsWhoWaits) {
   EXPECT_EQ(pair.right.stack().pools().connections, 0u);
 }
 
-TEST_F(SocketsTest, WhoIsResetBeforeItIsAcceptedIsAcceptedAllTheSame) {
+TEST_F(SocketsTest, AConnectionResetBeforeAcceptIsStillAccepted) {
   listener = listening();
   near = make(l);
   static_cast<void>(connect(l, near, name4(2, port)));
@@ -240,7 +240,7 @@ TEST_F(SocketsTest, WhoIsResetBeforeItIsAcceptedIsAcceptedAllTheSame) {
   pass();
   far = lockstep_accept(r, listener, nullptr, nullptr);
   ASSERT_GE(far, 0);
-  EXPECT_EQ(hear(r, far), "ECONNRESET");
+  EXPECT_EQ(receive(r, far), "ECONNRESET");
 }
 
 TEST_F(SocketsTest, AFullBufferGivesEagainUntilThereIsRoom) {
@@ -248,9 +248,9 @@ TEST_F(SocketsTest, AFullBufferGivesEagainUntilThereIsRoom) {
   std::string const text(1 << 16, 't');
   std::size_t sent = 0;
   for (int i = 0; i < 100; ++i) {
-    ssize_t const took = say(l, near, text);
+    ssize_t const took = send(l, near, text);
     if (took < 0) {
-      EXPECT_EQ(said(took), "EAGAIN");
+      EXPECT_EQ(outcome(took), "EAGAIN");
       break;
     }
     sent += static_cast<std::size_t>(took);
@@ -260,7 +260,7 @@ TEST_F(SocketsTest, AFullBufferGivesEagainUntilThereIsRoom) {
   std::size_t heard = 0;
   for (int i = 0; i < 1000 && heard < sent; ++i) {
     pass();
-    std::string const part = hear(r, far);
+    std::string const part = receive(r, far);
     heard += part == "EAGAIN" ? 0 : part.size();
   }
   EXPECT_EQ(heard, sent);
@@ -269,16 +269,16 @@ TEST_F(SocketsTest, AFullBufferGivesEagainUntilThereIsRoom) {
 
 TEST_F(SocketsTest, SixAndMappedFour) {
   int const six = make(r, AF_INET6);
-  EXPECT_EQ(said(bind(r, six, name6("::", port))), "0");
-  EXPECT_EQ(said(lockstep_listen(r, six, 5)), "0");
+  EXPECT_EQ(outcome(bind(r, six, name6("::", port))), "0");
+  EXPECT_EQ(outcome(lockstep_listen(r, six, 5)), "0");
   int const by_four = make(l);
   int const by_six = make(l, AF_INET6);
   int const mapped = make(l, AF_INET6);
-  EXPECT_EQ(said(connect(l, by_four, name4(2, port))), "EINPROGRESS");
+  EXPECT_EQ(outcome(connect(l, by_four, name4(2, port))), "EINPROGRESS");
   pass();
-  EXPECT_EQ(said(connect(l, by_six, name6("fd00::2", port))), "EINPROGRESS");
+  EXPECT_EQ(outcome(connect(l, by_six, name6("fd00::2", port))), "EINPROGRESS");
   pass();
-  EXPECT_EQ(said(connect(l, mapped, name6("::ffff:10.0.0.2", port))), "EINPROGRESS");
+  EXPECT_EQ(outcome(connect(l, mapped, name6("::ffff:10.0.0.2", port))), "EINPROGRESS");
   pass();
   for (char const* const expected : {"::ffff:10.0.0.1", "fd00::1", "::ffff:10.0.0.1"}) {
     sockaddr_in6 name{};
@@ -288,18 +288,18 @@ TEST_F(SocketsTest, SixAndMappedFour) {
     EXPECT_EQ(length, sizeof name);
     char text[INET6_ADDRSTRLEN];
     EXPECT_STREQ(inet_ntop(AF_INET6, &name.sin6_addr, text, sizeof text), expected);
-    EXPECT_EQ(say(r, fd, "six"), 3);
+    EXPECT_EQ(send(r, fd, "six"), 3);
   }
   pass();
-  EXPECT_EQ(hear(l, by_four), "six");
-  EXPECT_EQ(hear(l, by_six), "six");
-  EXPECT_EQ(hear(l, mapped), "six");
+  EXPECT_EQ(receive(l, by_four), "six");
+  EXPECT_EQ(receive(l, by_six), "six");
+  EXPECT_EQ(receive(l, mapped), "six");
 }
 
-TEST_F(SocketsTest, AListenerIsOfItsFamilyAlone) {
+TEST_F(SocketsTest, AListenerAcceptsItsFamilyOnly) {
   int const four = make(r);
-  EXPECT_EQ(said(bind(r, four, name4(0, port))), "0");
-  EXPECT_EQ(said(lockstep_listen(r, four, 5)), "0");
+  EXPECT_EQ(outcome(bind(r, four, name4(0, port))), "0");
+  EXPECT_EQ(outcome(lockstep_listen(r, four, 5)), "0");
   int const by_six = make(l, AF_INET6);
   static_cast<void>(connect(l, by_six, name6("fd00::2", port)));
   pass();
@@ -307,8 +307,8 @@ TEST_F(SocketsTest, AListenerIsOfItsFamilyAlone) {
   // So a socket restricted to IPv6 may use the same port.
   int const six = make(r, AF_INET6);
   EXPECT_EQ(set(r, six, IPPROTO_IPV6, IPV6_V6ONLY, 1), 0);
-  EXPECT_EQ(said(bind(r, six, name6("::", port))), "0");
-  EXPECT_EQ(said(lockstep_listen(r, six, 5)), "0");
+  EXPECT_EQ(outcome(bind(r, six, name6("::", port))), "0");
+  EXPECT_EQ(outcome(lockstep_listen(r, six, 5)), "0");
   static_cast<void>(connect(l, by_six, name6("fd00::2", port)));
   static_cast<void>(connect(l, by_six, name6("fd00::2", port)));
   int const by_four = make(l);

@@ -111,14 +111,14 @@ std::uint32_t rcv_mss_of(const ConnectionInfo& info, std::uint32_t named) {
 }  // namespace
 
 // Records the MSS that our SYN or SYN-ACK announces: the stack's, or the one that `by` has set.
-void Sockets::note_named(Socket& s, const Socket& by) const {
+void Sockets::note_announced_mss(Socket& s, const Socket& by) const {
   Config const& config = stack_.config();
   std::uint32_t const chosen = wished(by, SettingKind::mss);
   std::uint32_t own = config.tcp.mss.count;
   if (!s.remote.address.is_v4()) {
     own = std::min(own, config.mtu.count - 60);
   }
-  s.named_mss = chosen == 0 ? own : std::min(own, chosen);
+  s.announced_mss = chosen == 0 ? own : std::min(own, chosen);
 }
 
 lockstep_tcp_info Sockets::info_of(const Socket& s) const {
@@ -152,7 +152,7 @@ lockstep_tcp_info Sockets::info_of(const Socket& s) const {
   out.tcpi_rttvar = microseconds(info.rttvar);
   out.tcpi_min_rtt = info.least_rtt.ns == 0 ? 0xffff'ffff : microseconds(info.least_rtt);
   std::uint32_t const stamps = info.options.timestamps ? timestamps_bytes : 0;
-  out.tcpi_advmss = s.named_mss - std::min(s.named_mss, stamps);
+  out.tcpi_advmss = s.announced_mss - std::min(s.announced_mss, stamps);
   out.tcpi_rcv_mss = rcv_mss_of(info, out.tcpi_advmss);
   out.tcpi_reord_seen = info.reordering_seen ? 1 : 0;
   out.tcpi_last_data_sent = milliseconds_since(info.sent_at);
@@ -169,7 +169,7 @@ lockstep_tcp_info Sockets::info_of(const Socket& s) const {
   out.tcpi_rcv_space = wished(s, SettingKind::receive_buffer);
   out.tcpi_segs_out = static_cast<std::uint32_t>(info.segments_sent);
   out.tcpi_segs_in = static_cast<std::uint32_t>(info.segments_received);
-  out.tcpi_last_data_recv = milliseconds_since(Instant{s.heard_at});
+  out.tcpi_last_data_recv = milliseconds_since(Instant{s.data_at});
   fill_sender(info, out);
   fill_history(s, info, out);
   fill_account(info, out);

@@ -9,7 +9,7 @@ class TcpInfoTest : public Kit {};
 TEST_F(TcpInfoTest, InfoFromTheAccount) {
   join();
   pair.cut(true);
-  say(l, near, std::string(3000, 'x'));
+  send(l, near, std::string(3000, 'x'));
   pass(Duration::milliseconds(500));
   lockstep_tcp_info const waiting = info(l, near);
   EXPECT_EQ(waiting.tcpi_retrans, 1u);
@@ -26,7 +26,7 @@ TEST_F(TcpInfoTest, InfoFromTheAccount) {
   EXPECT_GT(info(r, far).tcpi_rcv_rtt, 0u);
   EXPECT_LT(info(l, near).tcpi_min_rtt, 100u);
   // The reader stops: the receive window limits the writer.
-  say(l, near, std::string(1 << 20, 'y'));
+  send(l, near, std::string(1 << 20, 'y'));
   pass(Duration::seconds(1));
   EXPECT_GT(info(l, near).tcpi_rwnd_limited, 900'000u);
 }
@@ -36,12 +36,12 @@ TEST_F(TcpInfoTest, InfoOfSegmentSizes) {
   // Before any data arrives Linux assumes 536; our SYN announced 1460, of which timestamps take 12.
   EXPECT_EQ(info(r, far).tcpi_advmss, 1448u);
   EXPECT_EQ(info(r, far).tcpi_rcv_mss, 536u);
-  say(l, near, std::string(3000, 'x'));
+  send(l, near, std::string(3000, 'x'));
   pass();
   EXPECT_EQ(info(r, far).tcpi_rcv_mss, 1448u);
   int const small = make(l);
   EXPECT_EQ(set(l, small, IPPROTO_TCP, TCP_MAXSEG, 500), 0);
-  EXPECT_EQ(said(connect(l, small, name4(2, port))), "EINPROGRESS");
+  EXPECT_EQ(outcome(connect(l, small, name4(2, port))), "EINPROGRESS");
   pass();
   EXPECT_EQ(info(l, small).tcpi_advmss, 488u);
   EXPECT_EQ(info(l, small).tcpi_rcv_mss, 488u);
@@ -49,10 +49,10 @@ TEST_F(TcpInfoTest, InfoOfSegmentSizes) {
   of.left.tcp.timestamps = false;
   SocketPair plain(of);
   int const server = make(plain.right.c(), AF_INET6);
-  EXPECT_EQ(said(bind(plain.right.c(), server, name6("::", port))), "0");
-  EXPECT_EQ(said(lockstep_listen(plain.right.c(), server, 5)), "0");
+  EXPECT_EQ(outcome(bind(plain.right.c(), server, name6("::", port))), "0");
+  EXPECT_EQ(outcome(lockstep_listen(plain.right.c(), server, 5)), "0");
   int const six = make(plain.left.c(), AF_INET6);
-  EXPECT_EQ(said(connect(plain.left.c(), six, name6("fd00::2", port))), "EINPROGRESS");
+  EXPECT_EQ(outcome(connect(plain.left.c(), six, name6("fd00::2", port))), "EINPROGRESS");
   plain.run(Duration::milliseconds(1));
   EXPECT_EQ(info(plain.left.c(), six).tcpi_advmss, 1440u);
 }
@@ -62,14 +62,14 @@ TEST_F(TcpInfoTest, InfoOfReordering) {
   EXPECT_EQ(info(l, near).tcpi_reordering, 3u);
   for (std::size_t const segments : {3u, 6u}) {
     pair.hold_left();
-    say(l, near, std::string(segments * 1448, 'x'));
+    send(l, near, std::string(segments * 1448, 'x'));
     pair.step();
     pair.let_left_go();
     pass();
     EXPECT_EQ(info(l, near).tcpi_reord_seen, 1u);
     EXPECT_EQ(info(l, near).tcpi_reordering, segments);
     EXPECT_EQ(info(l, near).tcpi_total_retrans, 0u);
-    EXPECT_EQ(hear(r, far).size(), segments * 1448);
+    EXPECT_EQ(receive(r, far).size(), segments * 1448);
   }
 }
 
@@ -86,9 +86,9 @@ TEST_F(TcpInfoTest, InfoOfAConnection) {
   EXPECT_EQ(before.tcpi_rto, 200'000u);
   EXPECT_GT(before.tcpi_rtt, 0u);
   EXPECT_LT(before.tcpi_rtt, 100u);
-  say(l, near, std::string(3000, 'x'));
+  send(l, near, std::string(3000, 'x'));
   pass(Duration::milliseconds(100));
-  hear(r, far, 1000);
+  receive(r, far, 1000);
   lockstep_tcp_info const sender = info(l, near);
   lockstep_tcp_info const receiver = info(r, far);
   EXPECT_EQ(sender.tcpi_bytes_acked, 3000u);
@@ -101,7 +101,7 @@ TEST_F(TcpInfoTest, InfoOfAConnection) {
   EXPECT_EQ(info(l, near).tcpi_last_data_sent, 499u);
   // Segments are lost: the timeout is counted, and the data in flight is shown.
   pair.cut(true);
-  say(l, near, std::string(3000, 'y'));
+  send(l, near, std::string(3000, 'y'));
   pass(Duration::milliseconds(500));
   lockstep_tcp_info const waiting = info(l, near);
   EXPECT_EQ(waiting.tcpi_unacked, 3u);
@@ -111,7 +111,7 @@ TEST_F(TcpInfoTest, InfoOfAConnection) {
   EXPECT_EQ(waiting.tcpi_notsent_bytes, 0u);
 }
 
-TEST_F(TcpInfoTest, InfoOfWhatHasBeen) {
+TEST_F(TcpInfoTest, InfoOfPastEvents) {
   join();
   lockstep_tcp_info const begun = info(l, near);
   EXPECT_EQ(begun.tcpi_delivered, 1u);
@@ -119,7 +119,7 @@ TEST_F(TcpInfoTest, InfoOfWhatHasBeen) {
   EXPECT_EQ(begun.tcpi_busy_time, 0u);
   EXPECT_EQ(begun.tcpi_rcv_ssthresh, 65'535u);
   pair.cut(true);
-  say(l, near, std::string(3000, 'x'));
+  send(l, near, std::string(3000, 'x'));
   pass(Duration::milliseconds(2));
   EXPECT_EQ(info(l, near).tcpi_bytes_sent, 3000u);
   EXPECT_EQ(info(l, near).tcpi_delivered, 1u);
@@ -138,14 +138,14 @@ TEST_F(TcpInfoTest, InfoOfWhatHasBeen) {
   EXPECT_EQ(done.tcpi_sndbuf_limited, 0u);
   // More than there is room for, twice.
   std::string const much(1 << 20, 'y');
-  EXPECT_LT(say(l, near, much), 1 << 20);
-  EXPECT_EQ(said(say(l, near, much)), "EAGAIN");
+  EXPECT_LT(send(l, near, much), 1 << 20);
+  EXPECT_EQ(outcome(send(l, near, much)), "EAGAIN");
   pair.cut(true);
   pass(Duration::milliseconds(3));
   EXPECT_EQ(info(l, near).tcpi_sndbuf_limited, 3'000u);
   pair.cut(false);
   for (int i = 0; i < 100; ++i) {
-    hear(r, far, 1 << 20);
+    receive(r, far, 1 << 20);
     pass(Duration::milliseconds(20));
   }
   std::uint64_t const limited = info(l, near).tcpi_sndbuf_limited;

@@ -16,8 +16,8 @@ std::string algorithm(lockstep_sockets* context, int fd) {
 TEST_F(TcpOptionsTest, TheAlgorithmIsTheConnections) {
   join();
   auto const choose = [&](const char* name) {
-    return said(lockstep_setsockopt(l, near, IPPROTO_TCP, TCP_CONGESTION, name,
-                                    static_cast<socklen_t>(std::strlen(name))));
+    return outcome(lockstep_setsockopt(l, near, IPPROTO_TCP, TCP_CONGESTION, name,
+                                       static_cast<socklen_t>(std::strlen(name))));
   };
   EXPECT_EQ(algorithm(l, near), "cubic");
   for (const char* const each : {"reno", "dctcp", "cubic"}) {
@@ -30,7 +30,7 @@ TEST_F(TcpOptionsTest, TheAlgorithmIsTheConnections) {
   // Reno halves the flight size; CUBIC would keep seven tenths.
   EXPECT_EQ(choose("reno"), "0");
   pair.cut(true);
-  say(l, near, std::string(14'480, 'x'));
+  send(l, near, std::string(14'480, 'x'));
   pass(Duration::milliseconds(500));
   EXPECT_EQ(info(l, near).tcpi_snd_ssthresh, 5u);
 }
@@ -41,25 +41,25 @@ TEST_F(TcpOptionsTest, WithoutAccountsOnlyTheStacksOwnValuesCanBeSet) {
   SocketPair plain(of);
   auto* const context = plain.left.c();
   int const fd = make(context);
-  EXPECT_EQ(said(set(context, fd, IPPROTO_TCP, TCP_KEEPINTVL, 75)), "0");
-  EXPECT_EQ(said(set(context, fd, IPPROTO_TCP, TCP_KEEPCNT, 9)), "0");
+  EXPECT_EQ(outcome(set(context, fd, IPPROTO_TCP, TCP_KEEPINTVL, 75)), "0");
+  EXPECT_EQ(outcome(set(context, fd, IPPROTO_TCP, TCP_KEEPCNT, 9)), "0");
   EXPECT_EQ(lockstep_setsockopt(context, fd, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5), 0);
-  EXPECT_EQ(said(set(context, fd, IPPROTO_TCP, TCP_KEEPINTVL, 74)), "ENOPROTOOPT");
-  EXPECT_EQ(said(set(context, fd, IPPROTO_TCP, TCP_KEEPCNT, 8)), "ENOPROTOOPT");
-  EXPECT_EQ(said(set(context, fd, IPPROTO_TCP, TCP_MAXSEG, 1000)), "ENOPROTOOPT");
-  EXPECT_EQ(said(lockstep_setsockopt(context, fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4)),
+  EXPECT_EQ(outcome(set(context, fd, IPPROTO_TCP, TCP_KEEPINTVL, 74)), "ENOPROTOOPT");
+  EXPECT_EQ(outcome(set(context, fd, IPPROTO_TCP, TCP_KEEPCNT, 8)), "ENOPROTOOPT");
+  EXPECT_EQ(outcome(set(context, fd, IPPROTO_TCP, TCP_MAXSEG, 1000)), "ENOPROTOOPT");
+  EXPECT_EQ(outcome(lockstep_setsockopt(context, fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4)),
             "ENOPROTOOPT");
 }
 
 TEST_F(TcpOptionsTest, ASegmentSizeHoldsForBothDirections) {
   // Set by the connecting side and announced in its SYN: the other side sends no larger segments.
   listener = make(r);
-  ASSERT_EQ(said(bind(r, listener, name4(0, port))), "0");
+  ASSERT_EQ(outcome(bind(r, listener, name4(0, port))), "0");
   ASSERT_EQ(lockstep_listen(r, listener, 5), 0);
   near = make(l);
   ASSERT_EQ(set(l, near, IPPROTO_TCP, TCP_MAXSEG, 1000), 0);
   EXPECT_EQ(option(l, near, IPPROTO_TCP, TCP_MAXSEG), 1000);
-  EXPECT_EQ(said(connect(l, near, name4(2, port))), "EINPROGRESS");
+  EXPECT_EQ(outcome(connect(l, near, name4(2, port))), "EINPROGRESS");
   pass();
   far = lockstep_accept(r, listener, nullptr, nullptr);
   ASSERT_GE(far, 0);
@@ -70,10 +70,10 @@ TEST_F(TcpOptionsTest, ASegmentSizeHoldsForBothDirections) {
   listener = make(r);
   ASSERT_EQ(set(r, listener, IPPROTO_TCP, TCP_MAXSEG, 800), 0);
   ASSERT_EQ(set(r, listener, SOL_SOCKET, SO_REUSEADDR, 1), 0);
-  ASSERT_EQ(said(bind(r, listener, name4(0, port))), "0");
+  ASSERT_EQ(outcome(bind(r, listener, name4(0, port))), "0");
   ASSERT_EQ(lockstep_listen(r, listener, 5), 0);
   int const other = make(l);
-  EXPECT_EQ(said(connect(l, other, name4(2, port))), "EINPROGRESS");
+  EXPECT_EQ(outcome(connect(l, other, name4(2, port))), "EINPROGRESS");
   pass();
   EXPECT_EQ(option(l, other, IPPROTO_TCP, TCP_MAXSEG), 788);
 }
@@ -92,15 +92,15 @@ TEST_F(TcpOptionsTest, KeepAliveIsTheConnections) {
   EXPECT_EQ(info(l, near).tcpi_state, 7);
 }
 
-TEST_F(TcpOptionsTest, FastOpenIsRefusedWhereTheStackHasItNot) {
+TEST_F(TcpOptionsTest, FastOpenIsRefusedIfTheStackHasItOff) {
   int const fd = make(l);
-  EXPECT_EQ(said(set(l, fd, IPPROTO_TCP, TCP_FASTOPEN, 5)), "ENOPROTOOPT");
+  EXPECT_EQ(outcome(set(l, fd, IPPROTO_TCP, TCP_FASTOPEN, 5)), "ENOPROTOOPT");
   sockaddr_in const to = name4(2, port);
-  EXPECT_EQ(said(lockstep_sendto(l, fd, "x", 1, MSG_FASTOPEN, as_name(to), sizeof to)),
+  EXPECT_EQ(outcome(lockstep_sendto(l, fd, "x", 1, MSG_FASTOPEN, as_name(to), sizeof to)),
             "EOPNOTSUPP");
 }
 
-TEST_F(TcpOptionsTest, FastOpenBringsTextWithTheSecondSyn) {
+TEST_F(TcpOptionsTest, FastOpenSendsDataWithTheSecondSyn) {
   PairOf of;
   of.left.tcp.fast_open_client = true;
   of.right.tcp.fast_open_server = true;
@@ -108,29 +108,29 @@ TEST_F(TcpOptionsTest, FastOpenBringsTextWithTheSecondSyn) {
   lockstep_sockets* const a = fast.left.c();
   lockstep_sockets* const b = fast.right.c();
   int const server = make(b);
-  EXPECT_EQ(said(set(b, server, IPPROTO_TCP, TCP_FASTOPEN, 5)), "0");
+  EXPECT_EQ(outcome(set(b, server, IPPROTO_TCP, TCP_FASTOPEN, 5)), "0");
   sockaddr_in const to = name4(2, port);
-  EXPECT_EQ(said(bind(b, server, name4(0, port))), "0");
-  EXPECT_EQ(said(lockstep_listen(b, server, 5)), "0");
+  EXPECT_EQ(outcome(bind(b, server, name4(0, port))), "0");
+  EXPECT_EQ(outcome(lockstep_listen(b, server, 5)), "0");
   for (bool const in_syn : {false, true}) {
     int const fd = make(a);
     // Without a cookie the SYN leaves at once and asks for one, and no data is accepted.
-    EXPECT_EQ(said(lockstep_sendto(a, fd, "early", 5, MSG_FASTOPEN, as_name(to), sizeof to)),
+    EXPECT_EQ(outcome(lockstep_sendto(a, fd, "early", 5, MSG_FASTOPEN, as_name(to), sizeof to)),
               in_syn ? "5" : "EINPROGRESS");
     fast.run(Duration::milliseconds(1));
     if (!in_syn) {
-      EXPECT_EQ(say(a, fd, "early"), 5);
+      EXPECT_EQ(send(a, fd, "early"), 5);
       fast.run(Duration::milliseconds(1));
     }
     EXPECT_EQ((info(a, fd).tcpi_options & 32) != 0, in_syn);
     int const got = lockstep_accept(b, server, nullptr, nullptr);
     ASSERT_GE(got, 0);
-    EXPECT_EQ(hear(b, got), "early");
+    EXPECT_EQ(receive(b, got), "early");
     EXPECT_EQ((info(b, got).tcpi_options & 32) != 0, in_syn);
   }
 }
 
-TEST_F(TcpOptionsTest, ConnectMayWaitForTextThatLeavesWithTheSyn) {
+TEST_F(TcpOptionsTest, ConnectMayWaitForDataToSendWithTheSyn) {
   PairOf of;
   of.left.tcp.fast_open_client = true;
   of.right.tcp.fast_open_server = true;
@@ -138,48 +138,48 @@ TEST_F(TcpOptionsTest, ConnectMayWaitForTextThatLeavesWithTheSyn) {
   lockstep_sockets* const a = fast.left.c();
   lockstep_sockets* const b = fast.right.c();
   int const server = make(b);
-  EXPECT_EQ(said(set(b, server, IPPROTO_TCP, TCP_FASTOPEN, 5)), "0");
-  EXPECT_EQ(said(bind(b, server, name4(0, port))), "0");
-  EXPECT_EQ(said(lockstep_listen(b, server, 5)), "0");
+  EXPECT_EQ(outcome(set(b, server, IPPROTO_TCP, TCP_FASTOPEN, 5)), "0");
+  EXPECT_EQ(outcome(bind(b, server, name4(0, port))), "0");
+  EXPECT_EQ(outcome(lockstep_listen(b, server, 5)), "0");
   for (bool const in_syn : {false, true}) {
     int const fd = make(a);
     EXPECT_EQ(option(a, fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT), 0);
-    EXPECT_EQ(said(set(a, fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 2)), "EINVAL");
-    EXPECT_EQ(said(set(a, fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1)), "0");
+    EXPECT_EQ(outcome(set(a, fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 2)), "EINVAL");
+    EXPECT_EQ(outcome(set(a, fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1)), "0");
     EXPECT_EQ(option(a, fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT), 1);
-    EXPECT_EQ(said(connect(a, fd, name4(2, port))), in_syn ? "0" : "EINPROGRESS");
-    EXPECT_EQ(said(connect(a, fd, name4(2, port))), in_syn ? "EISCONN" : "EALREADY");
+    EXPECT_EQ(outcome(connect(a, fd, name4(2, port))), in_syn ? "0" : "EINPROGRESS");
+    EXPECT_EQ(outcome(connect(a, fd, name4(2, port))), in_syn ? "EISCONN" : "EALREADY");
     EXPECT_EQ(ready(a, fd), in_syn ? out : 0);
-    EXPECT_EQ(hear(a, fd), "EAGAIN");
+    EXPECT_EQ(receive(a, fd), "EAGAIN");
     fast.run(Duration::milliseconds(1));
     if (in_syn) {
       EXPECT_EQ(lockstep_accept(b, server, nullptr, nullptr), -1);  // nothing has left yet
     } else {
-      EXPECT_EQ(said(connect(a, fd, name4(2, port))), "0");
+      EXPECT_EQ(outcome(connect(a, fd, name4(2, port))), "0");
     }
-    EXPECT_EQ(say(a, fd, "early"), 5);
+    EXPECT_EQ(send(a, fd, "early"), 5);
     fast.run(Duration::milliseconds(1));
     int const got = lockstep_accept(b, server, nullptr, nullptr);
     ASSERT_GE(got, 0);
-    EXPECT_EQ(hear(b, got), "early");
+    EXPECT_EQ(receive(b, got), "early");
     EXPECT_EQ((info(b, got).tcpi_options & 32) != 0, in_syn);
-    EXPECT_EQ(said(connect(a, fd, name4(2, port))), "EISCONN");
+    EXPECT_EQ(outcome(connect(a, fd, name4(2, port))), "EISCONN");
   }
   // A connection that cannot be opened is refused, and the socket stays as it was.
   int const lost = make(a);
-  EXPECT_EQ(said(set(a, lost, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1)), "0");
-  EXPECT_EQ(said(connect(a, lost, name4(2, 0))), "EADDRNOTAVAIL");
-  EXPECT_EQ(said(say(a, lost, "x")), "ENOTCONN");
-  EXPECT_EQ(said(connect(a, lost, name4(2, port))), "0");
-  EXPECT_EQ(said(lockstep_shutdown(a, lost, SHUT_WR)), "0");
-  EXPECT_EQ(said(lockstep_close(a, lost)), "0");
-  EXPECT_EQ(said(set(l, make(l), IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1)), "EOPNOTSUPP");
+  EXPECT_EQ(outcome(set(a, lost, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1)), "0");
+  EXPECT_EQ(outcome(connect(a, lost, name4(2, 0))), "EADDRNOTAVAIL");
+  EXPECT_EQ(outcome(send(a, lost, "x")), "ENOTCONN");
+  EXPECT_EQ(outcome(connect(a, lost, name4(2, port))), "0");
+  EXPECT_EQ(outcome(lockstep_shutdown(a, lost, SHUT_WR)), "0");
+  EXPECT_EQ(outcome(lockstep_close(a, lost)), "0");
+  EXPECT_EQ(outcome(set(l, make(l), IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1)), "EOPNOTSUPP");
 }
 
-TEST_F(TcpOptionsTest, AcceptIsDeferredUntilThereIsText) {
+TEST_F(TcpOptionsTest, AcceptIsDeferredUntilThereIsData) {
   listener = listening(1);
-  EXPECT_EQ(said(set(r, listener, IPPROTO_TCP, TCP_DEFER_ACCEPT, -1)), "EINVAL");
-  EXPECT_EQ(said(set(r, listener, IPPROTO_TCP, TCP_DEFER_ACCEPT, 3)), "0");
+  EXPECT_EQ(outcome(set(r, listener, IPPROTO_TCP, TCP_DEFER_ACCEPT, -1)), "EINVAL");
+  EXPECT_EQ(outcome(set(r, listener, IPPROTO_TCP, TCP_DEFER_ACCEPT, 3)), "0");
   EXPECT_EQ(option(r, listener, IPPROTO_TCP, TCP_DEFER_ACCEPT), 3);
   const auto call = [&] {
     int const fd = make(l);
@@ -189,12 +189,12 @@ TEST_F(TcpOptionsTest, AcceptIsDeferredUntilThereIsText) {
   };
   int const first = call();
   EXPECT_EQ(ready(r, listener), 0);
-  EXPECT_EQ(said(lockstep_accept(r, listener, nullptr, nullptr)), "EAGAIN");
-  say(l, first, "now");
+  EXPECT_EQ(outcome(lockstep_accept(r, listener, nullptr, nullptr)), "EAGAIN");
+  send(l, first, "now");
   pass();
   EXPECT_EQ(ready(r, listener), in);
   far = lockstep_accept(r, listener, nullptr, nullptr);
-  EXPECT_EQ(hear(r, far), "now");
+  EXPECT_EQ(receive(r, far), "now");
   // Without data it is reported after three seconds; a FIN reports it at once.
   int const second = call();
   pass(Duration::milliseconds(2'990));
@@ -204,7 +204,7 @@ TEST_F(TcpOptionsTest, AcceptIsDeferredUntilThereIsText) {
   EXPECT_GE(lockstep_accept(r, listener, nullptr, nullptr), 0);
   EXPECT_EQ(lockstep_shutdown(l, call(), SHUT_WR), 0);
   pass();
-  EXPECT_EQ(hear(r, lockstep_accept(r, listener, nullptr, nullptr)), "");
+  EXPECT_EQ(receive(r, lockstep_accept(r, listener, nullptr, nullptr)), "");
   // A deferred connection that is reset is never reported, and frees its place in the queue.
   for (int i = 0; i < 10; ++i) {
     int const gone = call();
@@ -222,22 +222,22 @@ TEST_F(TcpOptionsTest, AcceptIsDeferredUntilThereIsText) {
   EXPECT_EQ(error_of(l, last), "ECONNRESET");
 }
 
-TEST_F(TcpOptionsTest, NoDelayLetsOutWhatACorkHolds) {
+TEST_F(TcpOptionsTest, NoDelaySendsWhatACorkHolds) {
   join();
   EXPECT_EQ(set(l, near, IPPROTO_TCP, TCP_CORK, 1), 0);
-  say(l, near, "held");
+  send(l, near, "held");
   pass();
-  EXPECT_EQ(hear(r, far), "EAGAIN");
+  EXPECT_EQ(receive(r, far), "EAGAIN");
   EXPECT_EQ(set(l, near, IPPROTO_TCP, TCP_NODELAY, 1), 0);
   pass();
-  EXPECT_EQ(hear(r, far), "held");
+  EXPECT_EQ(receive(r, far), "held");
   // As in Linux, the cork holds data written after that.
-  say(l, near, "more");
+  send(l, near, "more");
   pass();
-  EXPECT_EQ(hear(r, far), "EAGAIN");
+  EXPECT_EQ(receive(r, far), "EAGAIN");
   EXPECT_EQ(set(l, near, IPPROTO_TCP, TCP_CORK, 0), 0);
   pass();
-  EXPECT_EQ(hear(r, far), "more");
+  EXPECT_EQ(receive(r, far), "more");
 }
 
 TEST_F(TcpOptionsTest, FastOpenCanBeTurnedOnWhileListening) {
@@ -249,9 +249,9 @@ TEST_F(TcpOptionsTest, FastOpenCanBeTurnedOnWhileListening) {
   lockstep_sockets* const b = fast.right.c();
   int const server = make(b);
   sockaddr_in const to = name4(2, port);
-  EXPECT_EQ(said(bind(b, server, name4(0, port))), "0");
-  EXPECT_EQ(said(lockstep_listen(b, server, 5)), "0");
-  EXPECT_EQ(said(set(b, server, IPPROTO_TCP, TCP_FASTOPEN, 5)), "0");
+  EXPECT_EQ(outcome(bind(b, server, name4(0, port))), "0");
+  EXPECT_EQ(outcome(lockstep_listen(b, server, 5)), "0");
+  EXPECT_EQ(outcome(set(b, server, IPPROTO_TCP, TCP_FASTOPEN, 5)), "0");
   EXPECT_EQ(option(b, server, IPPROTO_TCP, TCP_FASTOPEN), 5);
   for (bool const in_syn : {false, true, false}) {
     int const fd = make(a);
@@ -261,7 +261,7 @@ TEST_F(TcpOptionsTest, FastOpenCanBeTurnedOnWhileListening) {
     ASSERT_GE(got, 0);
     EXPECT_EQ((info(b, got).tcpi_options & 32) != 0, in_syn);
     if (in_syn) {
-      EXPECT_EQ(said(set(b, server, IPPROTO_TCP, TCP_FASTOPEN, 0)), "0");
+      EXPECT_EQ(outcome(set(b, server, IPPROTO_TCP, TCP_FASTOPEN, 0)), "0");
     }
   }
 }
@@ -281,30 +281,30 @@ TEST_F(TcpOptionsTest, TheUserTimeoutEndsAConnection) {
   join();
   EXPECT_EQ(set(l, near, IPPROTO_TCP, TCP_USER_TIMEOUT, 5000), 0);
   pair.cut(true);
-  say(l, near, "nobody hears this");
+  send(l, near, "nobody hears this");
   pass(Duration::milliseconds(4900));
   EXPECT_EQ(error_of(l, near), "0");
   pass(Duration::milliseconds(200));
   EXPECT_EQ(error_of(l, near), "ETIMEDOUT");
 }
 
-TEST_F(TcpOptionsTest, ACorkHoldsBackWhatFillsNoSegment) {
+TEST_F(TcpOptionsTest, ACorkHoldsBackPartialSegments) {
   join();
   EXPECT_EQ(set(l, near, IPPROTO_TCP, TCP_CORK, 1), 0);
-  say(l, near, "a");
-  say(l, near, "b");
+  send(l, near, "a");
+  send(l, near, "b");
   pass();
-  EXPECT_EQ(hear(r, far), "EAGAIN");
+  EXPECT_EQ(receive(r, far), "EAGAIN");
   EXPECT_EQ(set(l, near, IPPROTO_TCP, TCP_CORK, 0), 0);
   pass();
-  EXPECT_EQ(hear(r, far), "ab");
+  EXPECT_EQ(receive(r, far), "ab");
   pass(Duration::milliseconds(50));
-  say(l, near, "c", MSG_MORE);
+  send(l, near, "c", MSG_MORE);
   pass();
-  EXPECT_EQ(hear(r, far), "EAGAIN");
-  say(l, near, "d");
+  EXPECT_EQ(receive(r, far), "EAGAIN");
+  send(l, near, "d");
   pass();
-  EXPECT_EQ(hear(r, far), "cd");
+  EXPECT_EQ(receive(r, far), "cd");
 }
 
 }  // namespace

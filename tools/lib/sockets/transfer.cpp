@@ -84,7 +84,7 @@ Result Sockets::copy_unread(Socket& s, std::span<const iovec> parts, int flags) 
 }
 
 // The result when there is nothing to read: end of stream, an error, or EAGAIN.
-Result Sockets::why_nothing(Socket& s) {
+Result Sockets::read_nothing(Socket& s) {
   switch (s.phase) {
     case Phase::free:
     case Phase::unconnected:
@@ -130,7 +130,7 @@ Result Sockets::receive(int fd, std::span<const iovec> parts, int flags) {
       return copied;
     }
   }
-  return why_nothing(*s);
+  return read_nothing(*s);
 }
 
 // 0, or the errno why nothing can be written.
@@ -193,7 +193,7 @@ Result Sockets::write_parts(Socket& s, std::span<const iovec> parts, int flags) 
 
 // Sends the data with the SYN if the peer's cookie is known. If not, the SYN leaves at once and
 // asks for one, and no data is accepted, as in Linux.
-Result Sockets::open_with_text(Socket& s, const Endpoint& to, std::span<const iovec> parts,
+Result Sockets::open_with_data(Socket& s, const Endpoint& to, std::span<const iovec> parts,
                                int flags) {
   bool const known = stack_.knows_cookie(open_of(s, to, true));
   if (Result const bad = open_connection(s, to, true); bad != 0) {
@@ -222,10 +222,10 @@ Result Sockets::send(int fd, std::span<const iovec> parts, int flags, NameIn to)
     if (Result const bad = read_name(to, s->v6, remote); bad != 0) {
       return bad;
     }
-    return open_with_text(*s, remote, parts, flags);
+    return open_with_data(*s, remote, parts, flags);
   }
   if (s->phase == Phase::armed) {
-    return open_with_text(*s, s->remote, parts, flags);
+    return open_with_data(*s, s->remote, parts, flags);
   }
   if (Result const bad = may_write(*s); bad != 0) {
     return bad;

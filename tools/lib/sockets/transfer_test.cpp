@@ -19,31 +19,31 @@ class TransferTest : public Kit {
   }
 };
 
-TEST_F(TransferTest, ALookLeavesTheText) {
-  say(l, near, "look");
+TEST_F(TransferTest, APeekLeavesTheData) {
+  send(l, near, "look");
   pass();
-  EXPECT_EQ(hear(r, far, 2, MSG_PEEK), "lo");
-  EXPECT_EQ(hear(r, far, 9, MSG_PEEK | MSG_DONTWAIT), "look");
-  EXPECT_EQ(hear(r, far, 9), "look");
-  EXPECT_EQ(hear(r, far, 9, MSG_PEEK), "EAGAIN");
+  EXPECT_EQ(receive(r, far, 2, MSG_PEEK), "lo");
+  EXPECT_EQ(receive(r, far, 9, MSG_PEEK | MSG_DONTWAIT), "look");
+  EXPECT_EQ(receive(r, far, 9), "look");
+  EXPECT_EQ(receive(r, far, 9, MSG_PEEK), "EAGAIN");
 }
 
-TEST_F(TransferTest, ALookSeesAcrossBlocks) {
+TEST_F(TransferTest, APeekSpansBlocks) {
   std::string text;
   for (int i = 0; i < 9000; ++i) {
     text += static_cast<char>('a' + i % 23);
   }
-  EXPECT_EQ(say(l, near, text), 9000);
+  EXPECT_EQ(send(l, near, text), 9000);
   pass(Duration::milliseconds(50));
-  EXPECT_EQ(hear(r, far, 9000, MSG_PEEK), text);
-  EXPECT_EQ(hear(r, far, 9000), text);
+  EXPECT_EQ(receive(r, far, 9000, MSG_PEEK), text);
+  EXPECT_EQ(receive(r, far, 9000), text);
 }
 
-TEST_F(TransferTest, TextCanBeThrownAway) {
-  say(l, near, "rubbish and text");
+TEST_F(TransferTest, DataCanBeDiscarded) {
+  send(l, near, "rubbish and text");
   pass();
   EXPECT_EQ(lockstep_recv(r, far, nullptr, 12, MSG_TRUNC), 12);
-  EXPECT_EQ(hear(r, far), "text");
+  EXPECT_EQ(receive(r, far), "text");
 }
 
 // The payloads of the left side's frames, concatenated.
@@ -65,13 +65,13 @@ TEST_F(TransferTest, NoSegmentHasTwoRecords) {
   set(l, near, IPPROTO_TCP, TCP_NODELAY, 1);
   SocketPair::Frames frames;
   pair.note_left(&frames);
-  say(l, near, "one", MSG_EOR);
-  say(l, near, "two", MSG_EOR | MSG_MORE);
-  say(l, near, "and");
-  say(l, near, "more");
+  send(l, near, "one", MSG_EOR);
+  send(l, near, "two", MSG_EOR | MSG_MORE);
+  send(l, near, "and");
+  send(l, near, "more");
   pass();
   EXPECT_EQ(texts_of(frames), "one! two! andmore! ");
-  EXPECT_EQ(hear(r, far), "onetwoandmore");
+  EXPECT_EQ(receive(r, far), "onetwoandmore");
 }
 
 // A record ends only with the last part; one that is held back leaves once more data follows.
@@ -100,13 +100,13 @@ TEST_F(TransferTest, AMessageIsOneRecord) {
 // Each record takes a whole block, however small it is, as Linux charges for whole buffers.
 TEST_F(TransferTest, EachRecordTakesABlock) {
   set(l, near, SOL_SOCKET, SO_SNDBUF, 4096);
-  EXPECT_EQ(say(l, near, "one", MSG_EOR), 3);
-  EXPECT_EQ(say(l, near, "two", MSG_EOR), 3);
-  EXPECT_EQ(said(say(l, near, "three", MSG_EOR)), "EAGAIN");
+  EXPECT_EQ(send(l, near, "one", MSG_EOR), 3);
+  EXPECT_EQ(send(l, near, "two", MSG_EOR), 3);
+  EXPECT_EQ(outcome(send(l, near, "three", MSG_EOR)), "EAGAIN");
   EXPECT_EQ(ready(l, near), 0);
   pass(Duration::milliseconds(100));
   EXPECT_EQ(ready(l, near), out);
-  EXPECT_EQ(said(say(l, near, "three", MSG_EOR)), "5");
+  EXPECT_EQ(outcome(send(l, near, "three", MSG_EOR)), "5");
 }
 
 TEST_F(TransferTest, Vectors) {
@@ -121,15 +121,15 @@ TEST_F(TransferTest, Vectors) {
   EXPECT_EQ(lockstep_readv(r, far, into, 2), 6);
   EXPECT_STREQ(a, "on");
   EXPECT_STREQ(b, "etwo");
-  EXPECT_EQ(said(lockstep_readv(r, far, into, 2)), "EAGAIN");
+  EXPECT_EQ(outcome(lockstep_readv(r, far, into, 2)), "EAGAIN");
 }
 
-TEST_F(TransferTest, TextBeforeAnEmptyPartGoesOutAtOnce) {
+TEST_F(TransferTest, DataBeforeAnEmptyPartIsSentAtOnce) {
   char text[] = "all of it";
   iovec const parts[] = {{text, 9}, {nullptr, 0}};
   EXPECT_EQ(lockstep_writev(l, near, parts, 2), 9);
   pass();
-  EXPECT_EQ(hear(r, far), "all of it");
+  EXPECT_EQ(receive(r, far), "all of it");
 }
 
 TEST_F(TransferTest, OneVectorIsOneSegment) {
@@ -139,7 +139,7 @@ TEST_F(TransferTest, OneVectorIsOneSegment) {
   EXPECT_EQ(lockstep_writev(l, near, parts.data(), 100), 100);
   pass();
   EXPECT_EQ(pair.left.stack().statistics().tcp.data_segments_out, before + 1);
-  EXPECT_EQ(hear(r, far), std::string(100, 'o'));
+  EXPECT_EQ(receive(r, far), std::string(100, 'o'));
 }
 
 TEST_F(TransferTest, Messages) {
@@ -166,56 +166,56 @@ TEST_F(TransferTest, Messages) {
 }
 
 TEST_F(TransferTest, ReadsStopBeforeTheUrgentOctet) {
-  say(l, near, "plain");
-  EXPECT_EQ(say(l, near, "x!", MSG_OOB), 2);
-  say(l, near, "after");
+  send(l, near, "plain");
+  EXPECT_EQ(send(l, near, "x!", MSG_OOB), 2);
+  send(l, near, "after");
   EXPECT_FALSE(at_mark());
   pass(Duration::milliseconds(100));
   EXPECT_EQ(ready(r, far), in | out | POLLPRI);
-  EXPECT_EQ(hear(r, far), "plainx");
+  EXPECT_EQ(receive(r, far), "plainx");
   EXPECT_TRUE(at_mark());
   EXPECT_EQ(ready(r, far), in | out | POLLPRI);
-  EXPECT_EQ(hear(r, far), "!after");
+  EXPECT_EQ(receive(r, far), "!after");
   EXPECT_FALSE(at_mark());
   EXPECT_EQ(ready(r, far), out);
 }
 
 TEST_F(TransferTest, ReadsAfterTheEnd) {
-  say(l, near, "end");
+  send(l, near, "end");
   EXPECT_EQ(lockstep_close(l, near), 0);
   pass();
   EXPECT_EQ(lockstep_close(r, listener), 0);
-  EXPECT_EQ(hear(r, far), "end");
-  EXPECT_EQ(hear(r, far), "");
+  EXPECT_EQ(receive(r, far), "end");
+  EXPECT_EQ(receive(r, far), "");
   EXPECT_EQ(lockstep_shutdown(r, far, SHUT_WR), 0);
   pass();
-  EXPECT_EQ(hear(r, far), "");
+  EXPECT_EQ(receive(r, far), "");
   EXPECT_EQ(error_of(r, far), "0");
-  EXPECT_EQ(said(say(r, far, "x")), "EPIPE");
+  EXPECT_EQ(outcome(send(r, far, "x")), "EPIPE");
 }
 
 TEST_F(TransferTest, AWriteAfterThePeerHasGoneDrawsAReset) {
   EXPECT_EQ(lockstep_close(l, near), 0);
   pass();
-  EXPECT_EQ(say(r, far, "too late"), 8);
+  EXPECT_EQ(send(r, far, "too late"), 8);
   pass();
   EXPECT_EQ(error_of(r, far), "EPIPE");
-  EXPECT_EQ(said(say(r, far, "x")), "EPIPE");
+  EXPECT_EQ(outcome(send(r, far, "x")), "EPIPE");
 }
 
-TEST_F(TransferTest, DisconnectingMakesASocketNew) {
+TEST_F(TransferTest, DisconnectingResetsASocket) {
   sockaddr nobody{};
   nobody.sa_family = AF_UNSPEC;
   EXPECT_EQ(lockstep_connect(l, near, &nobody, sizeof nobody), 0);
   EXPECT_EQ(ready(l, near), out | POLLHUP);
   pass();
-  EXPECT_EQ(hear(r, far), "ECONNRESET");
-  EXPECT_EQ(said(connect(l, near, name4(2, port))), "EINPROGRESS");
+  EXPECT_EQ(receive(r, far), "ECONNRESET");
+  EXPECT_EQ(outcome(connect(l, near, name4(2, port))), "EINPROGRESS");
   pass();
   EXPECT_EQ(ready(l, near), out);
 }
 
-TEST_F(TransferTest, AProgramInTheTurnIsTheSame) {
+TEST_F(TransferTest, AProgramCanRunInTheTurn) {
   // A program that echoes from within the turns of its stack.
   struct Program {
     int fd;
@@ -231,9 +231,9 @@ TEST_F(TransferTest, AProgramInTheTurnIsTheSame) {
     }
   };
   lockstep_on_turn(r, echo, &program);
-  say(l, near, "round trip");
+  send(l, near, "round trip");
   pass();
-  EXPECT_EQ(hear(l, near), "round trip");
+  EXPECT_EQ(receive(l, near), "round trip");
   // It can ask to be woken; a run of an idle pair has one turn at its start and one at its end.
   pass(Duration::seconds(1));
   program.turns = 0;
