@@ -43,13 +43,13 @@ class Lossy {
 };
 
 /// One connection of the client: the octets it has yet to send, and those it has received.
-struct Talk {
-  std::string to_say;
+struct ClientConnection {
+  std::string to_send;
   std::uint32_t piece = 65'535;  // octets sent in one turn at most
   bool half_close = false;       // shut down our half after the last octet
   bool reads = true;
-  std::size_t appetite = ~std::size_t{0};  // octets still to be read
-  std::string heard;
+  std::size_t to_read = ~std::size_t{0};  // octets still to be read
+  std::string received;
   bool peer_finished = false;
   bool closed = false;
   Cause cause = Cause::none;
@@ -63,29 +63,29 @@ class Client {
  public:
   explicit Client(IpAddress server, Port port = {80}) : remote_{server, port} {}
 
-  Talk& open(Stack& stack, std::string to_say) {
-    auto& talk = talks_.emplace_back(std::make_unique<Talk>());
-    talk->to_say = std::move(to_say);
+  ClientConnection& open(Stack& stack, std::string to_send) {
+    auto& connection = connections_.emplace_back(std::make_unique<ClientConnection>());
+    connection->to_send = std::move(to_send);
     Open open;
     open.remote = remote_;
-    EXPECT_EQ(stack.connect(open, talk->id), Refusal::none);
-    return *talk;
+    EXPECT_EQ(stack.connect(open, connection->id), Refusal::none);
+    return *connection;
   }
   void on_event(Stack& stack, const Event& event) {
-    for (auto& talk : talks_) {
-      if (talk->id == event.id && !talk->closed) {
-        hear(stack, event, *talk);
+    for (auto& connection : connections_) {
+      if (connection->id == event.id && !connection->closed) {
+        handle(stack, event, *connection);
       }
     }
   }
   void run(Stack& stack, Instant) {
-    for (auto& talk : talks_) {
-      say(stack, *talk);
+    for (auto& connection : connections_) {
+      send_and_read(stack, *connection);
     }
   }
   bool all_closed() const {
-    for (auto const& talk : talks_) {
-      if (!talk->closed) {
+    for (auto const& connection : connections_) {
+      if (!connection->closed) {
         return false;
       }
     }
@@ -93,39 +93,41 @@ class Client {
   }
 
  private:
-  static void hear(Stack& stack, const Event& event, Talk& talk) {
-    talk.connected = talk.connected || event.kind == EventKind::connected;
-    talk.peer_finished = talk.peer_finished || event.kind == EventKind::peer_finished;
+  static void handle(Stack& stack, const Event& event, ClientConnection& connection) {
+    connection.connected = connection.connected || event.kind == EventKind::connected;
+    connection.peer_finished = connection.peer_finished || event.kind == EventKind::peer_finished;
     if (event.kind == EventKind::closed) {
-      talk.closed = true;
-      talk.cause = event.cause;
+      connection.closed = true;
+      connection.cause = event.cause;
     }
-    if (event.kind == EventKind::peer_finished && !talk.finished) {
-      talk.finished = stack.finish(talk.id) == Refusal::none;
+    if (event.kind == EventKind::peer_finished && !connection.finished) {
+      connection.finished = stack.finish(connection.id) == Refusal::none;
     }
   }
-  static void say(Stack& stack, Talk& talk) {
-    if (!talk.connected || talk.closed) {
+  static void send_and_read(Stack& stack, ClientConnection& connection) {
+    if (!connection.connected || connection.closed) {
       return;
     }
-    if (!talk.to_say.empty()) {
-      std::string_view const piece = std::string_view(talk.to_say).substr(0, talk.piece);
-      Taken const taken = stack.write(talk.id, std::as_bytes(std::span(piece)));
-      talk.to_say.erase(0, taken.bytes.count);
-    } else if (talk.half_close && !talk.finished) {
-      talk.finished = stack.finish(talk.id) == Refusal::none;
+    if (!connection.to_send.empty()) {
+      std::string_view const piece =
+          std::string_view(connection.to_send).substr(0, connection.piece);
+      Taken const taken = stack.write(connection.id, std::as_bytes(std::span(piece)));
+      connection.to_send.erase(0, taken.bytes.count);
+    } else if (connection.half_close && !connection.finished) {
+      connection.finished = stack.finish(connection.id) == Refusal::none;
     }
-    for (auto part = stack.readable(talk.id); talk.reads && talk.appetite != 0 && !part.empty();
-         part = stack.readable(talk.id)) {
-      std::size_t const taken = std::min(part.size(), talk.appetite);
-      talk.heard.append(reinterpret_cast<const char*>(part.data()), taken);
-      stack.consume(talk.id, Bytes{static_cast<std::uint32_t>(taken)});
-      talk.appetite -= taken;
+    for (auto part = stack.readable(connection.id);
+         connection.reads && connection.to_read != 0 && !part.empty();
+         part = stack.readable(connection.id)) {
+      std::size_t const taken = std::min(part.size(), connection.to_read);
+      connection.received.append(reinterpret_cast<const char*>(part.data()), taken);
+      stack.consume(connection.id, Bytes{static_cast<std::uint32_t>(taken)});
+      connection.to_read -= taken;
     }
   }
 
   Endpoint remote_;
-  std::vector<std::unique_ptr<Talk>> talks_;
+  std::vector<std::unique_ptr<ClientConnection>> connections_;
 };
 
 /// Two stacks, a wire between them, one clock.
@@ -205,26 +207,26 @@ struct Response {
 };
 
 /// The first response in the received octets; status 0 if it is incomplete.
-inline Response response_in(const std::string& heard, bool to_head = false) {
+inline Response response_in(const std::string& received, bool to_head = false) {
   Response out;
-  std::size_t const end = heard.find("\r\n\r\n");
-  if (end == std::string::npos || !heard.starts_with("HTTP/1.1 ")) {
+  std::size_t const end = received.find("\r\n\r\n");
+  if (end == std::string::npos || !received.starts_with("HTTP/1.1 ")) {
     return out;
   }
-  std::size_t at = heard.find("\r\n") + 2;
+  std::size_t at = received.find("\r\n") + 2;
   while (at < end) {
-    std::size_t const line = heard.find("\r\n", at);
-    std::size_t const colon = heard.find(": ", at);
-    out.fields[heard.substr(at, colon - at)] = heard.substr(colon + 2, line - colon - 2);
+    std::size_t const line = received.find("\r\n", at);
+    std::size_t const colon = received.find(": ", at);
+    out.fields[received.substr(at, colon - at)] = received.substr(colon + 2, line - colon - 2);
     at = line + 2;
   }
   std::size_t const length = to_head ? 0 : std::stoul("0" + out.fields["Content-Length"]);
-  if (heard.size() < end + 4 + length) {
+  if (received.size() < end + 4 + length) {
     return out;
   }
-  out.status = std::stoi(heard.substr(9, 3));
-  out.body = heard.substr(end + 4, length);
-  out.rest = heard.substr(end + 4 + length);
+  out.status = std::stoi(received.substr(9, 3));
+  out.body = received.substr(end + 4, length);
+  out.rest = received.substr(end + 4 + length);
   return out;
 }
 

@@ -19,13 +19,13 @@ std::string plain_head(Status status) {
 
 Refusal PageServer::start(Stack& stack) {
   Backlog backlog;
-  backlog.pending = Count{talks_max};
+  backlog.pending = Count{exchanges_max};
   return stack.listen(settings_.local, backlog, listener_);
 }
 
 std::uint32_t PageServer::place_of(ConnectionId id) const {
   std::uint32_t at = 0;
-  while (at != talks_max && !(talks_[at].open && talks_[at].id == id)) {
+  while (at != exchanges_max && !(exchanges_[at].open && exchanges_[at].id == id)) {
     ++at;
   }
   return at;
@@ -33,7 +33,7 @@ std::uint32_t PageServer::place_of(ConnectionId id) const {
 
 bool PageServer::is_mine(const Event& event) const {
   return event.kind == EventKind::accepted ? event.listener == listener_
-                                           : place_of(event.id) != talks_max;
+                                           : place_of(event.id) != exchanges_max;
 }
 
 void PageServer::on_event(Stack& stack, const Event& event) {
@@ -42,24 +42,25 @@ void PageServer::on_event(Stack& stack, const Event& event) {
     return;
   }
   std::uint32_t const place = place_of(event.id);
-  if (place == talks_max) {
+  if (place == exchanges_max) {
     return;
   }
-  Talk& talk = talks_[place];
+  Exchange& exchange = exchanges_[place];
   if (event.kind == EventKind::closed) {
-    talk.open = false;
-  } else if (!talk.aborted) {
-    go_on(stack, talk);
+    exchange.open = false;
+  } else if (!exchange.aborted) {
+    proceed(stack, exchange);
   }
 }
 
 void PageServer::accept(Stack& stack, const Event& event) {
-  auto at = std::find_if(talks_.begin(), talks_.end(), [](const Talk& each) { return !each.open; });
-  if (at == talks_.end()) {
+  auto at = std::find_if(exchanges_.begin(), exchanges_.end(),
+                         [](const Exchange& each) { return !each.open; });
+  if (at == exchanges_.end()) {
     stack.abort(event.id);
     return;
   }
-  *at = Talk{};
+  *at = Exchange{};
   at->id = event.id;
   at->open = true;
   at->until = stack.now() + settings_.patience;
@@ -68,26 +69,27 @@ void PageServer::accept(Stack& stack, const Event& event) {
   }
 }
 
-void PageServer::go_on(Stack& stack, Talk& talk) {
-  if (!talk.answering) {
-    read(stack, talk);
+void PageServer::proceed(Stack& stack, Exchange& exchange) {
+  if (!exchange.answering) {
+    read(stack, exchange);
   }
-  if (talk.answering) {
-    send(stack, talk);
+  if (exchange.answering) {
+    send(stack, exchange);
   }
 }
 
-void PageServer::read(Stack& stack, Talk& talk) {
+void PageServer::read(Stack& stack, Exchange& exchange) {
   constexpr RequestLimits limits;
-  for (auto part = stack.readable(talk.id); !part.empty(); part = stack.readable(talk.id)) {
+  for (auto part = stack.readable(exchange.id); !part.empty(); part = stack.readable(exchange.id)) {
     Bytes used;
-    auto const progress = talk.reader.read(part, limits, used);
-    stack.consume(talk.id, used);
+    auto const progress = exchange.reader.read(part, limits, used);
+    stack.consume(exchange.id, used);
     if (progress != RequestReader::Progress::more) {
-      talk.answering = true;
-      talk.text = progress == RequestReader::Progress::failed ? plain_head(talk.reader.failure())
-                                                              : answer_to(talk.reader);
-      talk.finish_owed = true;
+      exchange.answering = true;
+      exchange.text = progress == RequestReader::Progress::failed
+                          ? plain_head(exchange.reader.failure())
+                          : answer_to(exchange.reader);
+      exchange.finish_pending = true;
       ++answered_;
       return;
     }
@@ -109,42 +111,42 @@ std::string PageServer::answer_to(const RequestReader& asked) {
   return asked.is_head() ? out : out + page;
 }
 
-void PageServer::send(Stack& stack, Talk& talk) {
-  while (talk.sent < talk.text.size()) {
-    auto const left = std::as_bytes(std::span(talk.text)).subspan(talk.sent);
-    Taken const taken = stack.write(talk.id, left);
-    talk.sent += taken.bytes.count;
+void PageServer::send(Stack& stack, Exchange& exchange) {
+  while (exchange.sent < exchange.text.size()) {
+    auto const left = std::as_bytes(std::span(exchange.text)).subspan(exchange.sent);
+    Taken const taken = stack.write(exchange.id, left);
+    exchange.sent += taken.bytes.count;
     if (taken.refusal != Refusal::none && taken.refusal != Refusal::no_room) {
-      abort(stack, talk);
+      abort(stack, exchange);
       return;
     }
     if (taken.bytes.empty()) {
       return;
     }
   }
-  if (talk.finish_owed) {
-    talk.finish_owed = stack.finish(talk.id) == Refusal::no_room;
+  if (exchange.finish_pending) {
+    exchange.finish_pending = stack.finish(exchange.id) == Refusal::no_room;
   }
-  stack.consume(talk.id, stack.unread(talk.id));
+  stack.consume(exchange.id, stack.unread(exchange.id));
 }
 
-void PageServer::abort(Stack& stack, Talk& talk) {
-  talk.aborted = true;
-  stack.abort(talk.id);
+void PageServer::abort(Stack& stack, Exchange& exchange) {
+  exchange.aborted = true;
+  stack.abort(exchange.id);
 }
 
 void PageServer::run(Stack& stack, Instant now) {
-  for (Talk& talk : talks_) {
-    if (talk.open && !talk.aborted && talk.until <= now) {
-      abort(stack, talk);
+  for (Exchange& exchange : exchanges_) {
+    if (exchange.open && !exchange.aborted && exchange.until <= now) {
+      abort(stack, exchange);
     }
   }
 }
 
 Instant PageServer::deadline() const {
   Instant due = Instant::never();
-  for (const Talk& talk : talks_) {
-    due = talk.open && !talk.aborted ? earlier(due, talk.until) : due;
+  for (const Exchange& exchange : exchanges_) {
+    due = exchange.open && !exchange.aborted ? earlier(due, exchange.until) : due;
   }
   return due;
 }
@@ -152,21 +154,22 @@ Instant PageServer::deadline() const {
 void PageServer::stop(Stack& stack, Instant) {
   stopping_ = true;
   static_cast<void>(stack.unlisten(listener_));
-  for (Talk& talk : talks_) {
-    if (talk.open && !talk.aborted && !talk.answering) {
-      abort(stack, talk);
+  for (Exchange& exchange : exchanges_) {
+    if (exchange.open && !exchange.aborted && !exchange.answering) {
+      abort(stack, exchange);
     }
   }
 }
 
 bool PageServer::done() const {
-  return std::none_of(talks_.begin(), talks_.end(), [](const Talk& each) { return each.open; });
+  return std::none_of(exchanges_.begin(), exchanges_.end(),
+                      [](const Exchange& each) { return each.open; });
 }
 
 void PageServer::abandon(Stack& stack, Instant) {
-  for (Talk& talk : talks_) {
-    if (talk.open && !talk.aborted) {
-      abort(stack, talk);
+  for (Exchange& exchange : exchanges_) {
+    if (exchange.open && !exchange.aborted) {
+      abort(stack, exchange);
     }
   }
 }

@@ -20,10 +20,10 @@ struct PageSettings {
 };
 
 /// For occasional requests: each connection carries one request and is closed after the response.
-/// Connections beyond `talks_max` at once are aborted.
+/// Connections beyond `exchanges_max` at once are aborted.
 class PageServer {
  public:
-  static constexpr std::uint32_t talks_max = 16;
+  static constexpr std::uint32_t exchanges_max = 16;
 
   explicit PageServer(PageSettings settings) : settings_(std::move(settings)) {}
 
@@ -43,32 +43,32 @@ class PageServer {
   std::uint64_t answered() const { return answered_; }
 
  private:
-  struct Talk {
+  struct Exchange {
     ConnectionId id;
     bool open = false;
     bool aborted = false;  // the `closed` event follows
     bool answering = false;
-    bool finish_owed = false;
+    bool finish_pending = false;
     Instant until;
     RequestReader reader;
     std::string text;
     std::size_t sent = 0;
   };
 
-  // Its index in talks_; talks_max if the connection is not one of them.
+  // Its index in exchanges_; exchanges_max if the connection is not one of them.
   std::uint32_t place_of(ConnectionId id) const;
   void accept(Stack& stack, const Event& event);
-  void go_on(Stack& stack, Talk& talk);
-  void read(Stack& stack, Talk& talk);
-  void send(Stack& stack, Talk& talk);
-  void abort(Stack& stack, Talk& talk);
+  void proceed(Stack& stack, Exchange& exchange);
+  void read(Stack& stack, Exchange& exchange);
+  void send(Stack& stack, Exchange& exchange);
+  void abort(Stack& stack, Exchange& exchange);
   std::string answer_to(const RequestReader& asked);
 
   PageSettings settings_;
   ListenerId listener_;
   bool stopping_ = false;
   std::uint64_t answered_ = 0;
-  std::array<Talk, talks_max> talks_;
+  std::array<Exchange, exchanges_max> exchanges_;
 };
 
 /// Two applications on one stack: each event goes to the one that it belongs to.

@@ -44,7 +44,7 @@ class Paged : public ::testing::Test {
   static std::string request(const std::string& path, const std::string& method = "GET") {
     return method + " " + path + " HTTP/1.1\r\nHost: h\r\n\r\n";
   }
-  Talk& ask(const std::string& path, const std::string& method = "GET") {
+  ClientConnection& ask(const std::string& path, const std::string& method = "GET") {
     return callers.page.open(joined.client, request(path, method));
   }
 
@@ -60,9 +60,9 @@ class Paged : public ::testing::Test {
 
 TEST_F(Paged, IsMadeForEachRequest) {
   for (int i = 1; i <= 3; ++i) {
-    Talk& talk = ask("/metrics");
+    ClientConnection& connection = ask("/metrics");
     advance(Duration::seconds(1));
-    Response const response = response_in(talk.heard);
+    Response const response = response_in(connection.received);
     EXPECT_EQ(response.status, 200);
     EXPECT_EQ(response.body, "made " + std::to_string(i) + " times\n");
     EXPECT_EQ(response.fields.at("Connection"), "close");
@@ -73,38 +73,38 @@ TEST_F(Paged, IsMadeForEachRequest) {
   EXPECT_EQ(server.counters().connections, 0u);
 }
 
-TEST_F(Paged, ALongOneIsWrittenAsThereIsRoom) {
+TEST_F(Paged, ALongPageIsWrittenAsRoomAllows) {
   more.assign(3'000'000, 'm');
-  Talk& talk = ask("/metrics");
+  ClientConnection& connection = ask("/metrics");
   advance(Duration::seconds(5));
-  EXPECT_EQ(response_in(talk.heard).body.size(), 3'000'000u + 13);
+  EXPECT_EQ(response_in(connection.received).body.size(), 3'000'000u + 13);
 }
 
 TEST_F(Paged, WhatIsNotThere) {
-  Talk& other = ask("/else");
-  Talk& wrong = ask("/metrics", "PUT");
-  Talk& head = ask("/metrics", "HEAD");
-  Talk& beside = callers.server.open(joined.client, request("/bytes/10"));
+  ClientConnection& other = ask("/else");
+  ClientConnection& wrong = ask("/metrics", "PUT");
+  ClientConnection& head = ask("/metrics", "HEAD");
+  ClientConnection& beside = callers.server.open(joined.client, request("/bytes/10"));
   advance(Duration::seconds(1));
-  EXPECT_EQ(response_in(other.heard).status, 404);
-  EXPECT_EQ(response_in(wrong.heard).status, 405);
-  EXPECT_EQ(response_in(head.heard, true).status, 200);
-  EXPECT_TRUE(response_in(head.heard, true).rest.empty());
-  EXPECT_EQ(response_in(beside.heard).body.size(), 10u);
+  EXPECT_EQ(response_in(other.received).status, 404);
+  EXPECT_EQ(response_in(wrong.received).status, 405);
+  EXPECT_EQ(response_in(head.received, true).status, 200);
+  EXPECT_TRUE(response_in(head.received, true).rest.empty());
+  EXPECT_EQ(response_in(beside.received).body.size(), 10u);
   EXPECT_EQ(server.counters().connections, 1u);
 }
 
-TEST_F(Paged, WhoSaysNothingIsGivenUpAndTooManyAreAborted) {
-  for (std::uint32_t i = 0; i < PageServer::talks_max + 4; ++i) {
+TEST_F(Paged, SilentClientsTimeOutAndTooManyAreAborted) {
+  for (std::uint32_t i = 0; i < PageServer::exchanges_max + 4; ++i) {
     callers.page.open(joined.client, "GET");
   }
   advance(Duration::seconds(1));
   EXPECT_FALSE(both.done());
   advance(Duration::seconds(20));
   EXPECT_TRUE(page.done());
-  Talk& talk = ask("/metrics");
+  ClientConnection& connection = ask("/metrics");
   advance(Duration::seconds(1));
-  EXPECT_EQ(response_in(talk.heard).status, 200);
+  EXPECT_EQ(response_in(connection.received).status, 200);
 }
 
 TEST_F(Paged, AStopEndsBoth) {

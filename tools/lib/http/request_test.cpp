@@ -117,7 +117,7 @@ TEST(Request, LongTargetsAndTheirQueries) {
   EXPECT_EQ(path_of(reader.target(), room), "/a");
 }
 
-TEST(Request, RangesThatAreHeeded) {
+TEST(Request, RangesThatApply) {
   auto const range_in = [](const std::string& fields) {
     RequestReader reader;
     EXPECT_EQ(feed(reader, "GET / HTTP/1.1\r\nHost: h\r\n" + fields + "\r\n", 3),

@@ -91,7 +91,7 @@ void Server::accept(Stack& stack, const Event& event) {
   CHECK(slot.phase == Phase::none);
   slot.id = event.id;
   slot.phase = Phase::reading;
-  slot.peer_finished = slot.close_after = slot.finish_owed = false;
+  slot.peer_finished = slot.close_after = slot.finish_pending = false;
   slot.go_ahead = 0;
   slot.reader.begin();
   ++open_;
@@ -154,7 +154,7 @@ void Server::go_on(Stack& stack, Slot& slot) {
 // Returns true once there is something to send.
 bool Server::read_request(Stack& stack, Slot& slot) {
   Instant const now = stack.now();
-  if (!say_go_ahead(stack, slot)) {
+  if (!queue_go_ahead(stack, slot)) {
     return false;
   }
   for (auto part = stack.readable(slot.id); !part.empty(); part = stack.readable(slot.id)) {
@@ -168,7 +168,7 @@ bool Server::read_request(Stack& stack, Slot& slot) {
     } else if (was_upload) {
       earn(slot, request, used, now);
     }
-    if (progress == RequestReader::Progress::more && !go_on_after_head(stack, slot)) {
+    if (progress == RequestReader::Progress::more && !send_go_ahead(stack, slot)) {
       return false;
     }
     if (progress == RequestReader::Progress::complete) {
@@ -191,15 +191,15 @@ bool Server::read_request(Stack& stack, Slot& slot) {
 }
 
 // RFC 9110 10.1.1: sends 100 Continue to a client that waits for it. True once it is queued.
-bool Server::go_on_after_head(Stack& stack, Slot& slot) {
+bool Server::send_go_ahead(Stack& stack, Slot& slot) {
   if (slot.reader.take_expectation()) {
     slot.go_ahead = static_cast<std::uint8_t>(go_ahead.size());
   }
-  return say_go_ahead(stack, slot);
+  return queue_go_ahead(stack, slot);
 }
 
 // Returns true once none of it is left to queue.
-bool Server::say_go_ahead(Stack& stack, Slot& slot) {
+bool Server::queue_go_ahead(Stack& stack, Slot& slot) {
   while (slot.go_ahead != 0) {
     auto const rest = go_ahead.substr(go_ahead.size() - slot.go_ahead);
     Taken const taken = stack.write(slot.id, octets_of(rest.data(), rest.size()), More::no);
@@ -332,13 +332,13 @@ bool Server::send_body(Stack& stack, Slot& slot) {
 void Server::finish(Stack& stack, Slot& slot) {
   slot.phase = Phase::closing;
   wait(slot, linger, stack.now());
-  slot.finish_owed = true;
+  slot.finish_pending = true;
   discard(stack, slot);
 }
 
 void Server::discard(Stack& stack, Slot& slot) {
-  if (slot.finish_owed) {
-    slot.finish_owed = stack.finish(slot.id) == Refusal::no_room;
+  if (slot.finish_pending) {
+    slot.finish_pending = stack.finish(slot.id) == Refusal::no_room;
   }
   stack.consume(slot.id, stack.unread(slot.id));
 }

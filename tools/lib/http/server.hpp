@@ -90,11 +90,11 @@ class Server {
     ConnectionId id;
     Phase phase = Phase::none;
     bool peer_finished = false;
-    bool close_after = false;   // after this response
-    bool finish_owed = false;   // the FIN was refused for lack of room
-    bool ready = false;         // is in ready_
-    std::uint8_t go_ahead = 0;  // octets of 100 Continue that are not queued yet
-    std::uint32_t earned = 0;   // octets since its timeout was last restarted
+    bool close_after = false;     // after this response
+    bool finish_pending = false;  // the FIN was refused for lack of room
+    bool ready = false;           // is in ready_
+    std::uint8_t go_ahead = 0;    // octets of 100 Continue that are not queued yet
+    std::uint32_t earned = 0;     // octets since its timeout was last restarted
     std::uint16_t head_length = 0;
     std::uint16_t head_sent = 0;
     Body body;
@@ -123,8 +123,8 @@ class Server {
   void forget(Slot& slot, Cause cause);
   void go_on(Stack& stack, Slot& slot);
   bool read_request(Stack& stack, Slot& slot);
-  bool go_on_after_head(Stack& stack, Slot& slot);
-  bool say_go_ahead(Stack& stack, Slot& slot);
+  bool send_go_ahead(Stack& stack, Slot& slot);
+  bool queue_go_ahead(Stack& stack, Slot& slot);
   void answer_upload(Slot& slot, ResponseHead head, Instant now);
   void answer(Slot& slot, Instant now);
   void answer_with(Slot& slot, const ResponseHead& head, Instant now);

@@ -32,24 +32,24 @@ class Served : public ::testing::Test {
   }
 
   void advance(Duration by) { joined.advance(by, joined.client_port, client, lossy, *server); }
-  Talk& ask(std::string text) { return client.open(joined.client, std::move(text)); }
+  ClientConnection& ask(std::string text) { return client.open(joined.client, std::move(text)); }
   /// The client reads one segment's payload every nine seconds, `times` times, and is then reset.
-  void read_in_driblets(Talk& talk, int times) {
-    talk.appetite = 0;
+  void read_in_driblets(ClientConnection& connection, int times) {
+    connection.to_read = 0;
     for (int i = 0; i < times; ++i) {
       advance(Duration::seconds(9));
-      talk.appetite += 1'460;
+      connection.to_read += 1'460;
     }
-    EXPECT_EQ(talk.cause, Cause::reset);
+    EXPECT_EQ(connection.cause, Cause::reset);
     EXPECT_TRUE(server->done());
   }
   /// Sends one request on a connection of its own.
   Response fetch(const std::string& request) {
-    Talk& talk = ask(request);
-    talk.half_close = true;
+    ClientConnection& connection = ask(request);
+    connection.half_close = true;
     advance(Duration::seconds(1));
-    EXPECT_TRUE(talk.closed) << request.substr(0, 100);
-    return response_in(talk.heard, request.starts_with("HEAD"));
+    EXPECT_TRUE(connection.closed) << request.substr(0, 100);
+    return response_in(connection.received, request.starts_with("HEAD"));
   }
   std::string generated(std::uint64_t begin, std::uint64_t end) const {
     std::string out;
@@ -72,7 +72,7 @@ std::string get(const std::string& path, const std::string& fields = "") {
   return "GET " + path + " HTTP/1.1\r\nHost: h\r\n" + fields + "\r\n";
 }
 
-TEST_F(Served, FilesAndWhatTheyAre) {
+TEST_F(Served, FilesAndTheirTypes) {
   Response const file = fetch(get("/short.txt"));
   EXPECT_EQ(file.status, 200);
   EXPECT_EQ(file.body, "hello");
@@ -125,7 +125,7 @@ TEST_F(Served, HeadHasNoBody) {
   EXPECT_EQ(fetch("HEAD /missing HTTP/1.1\r\nHost: h\r\n\r\n").rest, "");
 }
 
-TEST_F(Served, ErrorsAreNumberedAndClose) {
+TEST_F(Served, ErrorsHaveAStatusAndClose) {
   EXPECT_EQ(fetch("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nab").status, 405);
   EXPECT_EQ(fetch("DELETE / HTTP/1.1\r\nHost: h\r\n\r\n").fields.at("Allow"), "GET, HEAD");
   for (auto const& [text, status] : std::map<std::string, int>{
@@ -137,29 +137,29 @@ TEST_F(Served, ErrorsAreNumberedAndClose) {
            {"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n" +
                 std::string(200'000, 'x'),
             413}}) {
-    Talk& talk = ask(text + get("/short.txt"));
+    ClientConnection& connection = ask(text + get("/short.txt"));
     advance(Duration::seconds(1));
-    Response const out = response_in(talk.heard);
+    Response const out = response_in(connection.received);
     EXPECT_EQ(out.status, status) << text.substr(0, 50);
     EXPECT_EQ(out.fields.at("Connection"), "close");
     EXPECT_EQ(out.rest, "");  // octets after a malformed request are not parsed
-    EXPECT_TRUE(talk.closed);
-    EXPECT_EQ(talk.cause, Cause::finished) << text.substr(0, 50);
+    EXPECT_TRUE(connection.closed);
+    EXPECT_EQ(connection.cause, Cause::finished) << text.substr(0, 50);
   }
 }
 
 TEST_F(Served, CutAtEveryOctet) {
-  Talk& talk = ask(get("/short.txt") + get("/empty") + get("/missing"));
-  talk.piece = 1;
+  ClientConnection& connection = ask(get("/short.txt") + get("/empty") + get("/missing"));
+  connection.piece = 1;
   advance(Duration::seconds(5));
-  Response out = response_in(talk.heard);
+  Response out = response_in(connection.received);
   EXPECT_EQ(out.body, "hello");
   out = response_in(out.rest);
   EXPECT_EQ(out.status, 200);
   out = response_in(out.rest);
   EXPECT_EQ(out.status, 404);
   EXPECT_EQ(out.rest, "");
-  EXPECT_FALSE(talk.peer_finished);
+  EXPECT_FALSE(connection.peer_finished);
 }
 
 TEST_F(Served, PipelinedInOrder) {
@@ -169,10 +169,11 @@ TEST_F(Served, PipelinedInOrder) {
     all += get("/bytes/" + std::to_string(i * 97));
     expected += std::to_string(i * 97) + " ";
   }
-  Talk& talk = ask(all + get("/empty", "Connection: close\r\n") + get("/short.txt"));
+  ClientConnection& connection =
+      ask(all + get("/empty", "Connection: close\r\n") + get("/short.txt"));
   advance(Duration::seconds(5));
   std::string found;
-  std::string rest = talk.heard;
+  std::string rest = connection.received;
   for (int i = 0; i < 100; ++i) {
     Response const out = response_in(rest);
     ASSERT_EQ(out.status, 200) << i;
@@ -184,7 +185,7 @@ TEST_F(Served, PipelinedInOrder) {
   Response const last = response_in(rest);
   EXPECT_EQ(last.fields.at("Connection"), "close");
   EXPECT_EQ(last.rest, "");
-  EXPECT_TRUE(talk.closed);
+  EXPECT_TRUE(connection.closed);
   EXPECT_EQ(server->counters().requests, 101u);
 }
 
@@ -200,13 +201,13 @@ std::string sunk(const std::string& text) {
   return std::to_string(text.size()) + " " + std::string(hex.begin(), hex.end()) + "\n";
 }
 
-TEST_F(Served, TheSinkSaysWhatItHasTaken) {
+TEST_F(Served, TheSinkReportsLengthAndHash) {
   for (std::uint64_t const size : {0u, 1u, 1459u, 200'000u, 3'000'000u}) {
     std::string const body = generated(7, 7 + size);
-    Talk& talk = ask(put(size) + body + get("/short.txt"));
-    talk.half_close = true;
+    ClientConnection& connection = ask(put(size) + body + get("/short.txt"));
+    connection.half_close = true;
     advance(Duration::seconds(1));
-    Response const out = response_in(talk.heard);
+    Response const out = response_in(connection.received);
     ASSERT_EQ(out.status, 200) << size;
     EXPECT_EQ(out.body, sunk(body));
     EXPECT_EQ(response_in(out.rest).body, "hello");  // the connection stayed open
@@ -219,7 +220,7 @@ TEST_F(Served, TheSinkSaysWhatItHasTaken) {
       sunk("abcd"));
 }
 
-TEST_F(Served, TheSinkTakesNothingElse) {
+TEST_F(Served, TheSinkRefusesOtherMethods) {
   EXPECT_EQ(fetch(get("/sink")).status, 405);
   EXPECT_EQ(fetch(get("/sink")).fields.at("Allow"), "PUT, POST");
   EXPECT_EQ(fetch("DELETE /sink HTTP/1.1\r\nHost: h\r\n\r\n").status, 405);
@@ -227,43 +228,43 @@ TEST_F(Served, TheSinkTakesNothingElse) {
   EXPECT_EQ(fetch(put((std::uint64_t{1} << 40) + 1)).status, 413);
 }
 
-TEST_F(Served, WhoAwaitsTheWordIsGivenItOnce) {
-  Talk& talk = ask(put(5, "Expect: 100-continue\r\n"));
+TEST_F(Served, AClientThatWaitsGetsContinueOnce) {
+  ClientConnection& connection = ask(put(5, "Expect: 100-continue\r\n"));
   advance(Duration::seconds(1));
-  EXPECT_EQ(talk.heard, "HTTP/1.1 100 Continue\r\n\r\n");
-  talk.heard.clear();
-  talk.to_say = "hello" + get("/short.txt");
+  EXPECT_EQ(connection.received, "HTTP/1.1 100 Continue\r\n\r\n");
+  connection.received.clear();
+  connection.to_send = "hello" + get("/short.txt");
   advance(Duration::seconds(1));
-  Response const out = response_in(talk.heard);
+  Response const out = response_in(connection.received);
   EXPECT_EQ(out.body, sunk("hello"));
   EXPECT_EQ(response_in(out.rest).body, "hello");
   // A client that does not wait gets no 100 Continue.
   EXPECT_EQ(fetch(put(2, "Expect: 100-continue\r\n") + "ab").body, sunk("ab"));
 }
 
-TEST_F(Served, AnUploadMayLastButNotRest) {
+TEST_F(Served, AnUploadMayBeSlowButNotIdle) {
   std::string const piece = generated(0, 5'000);
-  Talk& talk = ask(put(20'000));
+  ClientConnection& connection = ask(put(20'000));
   for (int i = 0; i < 4; ++i) {
-    EXPECT_EQ(talk.heard, "");
+    EXPECT_EQ(connection.received, "");
     advance(server_settings.request - Duration::seconds(1));
-    talk.to_say = piece;
+    connection.to_send = piece;
   }
   advance(Duration::seconds(1));
-  EXPECT_EQ(response_in(talk.heard).body, sunk(piece + piece + piece + piece));
-  Talk& rests = ask(put(3) + "x");
+  EXPECT_EQ(response_in(connection.received).body, sunk(piece + piece + piece + piece));
+  ClientConnection& rests = ask(put(3) + "x");
   advance(server_settings.request + Duration::seconds(1));
-  EXPECT_EQ(response_in(rests.heard).status, 408);
+  EXPECT_EQ(response_in(rests.received).status, 408);
 }
 
 // An upload or download of a few octets now and then must not hold a connection for ever.
-TEST_F(Served, AnUploadInDribletsIsToldSo) {
-  Talk& talk = ask(put(1'000'000));
+TEST_F(Served, AnUploadInDribletsTimesOut) {
+  ClientConnection& connection = ask(put(1'000'000));
   for (int i = 0; i < 4; ++i) {
     advance(server_settings.request / 2);
-    talk.to_say = generated(0, 2'400);
+    connection.to_send = generated(0, 2'400);
   }
-  EXPECT_EQ(response_in(talk.heard).status, 408);
+  EXPECT_EQ(response_in(connection.received).status, 408);
   EXPECT_EQ(server->counters().request_timeouts, 1u);
   advance(server_settings.linger + Duration::seconds(1));
   EXPECT_TRUE(server->done());
@@ -280,119 +281,119 @@ TEST_F(Served, AReaderInDribletsIsAbortedOnceAllIsQueued) {
 }
 
 TEST_F(Served, Http10) {
-  Talk& once = ask("GET /short.txt HTTP/1.0\r\n\r\n");
-  Talk& again = ask("GET /short.txt HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+  ClientConnection& once = ask("GET /short.txt HTTP/1.0\r\n\r\n");
+  ClientConnection& again = ask("GET /short.txt HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
   advance(Duration::seconds(1));
   EXPECT_TRUE(once.closed);
   EXPECT_FALSE(again.closed);
-  EXPECT_EQ(response_in(again.heard).fields.at("Connection"), "keep-alive");
+  EXPECT_EQ(response_in(again.received).fields.at("Connection"), "keep-alive");
 }
 
 TEST_F(Served, AnIdleConnectionIsClosed) {
-  Talk& talk = ask(get("/short.txt"));
+  ClientConnection& connection = ask(get("/short.txt"));
   advance(server_settings.idle - Duration::seconds(1));
-  EXPECT_FALSE(talk.peer_finished);
+  EXPECT_FALSE(connection.peer_finished);
   advance(Duration::seconds(2));
-  EXPECT_TRUE(talk.closed);
-  EXPECT_EQ(talk.cause, Cause::finished);
+  EXPECT_TRUE(connection.closed);
+  EXPECT_EQ(connection.cause, Cause::finished);
   EXPECT_EQ(server->counters().idle_ends, 1u);
 }
 
-TEST_F(Served, ASlowRequestIsToldSo) {
-  Talk& talk = ask("GET / HTT");
+TEST_F(Served, ASlowRequestTimesOut) {
+  ClientConnection& connection = ask("GET / HTT");
   advance(server_settings.request - Duration::seconds(1));
-  talk.to_say = "P/1";  // continuing the request does not help
-  EXPECT_EQ(talk.heard, "");
+  connection.to_send = "P/1";  // continuing the request does not help
+  EXPECT_EQ(connection.received, "");
   advance(Duration::seconds(2));
-  EXPECT_EQ(response_in(talk.heard).status, 408);
-  EXPECT_TRUE(talk.closed);
+  EXPECT_EQ(response_in(connection.received).status, 408);
+  EXPECT_TRUE(connection.closed);
   EXPECT_EQ(server->counters().request_timeouts, 1u);
 }
 
 TEST_F(Served, ASlowReaderIsAborted) {
-  Talk& talk = ask(get("/bytes/3000000"));
-  talk.reads = false;
+  ClientConnection& connection = ask(get("/bytes/3000000"));
+  connection.reads = false;
   advance(server_settings.send - Duration::seconds(5));
-  EXPECT_FALSE(talk.closed);
+  EXPECT_FALSE(connection.closed);
   advance(Duration::seconds(10));
-  talk.reads = true;
+  connection.reads = true;
   advance(Duration::seconds(1));
-  EXPECT_EQ(talk.cause, Cause::reset);
+  EXPECT_EQ(connection.cause, Cause::reset);
   EXPECT_EQ(server->counters().send_timeouts, 1u);
   EXPECT_TRUE(server->done());
 }
 
-TEST_F(Served, ASlowReaderThatGoesOnIsServed) {
-  Talk& talk = ask(get("/bytes/300000"));
-  for (int i = 0; i < 60 && talk.heard.size() < 300'000; ++i) {
-    talk.reads = false;
+TEST_F(Served, ASlowButSteadyReaderIsServed) {
+  ClientConnection& connection = ask(get("/bytes/300000"));
+  for (int i = 0; i < 60 && connection.received.size() < 300'000; ++i) {
+    connection.reads = false;
     advance(Duration::seconds(20));
-    talk.reads = true;
+    connection.reads = true;
     advance(Duration::milliseconds(300));
   }
-  EXPECT_TRUE(response_in(talk.heard).body == generated(0, 300'000));
+  EXPECT_TRUE(response_in(connection.received).body == generated(0, 300'000));
 }
 
-TEST_F(Served, OneThatNeverClosesIsAborted) {
-  Talk& talk = ask(get("/short.txt", "Connection: close\r\n"));
-  talk.finished = true;  // it never sends a FIN
+TEST_F(Served, AClientThatNeverClosesIsAborted) {
+  ClientConnection& connection = ask(get("/short.txt", "Connection: close\r\n"));
+  connection.finished = true;  // it never sends a FIN
   advance(server_settings.linger + Duration::seconds(1));
   EXPECT_EQ(server->counters().linger_timeouts, 1u);
-  EXPECT_TRUE(talk.closed);
+  EXPECT_TRUE(connection.closed);
   EXPECT_TRUE(server->done());
 }
 
-TEST_F(Served, HalfClosedClientsGetTheirAnswers) {
-  Talk& talk = ask(get("/bytes/100000") + get("/short.txt") + "GET / HT");
-  talk.half_close = true;
+TEST_F(Served, HalfClosedClientsGetTheirResponses) {
+  ClientConnection& connection = ask(get("/bytes/100000") + get("/short.txt") + "GET / HT");
+  connection.half_close = true;
   advance(Duration::seconds(1));
-  Response const first = response_in(talk.heard);
+  Response const first = response_in(connection.received);
   EXPECT_TRUE(first.body == generated(0, 100'000));
   EXPECT_EQ(response_in(first.rest).body, "hello");
-  EXPECT_EQ(talk.cause, Cause::finished);
+  EXPECT_EQ(connection.cause, Cause::finished);
 }
 
-TEST_F(Served, StopFinishesWhatIsBeingSent) {
-  Talk& idle = ask(get("/short.txt"));
-  Talk& half = ask("GET /");
-  Talk& busy = ask(get("/bytes/3000000"));
+TEST_F(Served, StopFinishesResponsesInProgress) {
+  ClientConnection& idle = ask(get("/short.txt"));
+  ClientConnection& half = ask("GET /");
+  ClientConnection& busy = ask(get("/bytes/3000000"));
   advance(Duration::microseconds(40));
-  ASSERT_FALSE(busy.heard.empty());
-  ASSERT_LT(busy.heard.size(), 3'000'000u);
+  ASSERT_FALSE(busy.received.empty());
+  ASSERT_LT(busy.received.size(), 3'000'000u);
   server->stop(joined.server, joined.now());
   advance(Duration::seconds(1));
   EXPECT_TRUE(server->done());
   EXPECT_EQ(idle.cause, Cause::finished);
   EXPECT_EQ(half.cause, Cause::finished);
   EXPECT_EQ(busy.cause, Cause::finished);
-  EXPECT_TRUE(response_in(busy.heard).body == generated(0, 3'000'000));
-  Talk& late = ask(get("/short.txt"));
+  EXPECT_TRUE(response_in(busy.received).body == generated(0, 3'000'000));
+  ClientConnection& late = ask(get("/short.txt"));
   advance(Duration::seconds(1));
   EXPECT_EQ(late.cause, Cause::refused);
 }
 
-TEST_F(Served, AbandonResetsWhatIsLeft) {
-  Talk& talk = ask(get("/bytes/3000000"));
-  talk.reads = false;
+TEST_F(Served, AbandonResetsOpenConnections) {
+  ClientConnection& connection = ask(get("/bytes/3000000"));
+  connection.reads = false;
   advance(Duration::seconds(1));
   server->stop(joined.server, joined.now());
   server->abandon(joined.server, joined.now());
   advance(Duration::seconds(1));
   EXPECT_TRUE(server->done());
-  talk.reads = true;
+  connection.reads = true;
   advance(Duration::seconds(1));
-  EXPECT_EQ(talk.cause, Cause::reset);
+  EXPECT_EQ(connection.cause, Cause::reset);
 }
 
 TEST_F(Served, ManyAtOnce) {
-  std::vector<Talk*> talks;
+  std::vector<ClientConnection*> connections;
   for (std::uint32_t i = 0; i < 500; ++i) {
-    talks.push_back(&ask(get("/bytes/" + std::to_string(i * 31), "Connection: close\r\n")));
+    connections.push_back(&ask(get("/bytes/" + std::to_string(i * 31), "Connection: close\r\n")));
   }
   advance(Duration::seconds(20));
-  for (std::uint32_t i = 0; i < talks.size(); ++i) {
-    EXPECT_TRUE(response_in(talks[i]->heard).body == generated(0, i * 31)) << i;
-    EXPECT_EQ(talks[i]->cause, Cause::finished);
+  for (std::uint32_t i = 0; i < connections.size(); ++i) {
+    EXPECT_TRUE(response_in(connections[i]->received).body == generated(0, i * 31)) << i;
+    EXPECT_EQ(connections[i]->cause, Cause::finished);
   }
   EXPECT_EQ(server->counters().connections, 500u);
 }
@@ -411,19 +412,19 @@ class Starved : public Served {
 };
 
 TEST_F(Starved, EveryOctetArrives) {
-  std::vector<Talk*> talks;
+  std::vector<ClientConnection*> connections;
   for (std::uint32_t i = 0; i < 30; ++i) {
-    talks.push_back(&ask(get("/bytes/" + std::to_string(10'000 + i)) + get("/long.html") +
-                         get("/short.txt", "Connection: close\r\n")));
+    connections.push_back(&ask(get("/bytes/" + std::to_string(10'000 + i)) + get("/long.html") +
+                               get("/short.txt", "Connection: close\r\n")));
   }
   advance(Duration::seconds(300));
-  for (std::uint32_t i = 0; i < talks.size(); ++i) {
-    Response const first = response_in(talks[i]->heard);
+  for (std::uint32_t i = 0; i < connections.size(); ++i) {
+    Response const first = response_in(connections[i]->received);
     EXPECT_TRUE(first.body == generated(0, 10'000 + i)) << i;
     Response const second = response_in(first.rest);
     EXPECT_TRUE(second.body == long_text) << i;
     EXPECT_EQ(response_in(second.rest).body, "hello") << i;
-    EXPECT_EQ(talks[i]->cause, Cause::finished) << i;
+    EXPECT_EQ(connections[i]->cause, Cause::finished) << i;
   }
   EXPECT_GT(joined.server.statistics().tcp.retransmissions, 0u);
 }

@@ -24,7 +24,7 @@ Drop drop_named(std::string_view name) {
     }
   }
   refuse(
-      fmt::format("no frame is dropped as '{}': the names are those of \"lost\" in the summary "
+      fmt::format("no drop reason is called '{}': the reasons are those of \"lost\" in the summary "
                   "(--json), like tcp_checksum",
                   name));
 }
@@ -54,7 +54,7 @@ Troubles parse_troubles(const std::string& text) {
       out.drops.push_back(drop_named(word.substr(drop.size())));
     } else {
       refuse(
-          fmt::format("'{}' is no trouble that is known: name rto, reset or drop:NAME, with "
+          fmt::format("'{}' is not a known trouble: name rto, reset or drop:NAME, with "
                       "commas between them",
                       word));
     }

@@ -16,9 +16,9 @@ namespace lockstep::journal {
 namespace {
 
 using http::testing::Client;
+using http::testing::ClientConnection;
 using http::testing::Joined;
 using http::testing::Lossy;
-using http::testing::Talk;
 
 std::string get(const std::string& path) { return "GET " + path + " HTTP/1.1\r\nHost: h\r\n\r\n"; }
 
@@ -49,7 +49,7 @@ class Kept : public testing::Test {
     Lossy lossy(joined.server_port, 1);
     Recorder lost(lossy, log, joined.server, &flight_recorder);
     // In progress whenever a snapshot is taken, because it is read only every ten seconds.
-    Talk& slow = client.open(joined.client, get("/bytes/90000000"));
+    ClientConnection& slow = client.open(joined.client, get("/bytes/90000000"));
     for (std::uint32_t i = 0; i < 60; ++i) {
       slow.reads = i % 10 == 0;
       client.open(joined.client, get("/bytes/" + std::to_string(i == 30 ? 20'000'000 : i * 977)));

@@ -25,9 +25,9 @@ namespace lockstep::journal {
 namespace {
 
 using http::testing::Client;
+using http::testing::ClientConnection;
 using http::testing::Joined;
 using http::testing::Lossy;
-using http::testing::Talk;
 
 /// A driver that regularly has no room to send, as a kernel's queue can be full.
 template <class Port>
@@ -95,14 +95,14 @@ class Recorded : public testing::Test {
     Client client(tools::benchmark::server_address());
     auto const advance = [&](Duration by) { joined.advance(by, back, client, recorder, noted); };
     for (std::uint32_t i = 0; i < 20; ++i) {
-      Talk& talk =
+      ClientConnection& connection =
           client.open(joined.client, get("/bytes/" + std::to_string(i * 4321)) + get("/file.txt") +
                                          get("/caf%E9.txt") + get("/caf%E8.txt") + get("/missing"));
-      talk.piece = 1 + i * 5;
+      connection.piece = 1 + i * 5;
       advance(Duration::milliseconds(3));
     }
     advance(Duration::seconds(30));
-    Talk& last = client.open(joined.client, get("/bytes/1000000"));
+    ClientConnection& last = client.open(joined.client, get("/bytes/1000000"));
     advance(Duration::milliseconds(1));
     log.flush();
     noted.stop(joined.server, joined.now());
@@ -127,7 +127,7 @@ class Recorded : public testing::Test {
   std::uint64_t turns = 0;
 };
 
-TEST_F(Recorded, StopsWhereItIsAskedTo) {
+TEST_F(Recorded, StopsWhereRequested) {
   record(5);
   for (std::uint64_t const asked : {1u, 7u, 40u}) {
     ReplayRequest request{path, {}, {}};
@@ -149,7 +149,7 @@ TEST_F(Recorded, StopsWhereItIsAskedTo) {
   EXPECT_FALSE(replay_journal(request).stopped);  // trailing records are no turns
 }
 
-TEST_F(Recorded, TellsEachFrame) {
+TEST_F(Recorded, PrintsEachFrame) {
   record(5);
   ReplayRequest request{path, {}, {}};
   std::vector<std::string> lines;
@@ -163,7 +163,7 @@ TEST_F(Recorded, TellsEachFrame) {
   EXPECT_EQ(count(" in  "), result.frames_in);
   EXPECT_EQ(count(" out "), result.frames_out);
   EXPECT_EQ(count("is asked to stop"), 1u);
-  EXPECT_EQ(count("gives up what is open"), 1u);
+  EXPECT_EQ(count("aborts what is open"), 1u);
   EXPECT_EQ(lines.size(), result.frames_in + result.frames_out + 2);
   EXPECT_NE(lines.front().find("turn 1 in"), std::string::npos) << lines.front();
   EXPECT_EQ(count(" octets, "), result.frames_in + result.frames_out);
@@ -171,7 +171,7 @@ TEST_F(Recorded, TellsEachFrame) {
   EXPECT_EQ(count(" seq "), result.frames_in + result.frames_out);
 }
 
-TEST_F(Recorded, SaysWhatEachConnectionIsAt) {
+TEST_F(Recorded, ShowsTheStateOfEachConnection) {
   record(0);
   ReplayRequest request{path, {}, {}};
   EXPECT_FALSE(replay_journal(request).connections);
@@ -262,17 +262,17 @@ TEST_F(Recorded, DISABLED_FiveGibibytes) {
     Recorder recorder(joined.server_port, log, joined.server);
     Noted noted(server, log);
     Client client(tools::benchmark::server_address());
-    Talk& talk = client.open(joined.client, "");
+    ClientConnection& connection = client.open(joined.client, "");
     for (std::uint32_t i = 0; i < 5; ++i) {
-      talk.to_say = get("/bytes/" + std::to_string(piece));
+      connection.to_send = get("/bytes/" + std::to_string(piece));
       std::uint64_t const until = (i + 1) * piece;
       for (std::uint32_t round = 0; heard < until && round < 1'000'000; ++round) {
         joined.advance(Duration::microseconds(200), joined.client_port, client, recorder, noted);
-        heard += talk.heard.size();
-        talk.heard.clear();
+        heard += connection.received.size();
+        connection.received.clear();
       }
     }
-    EXPECT_FALSE(talk.closed);
+    EXPECT_FALSE(connection.closed);
     log.finish(joined.server.fingerprint());
   }
   EXPECT_GT(heard, 5 * piece);
@@ -280,7 +280,7 @@ TEST_F(Recorded, DISABLED_FiveGibibytes) {
   EXPECT_TRUE(result.clean() && result.ended) << text_of(result, path);
 }
 
-TEST_F(Recorded, ATornTailIsNamedAndTheRestUsed) {
+TEST_F(Recorded, ATruncatedTailIsReportedAndTheRestUsed) {
   record(7, false);
   std::string const whole = contents(path);
   ReplayResult const unended = replay();
@@ -334,7 +334,7 @@ void rewrite(const std::string& from, const std::string& to, Change&& change) {
   }
 }
 
-TEST_F(Recorded, ASkilfulChangeIsNamedByItsFirstDivergentFrame) {
+TEST_F(Recorded, AChangeWithValidHashesIsFoundByItsFirstDivergentFrame) {
   record(0);
   std::string const other = path + ".changed";
   bool done = false;
@@ -396,7 +396,7 @@ TEST_F(Recorded, ACaptureHoldsWhatWentOverTheWire) {
   std::filesystem::remove(capture);
 }
 
-TEST(Journal, WhatIsNoJournalIsRefused) {
+TEST(Journal, OtherFilesAreRefused) {
   std::string const path = testing::TempDir() + "lockstep_no_journal";
   write_file(path, "hello");
   EXPECT_THROW(replay_journal({path, {}, {}}), tools::Failure);
@@ -464,7 +464,7 @@ TEST(ConfigJson, NoFieldIsForgotten) {
   EXPECT_EQ(json_of(Config{}).size(), fields_of<Config>() - 1 - 3 + fields_of<tcp::Config>());
 }
 
-TEST(MendChecksum, OnlyASegmentWhoseSumDoesNotHold) {
+TEST(MendChecksum, OnlyASegmentWithAWrongSum) {
   // A packet of 20 octets of IPv4 and a 20-octet SYN without a checksum, from 10.0.0.1 to 10.0.0.2.
   std::vector<std::byte> packet(40);
   auto const set = [&](std::size_t at, int value) { packet[at] = static_cast<std::byte>(value); };

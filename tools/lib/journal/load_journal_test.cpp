@@ -105,13 +105,13 @@ load::LoadPlan plan_of(load::Protocol protocol) {
   return plan;
 }
 
-TEST_F(LoadRecorded, AnEchoAndWhoAsks) {
+TEST_F(LoadRecorded, AnEchoServerAndItsClient) {
   record<load::EchoServer>(plan_of(load::Protocol::echo), load::EchoSettings{});
   expect_clean(ours, sent);
   expect_clean(theirs, sent_back);
 }
 
-TEST_F(LoadRecorded, ACacheAndWhoAsks) {
+TEST_F(LoadRecorded, ACacheServerAndItsClient) {
   load::LoadPlan plan = plan_of(load::Protocol::memcached);
   plan.catalogue.items = {{"one"}, {"two"}, {"three"}};
   plan.catalogue.weights = {1, 2, 3};

@@ -158,7 +158,7 @@ load::LoadPlan read_plan(const Reader& reader, const Begin& begin) {
     return plan;
   });
   if (!makes_sense(out, begin.run.config.tcp.connections_max)) {
-    refuse_parts(reader, "the plan of the load is none");
+    refuse_parts(reader, "the plan of the load is invalid");
   }
   return out;
 }

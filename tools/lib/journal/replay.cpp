@@ -93,7 +93,7 @@ std::string frame_text(std::span<const std::byte> frame, LinkType link) {
     return fmt::format("{} octets, {}", frame.size(), name_of(decoded.kind));
   }
   tools::Segment const& s = decoded.segment;
-  return fmt::format("{} octets, {} to {} {} seq {} ack {} text {}", frame.size(),
+  return fmt::format("{} octets, {} to {} {} seq {} ack {} payload {}", frame.size(),
                      tools::text_of(s.source), tools::text_of(s.destination),
                      tools::flags_text(s.flags), s.sequence, s.acknowledgment, s.data_bytes());
 }
@@ -171,7 +171,7 @@ class Player {
     }
     bool const single = record.kind != Kind::turn;
     if (single && !parse_number(record, number)) {
-      refuse(record.number, "it has another length than its kind");
+      refuse(record.number, "its length does not fit its kind");
     }
     switch (record.kind) {
       case Kind::turn:
@@ -182,7 +182,7 @@ class Player {
         world_.app.stop(world_.stack, Instant{number});
         break;
       case Kind::abandon:
-        tell_order("the application gives up what is open", Instant{number});
+        tell_order("the application aborts what is open", Instant{number});
         world_.app.abandon(world_.stack, Instant{number});
         break;
       case Kind::end:
@@ -264,7 +264,7 @@ std::string text_of(const Divergence& found, LinkType link) {
           ? fmt::format("{} octets with hash {:016x}", found.recorded->length, found.recorded->hash)
           : "no frame";
   std::string const replayed = found.replayed ? frame_text(*found.replayed, link) : "no frame";
-  return fmt::format("frame {} that left, in turn {} at {}: recorded {}, replayed {}", found.frame,
+  return fmt::format("frame {} sent, in turn {} at {}: recorded {}, replayed {}", found.frame,
                      found.turn, tools::text_of(found.at.since(Instant{})), recorded, replayed);
 }
 
@@ -303,7 +303,7 @@ void play(Reader& reader, const ReplayRequest& request, ReplayResult& result, Ca
     play_server<load::CacheServer>(reader, request, result, capture, config,
                                    read_cache(reader, begin));
   } else {
-    refuse_parts(reader, "the application is none that is known here");
+    refuse_parts(reader, "the application is unknown to this program");
   }
 }
 
@@ -335,23 +335,25 @@ std::string text_of(const ReplayResult& result, const std::string& path) {
                   tools::grouped(result.turns), tools::text_of(result.lasted),
                   tools::grouped(result.frames_in), tools::grouped(result.frames_out));
   if (result.stopped) {
-    out += "stopped there, as was asked: what is behind it was not looked at\n";
+    out += "stopped there as requested: the rest was not replayed\n";
   }
   if (result.from_snapshot) {
-    out += "it begins with a snapshot: what was before it is not in the journal\n";
+    out += "it begins with a snapshot of a running stack; earlier turns are not in the journal\n";
   }
   if (result.tail == Tail::torn) {
-    out += fmt::format("the tail from octet {} on is torn and was left out\n", result.tail_offset);
+    out += fmt::format("the file is truncated: the incomplete record at octet {} was ignored\n",
+                       result.tail_offset);
   } else if (!result.ended && !result.divergence && !result.stopped) {
-    out += "the journal has no end: the program that wrote it did not stop as it should\n";
+    out += "the journal has no end record: the program that wrote it did not end normally\n";
   }
   if (result.edited_record) {
-    out += fmt::format("edited: record {} is not as it was written\n", *result.edited_record);
+    out +=
+        fmt::format("edited: record {} was changed after it was written\n", *result.edited_record);
   }
   if (result.divergence) {
     out += "first divergence: " + text_of(*result.divergence, result.link) + "\n";
   } else {
-    out += "every frame that left is as it was, octet by octet\n";
+    out += "every frame sent is identical, octet by octet\n";
   }
   if (result.state_differs) {
     out += "the state at the end differs: " + *result.state_differs + "\n";

@@ -49,7 +49,7 @@ TEST_F(Written, NothingUntilTheFirstRecord) {
   EXPECT_TRUE(text.starts_with(std::string(magic.begin(), magic.end())));
 }
 
-TEST_F(Written, WhatCannotBeMadeIsRefused) {
+TEST_F(Written, AFileThatCannotBeCreatedIsRefused) {
   EXPECT_THROW(Writer("/proc/nothing/journal"), tools::Failure);
   EXPECT_THROW(Writer("/dev"), tools::Failure);
 }

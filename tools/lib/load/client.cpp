@@ -273,7 +273,7 @@ void Client::call(Stack& stack, User& user, Instant now) {
   user.left = plan_.requests_a_connection == 0 ? ~std::uint32_t{0} : plan_.requests_a_connection;
   user.position = user.first = user.count = user.sent = 0;
   user.is_free = user.peer_finished = user.is_last = user.reading = false;
-  user.is_closed = user.close_owed = false;
+  user.is_closed = user.close_pending = false;
   user.called = now;
   user.state = State::closing;
   if (is_scheduled()) {
@@ -439,7 +439,7 @@ void Client::go_on(Stack& stack, User& user, Instant now) {
   if (user.state != State::closing) {
     return;
   }
-  if (user.close_owed || (user.peer_finished && !user.is_closed)) {
+  if (user.close_pending || (user.peer_finished && !user.is_closed)) {
     close(stack, user);
   } else if (!user.is_closed) {
     stack.consume(user.id, stack.unread(user.id));
@@ -594,8 +594,7 @@ void Client::send(Stack& stack, User& user) {
   }
 }
 
-// Returns true once the whole request is queued. If it is refused for lack of room, the stack
-// reports when there is some.
+// True once the whole request is queued. After a refusal the stack reports when there is room.
 bool Client::send_one(Stack& stack, User& user, const Asked& one) {
   Message const message = composer_.compose(one, plan_.targets[user.target]);
   while (user.position < message.size()) {
@@ -668,7 +667,7 @@ void Client::close(Stack& stack, User& user) {
   }
   wait(user, answer, stack.now());
   user.is_closed = true;
-  user.close_owed = stack.close(user.id) == Refusal::no_room;
+  user.close_pending = stack.close(user.id) == Refusal::no_room;
 }
 
 void Client::abort(Stack& stack, User& user) {

@@ -89,10 +89,10 @@ class Client {
     Habit habit = Habit::eager;
     bool is_free = false;  // is in free_
     bool peer_finished = false;
-    bool is_last = false;     // the server has been asked to close after the last request
-    bool is_closed = false;   // we have closed it
-    bool close_owed = false;  // the FIN was refused for lack of room
-    bool reading = false;     // `reply` has begun
+    bool is_last = false;        // the server has been asked to close after the last request
+    bool is_closed = false;      // we have closed it
+    bool close_pending = false;  // the FIN was refused for lack of room
+    bool reading = false;        // `reply` has begun
     std::uint32_t target = 0;
     std::uint32_t left = 0;   // requests that it may still take
     std::uint32_t first = 0;  // of its ring of requests that wait for a response

@@ -14,7 +14,7 @@ struct Line {
   alignas(64) std::array<std::byte, 64> bytes;
 };
 
-TEST(Client, WhoConnectsWithARequestIsNotYetAmongTheActive) {
+TEST(Client, AConnectingUserIsNotYetActive) {
   Config config;
   config.link = LinkType::ip;
   config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};

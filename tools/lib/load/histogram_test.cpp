@@ -20,7 +20,7 @@ TEST(Histogram, SmallTimesAreExact) {
   EXPECT_EQ(times.mean(), Duration{50});
 }
 
-TEST(Histogram, NeverBelowWhatItIsAndNeverAHundredAndTwentyEighthAbove) {
+TEST(Histogram, NeverBelowTheValueAndAtMostA128thAbove) {
   for (std::uint64_t ns = 1; ns < std::uint64_t{1} << 41; ns += ns / 3 + 1) {
     Histogram times;
     times.add(Duration{ns});
@@ -48,7 +48,7 @@ TEST(Histogram, BucketsTouchEachOther) {
   EXPECT_EQ(last, Duration{260});
 }
 
-TEST(Histogram, TwoAreOne) {
+TEST(Histogram, TwoHistogramsCanBeAdded) {
   Histogram a;
   Histogram b;
   Histogram both;
@@ -64,7 +64,7 @@ TEST(Histogram, TwoAreOne) {
   EXPECT_EQ(a.at({50'000}), both.at({50'000}));
 }
 
-TEST(Histogram, WhatNeverEndedIsLongerThanAny) {
+TEST(Histogram, EndlessValuesAreLongerThanAny) {
   Histogram times;
   EXPECT_EQ(times.at({50'000}, 0), Duration{});
   EXPECT_EQ(times.at({50'000}, 1), Duration::forever());

@@ -36,7 +36,7 @@ Read read(Reply& reply, std::string_view text, std::size_t piece, bool ends = fa
 
 Expected of(std::string_view body) { return {body.size(), 0, octets(body)}; }
 
-TEST(HttpReply, WholeHoweverItComes) {
+TEST(HttpReply, WholeHoweverItIsSplit) {
   std::string_view const text =
       "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhelloHTTP/1.1 404 Not Found\r\n";
   for (std::size_t piece = 1; piece < text.size(); ++piece) {
@@ -72,7 +72,7 @@ TEST(HttpReply, InChunksUntilTheEndOrWithoutABody) {
       Progress::complete);
 }
 
-TEST(HttpReply, WhatIsWrongHasAName) {
+TEST(HttpReply, EachFaultHasAName) {
   struct Case {
     std::string_view text;
     Fault fault;
@@ -136,7 +136,7 @@ TEST(CacheReply, HitsMissesAndUpdates) {
   EXPECT_EQ(read(reply, "STORED\r\n", 3).progress, Progress::complete);
 }
 
-TEST(CacheReply, WhatIsWrongHasAName) {
+TEST(CacheReply, EachFaultHasAName) {
   struct Case {
     std::string_view text;
     Fault fault;

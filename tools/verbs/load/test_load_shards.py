@@ -78,7 +78,7 @@ def test_a_journal_with_loss_and_an_edited_one(tmp_path):
     journal.write_bytes(octets)
     code, text = ns.replay(journal)
     assert code == 1, text
-    assert re.search(r"edited: record \d+ is not as it was written", text), text
+    assert re.search(r"edited: record \d+ was changed after it was written", text), text
     assert "first divergence: frame " in text
 
 

@@ -127,7 +127,7 @@ def test_killed(tmp_path):
 @pytest.mark.parametrize("words, said", [
     (["--record-on", "rto"], "give --record"),
     (["--record", "j", "--record-on", "flood"], "no trouble that is known"),
-    (["--record", "j", "--record-on", "drop:nothing"], "no frame is dropped as 'nothing'"),
+    (["--record", "j", "--record-on", "drop:nothing"], "no drop reason is called 'nothing'"),
     (["--record", "j", "--record-on", "rto,"], "no trouble that is known"),
     (["--record", "j", "--record-on", "rto", "--connections", "1000000"], "choose fewer")])
 def test_bad_troubles(tmp_path, words, said):
