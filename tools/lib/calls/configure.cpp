@@ -136,7 +136,7 @@ Duration duration_of(const std::string& text) {
   auto const duration = parse_duration(text);
   if (!duration) {
     wrong(
-        fmt::format("'{}' is no time, expected a number with ns, us, ms, s, min or h, like "
+        fmt::format("'{}' is not a duration, expected a number with ns, us, ms, s, min or h, like "
                     "200ms",
                     text));
   }

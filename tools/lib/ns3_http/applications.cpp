@@ -124,10 +124,10 @@ TypeId LockstepHttpServer::GetTypeId() {
           .SetParent<Application>()
           .SetGroupName("Applications")
           .AddConstructor<LockstepHttpServer>()
-          .AddAttribute("Port", "Where to listen, at every address of the node.", UintegerValue(80),
-                        MakeUintegerAccessor(&LockstepHttpServer::port_),
+          .AddAttribute("Port", "The port to listen on, at every address of the node.",
+                        UintegerValue(80), MakeUintegerAccessor(&LockstepHttpServer::port_),
                         MakeUintegerChecker<std::uint16_t>(1))
-          .AddTraceSource("Served", "So many requests were answered, whatever the answer.",
+          .AddTraceSource("Served", "The number of requests answered, with any status.",
                           MakeTraceSourceAccessor(&LockstepHttpServer::served_),
                           "ns3::TracedValueCallback::Uint64");
   return tid;
@@ -220,26 +220,27 @@ TypeId LockstepHttpClient::GetTypeId() {
           .SetParent<Application>()
           .SetGroupName("Applications")
           .AddConstructor<LockstepHttpClient>()
-          .AddAttribute("Remote", "Whom to ask: an InetSocketAddress or an Inet6SocketAddress.",
+          .AddAttribute("Remote", "The server: an InetSocketAddress or an Inet6SocketAddress.",
                         AddressValue(), MakeAddressAccessor(&LockstepHttpClient::remote_),
                         MakeAddressChecker())
-          .AddAttribute("Path", "What to ask for; of /bytes/N every octet is verified.",
+          .AddAttribute("Path", "The path to request; every octet of /bytes/N is verified.",
                         StringValue("/bytes/100000"),
                         MakeStringAccessor(&LockstepHttpClient::path_), MakeStringChecker())
-          .AddAttribute("Requests", "How often, on all connections together.", UintegerValue(1),
-                        MakeUintegerAccessor(&LockstepHttpClient::requests_),
+          .AddAttribute("Requests", "The number of requests, on all connections together.",
+                        UintegerValue(1), MakeUintegerAccessor(&LockstepHttpClient::requests_),
                         MakeUintegerChecker<std::uint64_t>(1))
-          .AddAttribute("Connections", "At once, at most.", UintegerValue(1),
-                        MakeUintegerAccessor(&LockstepHttpClient::connections_),
+          .AddAttribute("Connections", "The largest number of connections open at once.",
+                        UintegerValue(1), MakeUintegerAccessor(&LockstepHttpClient::connections_),
                         MakeUintegerChecker<std::uint32_t>(1, 1024))
-          .AddAttribute("RequestsPerConnection", "Then it is closed and another opened; 0: never.",
+          .AddAttribute("RequestsPerConnection",
+                        "The number of requests after which a connection is replaced; 0: never.",
                         UintegerValue(0),
                         MakeUintegerAccessor(&LockstepHttpClient::requests_a_connection_),
                         MakeUintegerChecker<std::uint32_t>())
-          .AddTraceSource("Answered", "So many requests were answered rightly and in time.",
+          .AddTraceSource("Answered", "The number of requests answered correctly and in time.",
                           MakeTraceSourceAccessor(&LockstepHttpClient::answered_),
                           "ns3::TracedValueCallback::Uint64")
-          .AddTraceSource("Failed", "So many requests failed, for whatever reason.",
+          .AddTraceSource("Failed", "The number of requests that failed, for any reason.",
                           MakeTraceSourceAccessor(&LockstepHttpClient::failed_),
                           "ns3::TracedValueCallback::Uint64");
   return tid;

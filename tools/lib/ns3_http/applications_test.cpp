@@ -93,7 +93,7 @@ TEST(Ns3Http, APageIsServed) {
   EXPECT_EQ(web.client->GetBodyOctets(), 8u);
 }
 
-TEST(Ns3Http, WhatIsNotThereIsAFailure) {
+TEST(Ns3Http, AMissingPageIsAFailure) {
   Web web;
   web.client->SetAttribute("Path", StringValue("/nowhere"));
   std::vector<std::uint64_t> failed;
@@ -106,7 +106,7 @@ TEST(Ns3Http, WhatIsNotThereIsAFailure) {
 }
 
 // Sockets of other applications on the same stacks still work.
-TEST(Ns3Http, SocketsGoOnBesideIt) {
+TEST(Ns3Http, SocketsWorkBesideIt) {
   Web web;
   auto const sink =
       StartFlow({web.nodes.Get(0), web.nodes.Get(1), InetSocketAddress("10.1.1.2", 5001)});

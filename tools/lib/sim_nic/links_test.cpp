@@ -88,7 +88,7 @@ TEST(NicLinks, FramesOfTwoLinksAreThoseOfThePlainPort) {
 }
 
 // The rings of one link are full for half a second, then it has no room to send.
-TEST(NicLinks, ALinkThatStandsStillHoldsUpNoOther) {
+TEST(NicLinks, ABlockedLinkDoesNotDelayTheOther) {
   sim::Kernel well(two_links(), 1, with_nics(sim::Registry::standard()));
   EXPECT_EQ(well.run(), sim::Ending::completed);
   sim::World world = two_links();
@@ -104,7 +104,7 @@ TEST(NicLinks, ALinkThatStandsStillHoldsUpNoOther) {
   EXPECT_FALSE(end_of(held, "of-b").is_never());
 }
 
-TEST(NicLinks, LateCompletionsAndErrorsOfTheNicAreBorneOnBoth) {
+TEST(NicLinks, BothLinksTolerateLateCompletionsAndErrors) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     sim::World world = two_links({4});
     for (sim::HostSpec& host : world.hosts) {
@@ -126,7 +126,7 @@ TEST(NicLinks, LateCompletionsAndErrorsOfTheNicAreBorneOnBoth) {
   }
 }
 
-TEST(NicLinks, ASnapshotOfBothIsGoneBackTo) { expect_same_from_a_snapshot(two_links({2})); }
+TEST(NicLinks, ASnapshotOfBothLinksIsRestored) { expect_same_from_a_snapshot(two_links({2})); }
 
 }  // namespace
 }  // namespace lockstep::tools

@@ -79,7 +79,7 @@ TEST(Nics, FramesOfFourWorkersOf200SeedsAreThoseOfThePlainPort) {
 }
 
 // Errors of the NIC are ordinary losses, which TCP repairs.
-TEST(Nics, EveryErrorOfTheNicIsBorne) {
+TEST(Nics, EveryErrorOfTheNicIsTolerated) {
   std::uint64_t errors = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     sim::World world = sim::draw_world(seed);

@@ -112,7 +112,7 @@ void expect_at_home(const Sums& sums, std::uint32_t workers) {
   EXPECT_GE(sums.announced, workers - 1u);
 }
 
-TEST(Workers, OurHashBringsEveryFrameHome) {
+TEST(Workers, OurHashSteersEveryFrameToItsWorker) {
   for (std::uint32_t const workers : {2u, 4u}) {
     Sums const sums = echoed({.workers = workers});
     EXPECT_EQ(sums.forwarded, 0u);
@@ -121,7 +121,7 @@ TEST(Workers, OurHashBringsEveryFrameHome) {
 }
 
 // The fallback that a calibration calls `siblings`: nothing is lost, nothing is reset.
-TEST(Workers, AnyOtherHashIsMadeGoodForBySiblings) {
+TEST(Workers, SiblingsForwardFramesOfAnyOtherHash) {
   for (sim::NicHash const hash : {sim::NicHash::nic, sim::NicHash::one, sim::NicHash::lopsided}) {
     Sums const sums = echoed({.hash = hash});
     EXPECT_GT(sums.forwarded, 500u);
@@ -136,7 +136,7 @@ TEST(Workers, AFrameThatTheNicMispredictsIsForwarded) {
   expect_at_home(sums, 4);
 }
 
-TEST(Workers, ThirtySixCallFromEveryOne) {
+TEST(Workers, ThirtySixWorkersAllOpenConnections) {
   Sums const sums = echoed({.workers = 36, .flows = 72, .bytes = 2'000});
   EXPECT_EQ(sums.forwarded, 0u);
   expect_at_home(sums, 36);
@@ -148,7 +148,7 @@ TEST(Workers, ThirtySixOnANicThatSteersByAHashOfItsOwn) {
   expect_at_home(sums, 36);
 }
 
-TEST(Workers, EveryErrorOfASharedNicIsBorne) {
+TEST(Workers, EveryErrorOfASharedNicIsTolerated) {
   std::uint64_t errors = 0;
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     sim::World world = sim::draw_world(seed);
@@ -165,13 +165,13 @@ TEST(Workers, EveryErrorOfASharedNicIsBorne) {
   EXPECT_GE(errors, 20u);
 }
 
-TEST(Workers, ASnapshotOfASharedNicIsGoneBackTo) {
+TEST(Workers, ASnapshotOfASharedNicIsRestored) {
   expect_same_from_a_snapshot(world_of({.hash = sim::NicHash::nic, .missteer = {50'000'000}}));
 }
 
 // On a real machine the queues are those of hw/shards; here the driver runs under them in one
 // thread.
-TEST(Workers, TheDriverStandsUnderTheQueuesOfRealWorkers) {
+TEST(Workers, TheDriverWorksUnderTheQueuesOfRealWorkers) {
   constexpr ShardCount workers{4};
   using Worker = hw::ShardPort<hw::MpipePort>;
   static_assert(Driver<Worker>);

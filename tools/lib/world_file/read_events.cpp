@@ -19,7 +19,7 @@ constexpr std::uint32_t first_port = 40'000;
 
 Probability read_probability(Table& table, std::string_view key, Probability otherwise) {
   return table.parsed(key, otherwise, parse_probability,
-                      "a probability as a text, like \"0.01\" or \"1%\"");
+                      "a probability in quotes, like \"0.01\" or \"1%\"");
 }
 
 std::uint32_t read_count(Table& table, std::string_view key, std::uint32_t otherwise,

@@ -65,7 +65,7 @@ void read_nic(Table& table, sim::HostSpec& host, WorldInProgress& into) {
   Table keys = table.table("nic", "nic of " + table.title());
   const auto chance = [&keys](std::string_view key, Probability otherwise) {
     return keys.parsed(key, otherwise, parse_probability,
-                       "a probability as a text, like \"0.01\" or \"1%\"");
+                       "a probability in quotes, like \"0.01\" or \"1%\"");
   };
   nic.batch = static_cast<std::uint32_t>(keys.number("batch", nic.batch, {1, 32}));
   nic.hash = read_hash(keys);

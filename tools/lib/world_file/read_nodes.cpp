@@ -209,7 +209,7 @@ void read_host(Table& table, WorldInProgress& into) {
       static_cast<std::uint32_t>(table.number("receive_ring", host.receive_ring, {1, 1'000'000}));
   const auto shards = static_cast<std::uint32_t>(table.number("shards", 1, {1, ShardCount::most}));
   const Probability missteer = table.parsed("missteer", Probability{}, parse_probability,
-                                            "a probability as a text, like \"0.01\" or \"1%\"");
+                                            "a probability in quotes, like \"0.01\" or \"1%\"");
   if (shards > 1) {
     if (host.config.link != LinkType::ethernet) {
       table.wrong("shards", "a port steers Ethernet frames only, expected link = \"ethernet\"");

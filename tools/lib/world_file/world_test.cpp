@@ -201,7 +201,7 @@ TEST_F(WorldFile, RefusesAMissingHost) {
             0u);
 }
 
-TEST_F(WorldFile, RefusesWhatCannotBe) {
+TEST_F(WorldFile, RefusesImpossibleValues) {
   EXPECT_NE(complaint("not toml at all").find("not TOML"), std::string::npos);
   EXPECT_NE(complaint("").find("no [[host]]"), std::string::npos);
   EXPECT_NE(complaint(std::string(hosts)).find("exactly one link"), std::string::npos);
@@ -232,7 +232,7 @@ TEST_F(WorldFile, ReadsChoicesByTheirWords) {
   EXPECT_EQ(complaint(text + "\"cubic\"\necn = \"accept\"\n" + rest), "");
 }
 
-TEST_F(WorldFile, OffersEveryKeyThereIs) {
+TEST_F(WorldFile, SuggestsEveryKey) {
   const std::string text = complaint(std::string(hosts) +
                                      "[[link]]\nname = \"ab\"\nfrom = \"a\"\nto = \"b\"\n"
                                      "speed = \"1Mbit/s\"\n");
@@ -271,14 +271,14 @@ TEST_F(WorldFile, RefusesAnAppBetweenNetworks) {
       "");
 }
 
-TEST_F(WorldFile, NamesTheLineOfWhatCannotBe) {
+TEST_F(WorldFile, NamesTheLineOfAnImpossibleValue) {
   EXPECT_EQ(complaint(std::string(hosts) + "[[link]]\nname = \"ab\"\nfrom = \"a\"\nto = \"a\"\n"),
             "7: 'ab': a link must join two different nodes");
   EXPECT_EQ(complaint(good() + "[[host]]\nname = \"c\"\naddress = \"10.0.0.3/24\"\n"),
             "13: 'c': a host must be on exactly one link");
 }
 
-TEST_F(WorldFile, WhatTheParserDoesNotExpectIsOneLineToo) {
+TEST_F(WorldFile, AParserFailureIsOneLineToo) {
   for (const std::string text : {"[[#", "[#", "[[\na]]"}) {
     const std::string path = write(text);
     try {
@@ -293,7 +293,7 @@ TEST_F(WorldFile, WhatTheParserDoesNotExpectIsOneLineToo) {
 
 TEST_F(WorldFile, LettersBeyondAsciiStandInQuotesOnly) {
   const auto stray = [&](const std::string& text) {
-    return complaint(text).find("a letter beyond ASCII") != std::string::npos;
+    return complaint(text).find("a non-ASCII letter") != std::string::npos;
   };
   for (const char* fine : {"# \u00e9\n", "x = \"\u00e9\"", "x = '''\n\u00e9\n'''",
                            "x = \"\"\"\\\"\u00e9\"\"\"", "x = '\\' # \u00e9"}) {
@@ -303,7 +303,7 @@ TEST_F(WorldFile, LettersBeyondAsciiStandInQuotesOnly) {
                           "x = '\\' \u00e9", "[\u2028]", "x = 2'\u00e9'"}) {
     EXPECT_TRUE(stray(bad)) << bad;
   }
-  EXPECT_EQ(complaint("# a\n\n\u00e9 = 1").rfind("3: not TOML: a letter beyond ASCII", 0), 0u);
+  EXPECT_EQ(complaint("# a\n\n\u00e9 = 1").rfind("3: not TOML: a non-ASCII letter", 0), 0u);
 }
 
 TEST_F(WorldFile, SettingsComeAfterTheFile) {
