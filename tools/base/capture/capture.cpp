@@ -113,7 +113,7 @@ LinkLayer link_layer(const std::string& path, int type) {
       break;
   }
   const char* name = pcap_datalink_val_to_name(type);
-  refuse(path, fmt::format("link type {} ({}) is not read here; expected Ethernet, raw IP, Linux "
+  refuse(path, fmt::format("link type {} ({}) is not supported; expected Ethernet, raw IP, Linux "
                            "cooked (v1, v2), loopback or PPP: record it on such an interface",
                            type, name != nullptr ? name : "unknown"));
 }
@@ -147,7 +147,7 @@ CaptureReader::~CaptureReader() = default;
 
 bool CaptureReader::cut_here() {
   const std::string& damage = handle_->source.damage();
-  std::string const how = damage.empty() ? "the file breaks off" : damage;
+  std::string const how = damage.empty() ? "the file is truncated" : damage;
   if (read_ == 0) {
     refuse(path_, fmt::format("packet 1: {}; expected a whole packet: record it again", how));
   }

@@ -85,7 +85,7 @@ TEST(Reader, ReadsAWholeCapture) {
   EXPECT_EQ(read_all(), 5u);
 }
 
-TEST(Reader, RefusesWhatIsNoCaptureInOneLine) {
+TEST(Reader, RefusesOtherFilesInOneLine) {
   EXPECT_THAT(complaint(""), HasSubstr("is empty"));
   EXPECT_THAT(complaint("\x28\xb5\x2f\xfd\x00"), HasSubstr("unzstd"));
   EXPECT_THAT(complaint("hello"), HasSubstr("not a capture"));
@@ -105,26 +105,26 @@ std::pair<std::size_t, std::string> read_with_warning(std::string_view bytes) {
   return {count, reader.warning()};
 }
 
-TEST(Reader, UsesWhatStandsBeforeACut) {
+TEST(Reader, UsesThePacketsBeforeATruncation) {
   std::string const whole = sample();
   auto const [count, warning] = read_with_warning(whole.substr(0, whole.size() - 5));
   EXPECT_EQ(count, 4u);
-  EXPECT_THAT(warning, HasSubstr("capture_test.pcap: packet 5: the file breaks off"));
+  EXPECT_THAT(warning, HasSubstr("capture_test.pcap: packet 5: the file is truncated"));
   EXPECT_THAT(warning, HasSubstr("4 packets before it are used"));
   EXPECT_EQ(read_with_warning(whole).second, "");
 }
 
-TEST(Reader, UsesWhatStandsBeforeACutInPcap) {
+TEST(Reader, UsesThePacketsBeforeATruncationInPcap) {
   std::string const record = record_of(5, 0, std::string(30, 'x'));
   std::string const file = pcap_header(1) + record + record.substr(0, record.size() - 1);
   auto const [count, warning] = read_with_warning(file);
   EXPECT_EQ(count, 1u);
-  EXPECT_THAT(warning, HasSubstr("packet 2: the file breaks off"));
+  EXPECT_THAT(warning, HasSubstr("packet 2: the file is truncated"));
   EXPECT_THAT(warning, HasSubstr("the packet before it are used"));
 }
 
-TEST(Reader, RefusesACutBeforeTheFirstPacket) {
-  EXPECT_THAT(complaint(pcap_header(1) + "abc"), HasSubstr("packet 1: the file breaks off"));
+TEST(Reader, RefusesATruncationBeforeTheFirstPacket) {
+  EXPECT_THAT(complaint(pcap_header(1) + "abc"), HasSubstr("packet 1: the file is truncated"));
 }
 
 TEST(Reader, ReadsTimesBeyond2038) {
@@ -145,7 +145,7 @@ std::string packed(const std::string& bytes) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-TEST(Reader, ReadsWhatGzipPacked) {
+TEST(Reader, ReadsGzip) {
   EXPECT_EQ(read_with_warning(packed(sample())), std::pair(std::size_t{5}, std::string()));
   std::string const classic = pcap_header(1) + record_of(5, 0, std::string(30, 'x'));
   EXPECT_EQ(read_with_warning(packed(classic)).first, 1u);
@@ -153,7 +153,7 @@ TEST(Reader, ReadsWhatGzipPacked) {
   EXPECT_THAT(complaint(packed(packed(classic))), HasSubstr("compressed twice"));
 }
 
-TEST(Reader, UsesWhatStandsBeforeACutOfGzip) {
+TEST(Reader, UsesThePacketsBeforeATruncationOfGzip) {
   std::string file = pcap_header(1);
   for (unsigned i = 0; i < 5000; ++i) {
     file += record_of(i, i * 7919 % 1'000'000, std::string(30, static_cast<char>(i)));
@@ -162,7 +162,7 @@ TEST(Reader, UsesWhatStandsBeforeACutOfGzip) {
   auto const [count, warning] = read_with_warning(whole.substr(0, whole.size() / 2));
   EXPECT_GT(count, 1000u);
   EXPECT_LT(count, 5000u);
-  EXPECT_THAT(warning, HasSubstr("the gzip data breaks off"));
+  EXPECT_THAT(warning, HasSubstr("the gzip data is truncated"));
 }
 
 TEST(Reader, ReadsAPipeMoreThanOnce) {
@@ -246,7 +246,7 @@ TEST(Reader, RefusesBrokenBlocksByTheirPacket) {
 }
 
 // Truncated headers are reported differently from another protocol.
-TEST(Reader, TellsHowToRecordWhatWasCut) {
+TEST(Reader, TellsHowToRecordTruncatedHeaders) {
   for (FrameKind const kind : {FrameKind::cut_short, FrameKind::not_tcp}) {
     FrameCounts counts{};
     counts[static_cast<std::size_t>(kind)] = 1;
@@ -419,14 +419,14 @@ TEST(Decode, LeavesOtherTunnelsClosed) {
   EXPECT_EQ(decode(frame_of(dns), LinkLayer::raw_ip).kind, FrameKind::not_tcp);
 }
 
-TEST(Decode, WhatIsNoIpOverPppIsNotTaken) {
+TEST(Decode, OtherProtocolsOverPppAreIgnored) {
   EXPECT_EQ(decode(frame_of({std::byte{0xc0}, std::byte{0x21}}), LinkLayer::ppp).kind,
             FrameKind::not_ip);  // LCP
   EXPECT_EQ(decode(frame_of({std::byte{0xff}, std::byte{0x03}, std::byte{}}), LinkLayer::ppp).kind,
             FrameKind::cut_short);
 }
 
-TEST(Decode, TellsBadSumsAndCutPayloads) {
+TEST(Decode, DetectsBadSumsAndTruncatedPayloads) {
   auto bytes = bare_tcp();
   bytes[36] ^= std::byte{1};
   EXPECT_EQ(decode(frame_of(bytes), LinkLayer::raw_ip).segment.sum, SumState::bad);

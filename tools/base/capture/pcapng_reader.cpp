@@ -137,7 +137,7 @@ bool PcapngReader::add_interface() {
   }
   bool const binary = (out.resolution & 0x80) != 0;
   if ((out.resolution & 0x7f) > (binary ? 63 : 19)) {
-    return complain(fmt::format("a resolution of time of {:#x}", out.resolution));
+    return complain(fmt::format("a time resolution of {:#x}", out.resolution));
   }
   interfaces_.push_back(out);
   return true;

@@ -128,7 +128,7 @@ ssize_t CaptureSource::read_packed(void* cookie, char* into, std::size_t bytes) 
   int error = Z_OK;
   const char* const why = gzerror(file, &error);
   if (error != Z_OK && error != Z_STREAM_END) {
-    packed->damage = error == Z_BUF_ERROR ? "the gzip data breaks off" : why;
+    packed->damage = error == Z_BUF_ERROR ? "the gzip data is truncated" : why;
   }
   return got < 0 ? 0 : got;  // damaged data ends where the damage begins
 }

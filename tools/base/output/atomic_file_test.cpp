@@ -31,7 +31,7 @@ class Drafts : public testing::Test {
   fs::path folder_;
 };
 
-TEST_F(Drafts, HaveNoNameUntilTheyAreWhole) {
+TEST_F(Drafts, HaveNoNameUntilComplete) {
   fs::path const path = folder_ / "new" / "report.json";
   AtomicFile file(path);
   file.put("half");
@@ -41,7 +41,7 @@ TEST_F(Drafts, HaveNoNameUntilTheyAreWhole) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "new"), {}), 1);
 }
 
-TEST_F(Drafts, LeaveTheOldFileWhereTheyAreNotKept) {
+TEST_F(Drafts, LeaveTheOldFileUnlessKept) {
   fs::path const path = folder_ / "report.json";
   save_file(path.string(), "old");
   {
@@ -74,7 +74,7 @@ TEST_F(Drafts, NeverReplaceADevice) {
   }
 }
 
-TEST_F(Drafts, SayWhyTheyCannotBe) {
+TEST_F(Drafts, ReportWhyTheyCannotBeWritten) {
   save_file((folder_ / "file").string(), "");
   for (const fs::path& path : {folder_, folder_ / "file" / "below", fs::path("/proc/none/x")}) {
     try {

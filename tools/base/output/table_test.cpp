@@ -17,7 +17,7 @@ TextTable sample() {
   return table;
 }
 
-TEST(TextTable, OneLineARowWhereThereIsNoTerminal) {
+TEST(TextTable, OneLineForEachRowWithoutATerminal) {
   EXPECT_EQ(sample().text(0),
             "name    bytes  drops\n"
             "a       1,000  -\n"
@@ -53,7 +53,7 @@ TEST(TextTable, NoLineIsLongerThanTheTerminal) {
   }
 }
 
-TEST(Progress, ABarIsAsLongAsWhatIsDone) {
+TEST(Progress, ABarIsAsLongAsTheShareDone) {
   EXPECT_EQ(bar_text(0, 10, "none", 79), "[                    ] none");
   EXPECT_EQ(bar_text(5, 10, "half", 79), "[##########          ] half");
   EXPECT_EQ(bar_text(10, 10, "all", 79), "[####################] all");

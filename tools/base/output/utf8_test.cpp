@@ -15,7 +15,7 @@ TEST(Utf8, CharactersStay) {
   }
 }
 
-TEST(Utf8, WhatIsNoneIsReplacedOctetByOctet) {
+TEST(Utf8, InvalidOctetsAreReplacedOneByOne) {
   EXPECT_EQ(utf8_only("a\xff"
                       "b"),
             "a" + other + "b");

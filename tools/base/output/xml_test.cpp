@@ -6,7 +6,7 @@
 namespace lockstep::tools {
 namespace {
 
-TEST(Xml, EscapesWhatMeansSomething) {
+TEST(Xml, EscapesSpecialCharacters) {
   EXPECT_EQ(xml_escaped("a<b> & \"c\""), "a&lt;b&gt; &amp; &quot;c&quot;");
   EXPECT_EQ(xml_escaped("1\t2\n"), "1\t2\n");
   EXPECT_EQ(xml_escaped(std::string_view("\0\x1b[1m", 5)), "??[1m");

@@ -77,7 +77,7 @@ std::string Table::text(std::string_view key, std::string_view otherwise) {
     return std::string(otherwise);
   }
   if (!node->is_string()) {
-    wrong(key, "expected a text: put the value in quotes");
+    wrong(key, "expected a string: put the value in quotes");
   }
   return node->as_string()->get();
 }
@@ -203,7 +203,7 @@ toml::table parse_toml(const std::string& path) {
 toml::table parse_toml_text(const std::string& text, const std::string& path) {
   if (const std::size_t line = stray_letter(text); line != 0) {
     throw Failure(ExitCode::bad_input,
-                  fmt::format("{}:{}: not TOML: a letter beyond ASCII; expected it in quotes or "
+                  fmt::format("{}:{}: not TOML: a non-ASCII letter; expected it in quotes or "
                               "in a comment: put it there",
                               path, line));
   }
