@@ -24,10 +24,11 @@ void note_stack(std::uint64_t seed, Instant at) { last = {true, seed, at}; }
 
 void tell_failed_check(const CheckSite& site) {
   if (last.any) {
-    fmt::print(stderr,
-               "lockstep: internal error: CHECK({}) failed at {}:{}, the stack alone that was used "
-               "last: seed {}, instant {} ns; please report it with the calls that led there\n",
-               site.condition, site.file, site.line, last.seed, last.at.ns);
+    fmt::print(
+        stderr,
+        "lockstep: internal error: CHECK({}) failed at {}:{}, the single stack that was used "
+        "last: seed {}, instant {} ns; please report it with the calls that led there\n",
+        site.condition, site.file, site.line, last.seed, last.at.ns);
   }
   if (sim::current_run().running || !last.any) {
     print_failed_check(site);

@@ -240,7 +240,7 @@ std::vector<std::byte> packet_of(std::span<const std::byte> bytes,
   header[12] |= static_cast<std::byte>(record.flags >> 8);
   Bytes const length = header_length + Bytes{static_cast<std::uint32_t>(payload.size())};
   if (length.count + wire::ipv6_header_bytes > packet_bytes_max) {
-    wrong(fmt::format("a packet has {} bytes of text, expected fewer", payload.size()));
+    wrong(fmt::format("a packet has {} bytes of payload, expected fewer", payload.size()));
   }
   wire::write_checksum(header, header_length,
                        {record.source, record.destination, record.protocol, length},

@@ -28,7 +28,7 @@ void Judge::left(Instant at, std::span<const std::byte> packet) {
   FrameContent const content = sim::read_frame(link_, packet, view);
   if (content == FrameContent::malformed) {
     unreadable_.push_back(
-        {at, "unreadable", "a packet that no peer could read was sent", 0, packet.size()});
+        {at, "unreadable", "a packet was sent that no peer can parse", 0, packet.size()});
   }
   if (content != FrameContent::tcp) {
     return;

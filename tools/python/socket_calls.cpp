@@ -183,8 +183,8 @@ std::vector<std::pair<int, std::uint32_t>> SocketCalls::ready(int epfd, std::uin
   for (std::size_t i = 0; i < count; ++i) {
     // Copies, because references into the packed record are not allowed.
     int const fd = events[i].data.fd;
-    std::uint32_t const told = events[i].events;
-    out.emplace_back(fd, told);
+    std::uint32_t const flags = events[i].events;
+    out.emplace_back(fd, flags);
   }
   return out;
 }

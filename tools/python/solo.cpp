@@ -212,7 +212,7 @@ std::vector<Sent> Solo::advance_to(Instant to) {
     port_.clock = later(port_.clock, stack_.deadline());
     drain(out);
     if (out.size() > packets_max) {
-      throw Failure(ExitCode::finding, fmt::format("more than {} packets left on the way, expected "
+      throw Failure(ExitCode::finding, fmt::format("more than {} packets were sent, expected "
                                                    "fewer: advance by less",
                                                    packets_max));
     }

@@ -58,7 +58,7 @@ TEST(PythonConfig, AFieldIsSetByItsUnitAndRange) {
             "200ms)");
 }
 
-TEST(PythonConfig, WithoutAPrefixEverybodyIsOnTheLink) {
+TEST(PythonConfig, WithoutAPrefixEveryAddressIsOnLink) {
   StackSpec of = spec();
   of.addresses = {"10.0.0.1", "10.1.0.1/16"};
   Config const config = config_of(of);
@@ -88,7 +88,7 @@ TEST(PythonSolo, NothingLeavesWhileItReceives) {
   EXPECT_EQ(solo.transmit().size(), 1u);
 }
 
-TEST(PythonSolo, ASnapshotHoldsTheClockAndWhatIsKnown) {
+TEST(PythonSolo, ASnapshotHoldsTheClockAndTheState) {
   Solo solo(config_of(spec()), start, 0);
   ConnectionId const id = solo.connect(open_to(IpAddress::v4(10, 0, 0, 2)));
   auto const kept = solo.snapshot();
@@ -104,7 +104,7 @@ TEST(PythonSolo, ASnapshotHoldsTheClockAndWhatIsKnown) {
   EXPECT_FALSE(solo.restore(std::span(kept).first(kept.size() - 1)));
 }
 
-TEST(PythonSolo, EventsThatNobodyTakesAreForgottenFromTheFront) {
+TEST(PythonSolo, TheOldestUntakenEventsAreDropped) {
   Solo solo(config_of(spec()), start, 0);
   Event event;
   for (std::uint32_t i = 0; i <= Inbox::events_max; ++i) {
@@ -117,7 +117,7 @@ TEST(PythonSolo, EventsThatNobodyTakesAreForgottenFromTheFront) {
   EXPECT_EQ(solo.inbox().events_lost, 1u);
 }
 
-TEST(PythonSolo, ANameThatWasNeverGivenIsStale) {
+TEST(PythonSolo, AnUnknownIdIsStale) {
   Solo solo(config_of(spec()), start, 0);
   EXPECT_EQ(solo.state({0, 0}), std::nullopt);
   EXPECT_THROW(solo.read({0, 0}, Bytes{1}, false), Refused);

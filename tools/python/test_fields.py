@@ -76,7 +76,8 @@ def changed(name, value):
     (lambda: fields.packets_of(changed("window_scale", 15)), "window_scale is out of range"),
     (lambda: fields.packets_of(changed("sack_count", 5)), "sack_count is too large"),
     (lambda: fields.packets_of(changed("payload", 2**31)), "payload is 2147483648"),
-    (lambda: fields.packets_of(changed("payload", 65535)), "65535 bytes of text, expected fewer"),
+    (lambda: fields.packets_of(changed("payload", 65535)),
+     "65535 bytes of payload, expected fewer"),
     (lambda: fields.packets_of(changed("ttl", 1), []), "there are 0 payloads, expected 1"),
 ])
 def test_bad_input_is_one_line(call, words):

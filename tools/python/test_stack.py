@@ -235,7 +235,7 @@ WRONG = [
     (lambda s, c: s.receive("text"), "a packet is str, expected bytes"),
     (lambda s, c: s.receive([b"", 5]), "a packet is int, expected bytes"),
     (lambda s, c: s.receive(bytes(65554)), "a packet has 65554 bytes"),
-    (lambda s, c: s.advance("soon"), "'soon' is no time"),
+    (lambda s, c: s.advance("soon"), "'soon' is not a duration"),
     (lambda s, c: s.advance(-1), "expected 0 to"),
     (lambda s, c: s.advance_to(0), "an instant is 0, expected"),
     (lambda s, c: s.listen(65536), "port is 65536, expected 0 to 65535"),
@@ -400,7 +400,7 @@ lockstep._core.break_down()
 
 @pytest.mark.parametrize("before,words", [
     ("stack = lockstep.Stack(seed=7); stack.advance('2s')",
-     "the stack alone that was used last: seed 7, instant 1002000000000 ns"),
+     "the single stack that was used last: seed 7, instant 1002000000000 ns"),
     ("sim = lockstep.Sim(seed=9); a = sim.host('a', '10.0.0.1/24');"
      "b = sim.host('b', '10.0.0.2/24'); sim.link(a, b); sim.advance('3s')",
      "seed 9, instant 3000000000 ns"),

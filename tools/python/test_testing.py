@@ -146,9 +146,9 @@ def test_a_marker_that_is_wrong(run, mark, words):
     "arguments,words",
     [
         (["--target", "moon"], "--target moon: no such target; there is "),
-        (["--target", "linux:junk"], "--target linux:junk: linux takes nothing behind a colon"),
-        (["--target", "stack:x"], "--target stack:x: stack takes nothing behind a colon"),
-        (["--target", "linux:"], "--target linux:: nothing stands behind the colon"),
+        (["--target", "linux:junk"], "--target linux:junk: linux takes no colon"),
+        (["--target", "stack:x"], "--target stack:x: stack takes no colon"),
+        (["--target", "linux:"], "--target linux:: nothing follows the colon"),
         (["--target", "tap:x"], "--target tap:x: only tap:lockstep is known"),
         (["--target", "tap"], "--target tap: only tap:lockstep is known"),
         (["--lockstep-profile", "xp"], "--lockstep-profile xp: no such profile"),
@@ -175,7 +175,7 @@ def test_a_program_that_is_not_there_is_said_once(run, monkeypatch):
                     reason="as root, with /dev/net/tun: the target makes a network namespace")
 @pytest.mark.parametrize("program,words", [
     ("/bin/true", "its helper /bin/true has ended"),
-    ("/bin/echo", "its helper /bin/echo does not speak as lockstep serve calls does"),
+    ("/bin/echo", "its helper /bin/echo does not answer as lockstep serve calls does"),
 ])
 def test_a_program_that_is_another(run, monkeypatch, program, words):
     monkeypatch.setenv("LOCKSTEP_PROGRAM", program)

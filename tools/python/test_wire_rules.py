@@ -103,11 +103,11 @@ def bender(change, where):
     return bend
 
 
-def has(flags, text=False):
-    """Selects segments with these flags, and with payload if `text`."""
+def has(flags, payload=False):
+    """Selects segments with these flags, and with a payload if `payload`."""
     def where(packet):
         return TCP in packet and flags in str(packet[TCP].flags) and (
-            not text or len(bytes(packet[TCP].payload)) > 0)
+            not payload or len(bytes(packet[TCP].payload)) > 0)
     return where
 
 
@@ -119,8 +119,8 @@ def plain(packet):
     return TCP in packet and not syn(packet)
 
 
-def with_text(packet):
-    return has("A", text=True)(packet)
+def with_payload(packet):
+    return has("A", payload=True)(packet)
 
 
 def rst(packet):
@@ -210,7 +210,7 @@ def value(name, index, step):
     return change
 
 
-def text(new):
+def replace_payload(new):
     def change(packet):
         packet[TCP].remove_payload()
         packet[TCP].add_payload(new)
@@ -256,22 +256,22 @@ CASES = {
     "SYN and FIN": (exchange, syn, put("flags", "SFA"), "flags", BOTH),
     "no flags": (exchange, plain, put("flags", 0), "flags", BOTH),
     "ECE": (exchange, plain, put("flags", "AE"), "flags", BOTH),
-    "RST with text": (reset, rst, text(b"x"), "text", BOTH),
+    "RST with payload": (reset, rst, replace_payload(b"x"), "payload", BOTH),
     "ack without ACK": (reset, lambda p: rst(p) and "A" not in str(p[TCP].flags),
                         put("ack", 5), "ack", BOTH),
     "number of a reset": (reset, rst, put("seq", (1,)), "seq", BOTH),
     "ack of a reset": (reset, has("RA"), put("ack", (1,)), "ack", BOTH),
     "urgent": (exchange, plain, put("urgptr", 3), "urgent", BOTH),
     "seq further on": (exchange, plain, put("seq", (1,)), "seq", BOTH),
-    "ack of what was not sent": (exchange, plain, put("ack", (1,)), "ack", BOTH),
+    "ack of data not sent": (exchange, plain, put("ack", (1,)), "ack", BOTH),
     "ack of a SYN": (exchange, syn, put("ack", (1,)), "ack", BOTH),
-    "ack further back": (exchange, with_text, put("ack", (-4,)), "ack", BOTH),
-    "window that shrinks": (exchange, with_text, put("window", (-1,)), "window", BOTH),
-    "scaled window that shrinks": (exchange_with_options, with_text, put("window", (-1,)),
+    "ack further back": (exchange, with_payload, put("ack", (-4,)), "ack", BOTH),
+    "window that shrinks": (exchange, with_payload, put("window", (-1,)), "window", BOTH),
+    "scaled window that shrinks": (exchange_with_options, with_payload, put("window", (-1,)),
                                    "window", BOTH),
-    "text": (exchange, with_text, text(b"answes"), "text", BOTH),
-    "text that nobody wrote": (exchange, with_text, text(b"answer."), "text", BOTH),
-    "text beyond the window": (torn, with_text, text(b"answer"), "window", BOTH),
+    "payload": (exchange, with_payload, replace_payload(b"answes"), "payload", BOTH),
+    "payload not written": (exchange, with_payload, replace_payload(b"answer."), "payload", BOTH),
+    "payload beyond the window": (torn, with_payload, replace_payload(b"answer"), "window", BOTH),
     "no MSS": (exchange, syn, options(without="MSS"), "MSS", BOTH),
     "MSS on no SYN": (exchange, plain, options(("MSS", 1000)), "MSS", BOTH),
     "two of one kind": (exchange, syn, options(("MSS", 1000)), "option", BOTH),

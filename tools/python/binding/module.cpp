@@ -6,7 +6,7 @@
 #include "tools/python/failed_check.hpp"
 
 NB_MODULE(_core, module) {
-  module.doc() = "The compiled part of lockstep: use the module lockstep, which is documented.";
+  module.doc() = "The compiled part of lockstep. Use the module lockstep, which is documented.";
   lockstep::set_check_handler(lockstep::tools::python::tell_failed_check);
   module.def(
       "break_down",

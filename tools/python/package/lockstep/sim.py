@@ -206,7 +206,7 @@ class Sim:
         made = cls(seed=seed, record=record, trace=trace)
         made._file = os.fspath(path)
         if isinstance(settings, str):
-            raise BadInput(f"settings is {settings!r}, expected a list of texts")
+            raise BadInput(f"settings is {settings!r}, expected a list of strings")
         made._settings = [as_text(each, "a setting") for each in settings]
         made.start()
         return made
@@ -398,9 +398,9 @@ def _lines(keys: Mapping[str, Value]) -> str:
     out = ""
     for key, value in keys.items():
         if not isinstance(value, (str, int)):
-            raise BadInput(f"{key} is {value!r}, expected text, a number or a truth")
+            raise BadInput(f"{key} is {value!r}, expected text, a number or a boolean")
         if not key.replace("_", "").isalnum() or not key.isascii():
-            raise BadInput(f"{key!r} is no name of a key")
+            raise BadInput(f"{key!r} is not a key")
         shown = json.dumps(value) if isinstance(value, str) else str(value).lower()
         out += f"{key} = {shown}\n"
     return out

@@ -288,7 +288,7 @@ class Conversation:
         told = self.target.events(self.connection)
         if told is not None and not any(word in told for word in words):
             self._fail(
-                f"the program is told {' or '.join(words)}",
+                f"the program gets the event {' or '.join(words)}",
                 [("told", " or ".join(words), ", ".join(told) or "nothing", True)],
             )
         return self
@@ -298,7 +298,7 @@ class Conversation:
         """The events of the connection, as words; Unsupported if they cannot be observed."""
         told = self.target.events(self.connection)
         if told is None:
-            raise Unsupported(f"target {self.target.name} does not show what the program is told")
+            raise Unsupported(f"target {self.target.name} does not show events")
         return told
 
     def check(self, what, expected, actual):

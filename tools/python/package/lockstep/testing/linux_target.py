@@ -82,7 +82,7 @@ class LinuxTarget(LiveTarget):
             if field not in mapped:
                 raise Unsupported(f"target linux: no way to set {field}")
         if wanted.profile not in ("rfc", "default", "linux"):
-            raise Unsupported(f"target linux: it is not told to be as profile {wanted.profile}")
+            raise Unsupported(f"target linux: it cannot be set to profile {wanted.profile}")
         super().__init__(wanted, serve)
 
     def set(self, connection, name, value):
@@ -92,7 +92,7 @@ class LinuxTarget(LiveTarget):
 
     def urgent(self, connection):
         """Unsupported: a program can mark data when it writes it, but not afterwards."""
-        raise Unsupported("target linux: no way to make urgent what was written")
+        raise Unsupported("target linux: written data cannot be made urgent")
 
 
 def serve(channel, wanted):

@@ -161,7 +161,7 @@ class LiveTarget(Target):
         except ValueError:
             answer = None
         if not isinstance(answer, dict) or not {"error", "value"} & answer.keys():
-            raise Misuse(f"target {self.name}: its helper{self._program()} does not speak as"
+            raise Misuse(f"target {self.name}: its helper{self._program()} does not answer as"
                          f" lockstep serve calls does: {line[:40]!r}")
         if "error" in answer:
             raise Misuse(f"target {self.name}: {name}: {answer['error']}")
@@ -209,7 +209,7 @@ class LiveTarget(Target):
 
     def dropped(self):
         """Not available on a live target."""
-        raise Unsupported(f"target {self.name} does not say why packets died")
+        raise Unsupported(f"target {self.name} does not report dropped packets")
 
     def stop(self):
         if self.wire is not None:

@@ -44,7 +44,7 @@ class Target(abc.ABC):
     def accepts(cls, more):
         """Raises Misuse if the target does not exist; `more` follows the colon of --target."""
         if more:
-            raise Misuse(f"--target {cls.name}:{more}: {cls.name} takes nothing behind a colon")
+            raise Misuse(f"--target {cls.name}:{more}: {cls.name} takes no colon")
 
     # --- the wire ---
 
@@ -179,7 +179,7 @@ def known(name):
     if kind not in kinds:
         raise Misuse(f"--target {name}: no such target; there is {', '.join(sorted(kinds))}")
     if colon and not more:
-        raise Misuse(f"--target {name}: nothing stands behind the colon")
+        raise Misuse(f"--target {name}: nothing follows the colon")
     getattr(kinds[kind], "accepts", lambda more: None)(more)
     return kinds[kind], more
 

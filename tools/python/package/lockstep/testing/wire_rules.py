@@ -41,7 +41,7 @@ def options_in(octets):
     while at < len(octets):
         kind = octets[at]
         if kind == EOL:
-            return out, "octets behind the end of the list" if any(octets[at:]) else None
+            return out, "octets after the end of the list" if any(octets[at:]) else None
         if kind == NOP:
             at += 1
             continue
@@ -65,7 +65,7 @@ class Segment:
     window: int
     urgent: int
     reserved: int
-    text: bytes
+    payload: bytes
     options: list
     wrong: str | None
 
@@ -83,7 +83,7 @@ class Segment:
     @property
     def length(self):
         """SEG.LEN."""
-        return len(self.text) + bool(self.flags & SYN) + bool(self.flags & FIN)
+        return len(self.payload) + bool(self.flags & SYN) + bool(self.flags & FIN)
 
     @property
     def end(self):
@@ -291,7 +291,7 @@ class WireRules:
         rows.same("ICMP sum", "right", summed(pseudo + body))
         if body[0] in ERRORS if kind == ICMP else body[0] < 128:
             quote = body[8 : 8 + QUOTED_OCTETS]
-            rows.true("quotes", "what was sent", quote.hex(),
+            rows.true("quotes", "a packet that was sent", quote.hex(),
                       any(each.startswith(quote) for each in self._packets))
 
     def _tcp(self, body, ecn, rows):
@@ -316,7 +316,7 @@ class WireRules:
             self._reset(pair, segment, rows)
         else:
             self._numbers(pair, segment, rows)
-            self._text(pair, segment, rows)
+            self._payload(pair, segment, rows)
 
     def _flags(self, pair, segment, ecn, rows):
         flags = segment.flags
@@ -326,7 +326,8 @@ class WireRules:
         rows.true("flags", "ACK", "none", flags & (ACK | RST) or flags & SYN)
         rows.true("ack", "0 without ACK", segment.ack, flags & ACK or segment.ack == 0)
         rows.true("urgent", "0 without URG", segment.urgent, flags & URG or segment.urgent == 0)
-        rows.true("text", "none with RST", len(segment.text), not (flags & RST and segment.text))
+        rows.true("payload", "none with RST", len(segment.payload),
+                  not (flags & RST and segment.payload))
         offered = pair.offered.get(ECE, {False})
         if offered == {False} and (flags & ACK or not flags & SYN):
             rows.true("flags", "no ECE or CWR", "one", not flags & (ECE | CWR))
@@ -360,7 +361,7 @@ class WireRules:
             answered = (SCALE, SACK_PERMITTED, STAMPS) if segment.flags & ACK else ()
             for kind in answered:
                 unasked = kind in kinds and pair.offered.get(kind, {False}) == {False}
-                rows.true("option", "none that the SYN had not", kind, not unasked)
+                rows.true("option", "none that was not negotiated", kind, not unasked)
         elif not reset and pair.agreed(STAMPS) is not None:
             rows.same("timestamps", "there" if pair.agreed(STAMPS) else "absent",
                       "there" if STAMPS in kinds else "absent")
@@ -373,7 +374,8 @@ class WireRules:
             return
         mine, echo = number(value, 0, 4), number(value, 4, 4)
         if segment.flags & ACK:
-            rows.true("TSecr", "a TSval of the tester's", echo, self._blind or echo in pair.stamps)
+            rows.true("TSecr", "a TSval that the tester sent", echo,
+                      self._blind or echo in pair.stamps)
         else:
             rows.same("TSecr", 0, echo)
         before, then = pair.stamp or (mine, self._at)
@@ -385,12 +387,12 @@ class WireRules:
         value = segment.value(SACK)
         if value is None:
             return
-        rows.true("SACK", "agreed on, on no SYN", "here",
+        rows.true("SACK", "negotiated, and not on a SYN", "here",
                   pair.agreed(SACK_PERMITTED) is not False and not segment.flags & SYN)
         for at in range(0, len(value), 8):
             begin, end = number(value, at, 4), number(value, at + 4, 4)
             sane = since(end, begin) > 0 and (self._blind or pair.covers_all(begin, end))
-            rows.true("SACK", "blocks of what was sent", f"{begin}-{end}", sane)
+            rows.true("SACK", "blocks of data that was sent", f"{begin}-{end}", sane)
 
     def _reset(self, pair, segment, rows):
         """Judges a RST: of a connection, or in reply to a segment, with that segment's number or
@@ -399,13 +401,13 @@ class WireRules:
         own = pair.iss is not None and 0 <= since(segment.seq, pair.iss) <= since(
             pair.nxt, pair.iss)
         fine = own or segment.seq in pair.acks or (segment.flags & ACK and segment.seq == 0)
-        rows.true("seq", "of the connection, or of an ACK", segment.seq, fine or self._blind)
+        rows.true("seq", "the connection's, or that of an ACK", segment.seq, fine or self._blind)
         if segment.flags & ACK:
             covered = pair.covers((segment.ack - 1) % MOD) or segment.ack in pair.ends
-            rows.true("ack", "of what was sent", segment.ack, covered or self._blind)
+            rows.true("ack", "of data that was sent", segment.ack, covered or self._blind)
 
     def _numbers(self, pair, segment, rows):
-        rows.true("seq", "of a connection with a SYN", segment.seq, pair.iss is not None)
+        rows.true("seq", "of a connection that had a SYN", segment.seq, pair.iss is not None)
         if rows:
             return
         gap = since(segment.seq, pair.nxt)
@@ -419,7 +421,7 @@ class WireRules:
             step = since(segment.ack, pair.acked)
             rows.true("ack", "never further back", f"{step} octets", step >= 0)
             sent = sent and pair.covers_all(pair.acked, segment.ack)
-        rows.true("ack", "of what was sent", segment.ack, sent)
+        rows.true("ack", "of data that was sent", segment.ack, sent)
         pair.acked = segment.ack
         scaled = pair.agreed(SCALE) and not segment.flags & SYN
         unit = 1 << pair.own_scale * bool(scaled)
@@ -427,30 +429,30 @@ class WireRules:
         if self._exact and pair.edge is not None and pair.agreed(SCALE) is not None:
             moved = since(edge, pair.edge)
             # RFC 7323 2.4: rounding by the scale may move the edge back by less than one unit.
-            rows.true("window", "its edge stays or moves on", f"{moved} octets", moved > -unit)
+            rows.true("window", "its edge does not go back", f"{moved} octets", moved > -unit)
         pair.edge = edge
 
-    def _text(self, pair, segment, rows):
-        if not segment.text or pair.iss is None:
+    def _payload(self, pair, segment, rows):
+        if not segment.payload or pair.iss is None:
             return
         begin = since(segment.seq, pair.iss) - 1 + bool(segment.flags & SYN)
-        end = begin + len(segment.text)
+        end = begin + len(segment.payload)
         if pair.limit is not None and not segment.flags & SYN:
             # One octet beyond it is a probe of a zero window.
-            over = since((segment.seq + len(segment.text)) % MOD, pair.limit)
-            rows.true("window", "text inside of it", f"{over} octets over",
-                      over <= (len(segment.text) == 1))
+            over = since((segment.seq + len(segment.payload)) % MOD, pair.limit)
+            rows.true("window", "data inside it", f"{over} octets over",
+                      over <= (len(segment.payload) == 1))
         if pair.written is not None:
-            rows.true("text", f"{len(pair.written)} octets were written", f"{begin} to {end}",
+            rows.true("payload", f"{len(pair.written)} octets were written", f"{begin} to {end}",
                       begin >= 0 and end <= len(pair.written))
-            rows.true("text", "as it was written", "other octets",
-                      rows or pair.written[begin:end] == segment.text)
+            rows.true("payload", "as it was written", "other octets",
+                      rows or pair.written[begin:end] == segment.payload)
             return
         if begin == len(pair.seen):
-            pair.seen += segment.text
+            pair.seen += segment.payload
         again = pair.seen[begin:end] if begin >= 0 else b""
-        rows.true("text", "as it was the first time", "other octets",
-                  segment.text.startswith(bytes(again)))
+        rows.true("payload", "as in the first transmission", "other octets",
+                  segment.payload.startswith(bytes(again)))
 
 
 class Rows(list):
