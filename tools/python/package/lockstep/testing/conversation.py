@@ -298,7 +298,7 @@ class Conversation:
         """The events of the connection, as words; Unsupported if they cannot be observed."""
         told = self.target.events(self.connection)
         if told is None:
-            raise Unsupported(f"target {self.target.name} does not show events")
+            raise Unsupported(f"target {self.target.name} does not show the program's events")
         return told
 
     def check(self, what, expected, actual):

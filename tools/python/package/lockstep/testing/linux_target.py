@@ -92,7 +92,7 @@ class LinuxTarget(LiveTarget):
 
     def urgent(self, connection):
         """Unsupported: a program can mark data when it writes it, but not afterwards."""
-        raise Unsupported("target linux: written data cannot be made urgent")
+        raise Unsupported("target linux: no way to mark written data urgent")
 
 
 def serve(channel, wanted):
