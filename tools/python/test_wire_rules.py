@@ -275,7 +275,7 @@ CASES = {
     "no MSS": (exchange, syn, options(without="MSS"), "MSS", BOTH),
     "MSS on no SYN": (exchange, plain, options(("MSS", 1000)), "MSS", BOTH),
     "two of one kind": (exchange, syn, options(("MSS", 1000)), "option", BOTH),
-    "a kind nobody knows": (exchange, plain, options((77, b"ab")), "option", BOTH),
+    "an unknown kind": (exchange, plain, options((77, b"ab")), "option", BOTH),
     "an option of no length": (exchange, plain, raw_options(b"\x05\0\0\0"), "options", BOTH),
     "octets behind the end": (exchange, plain, raw_options(b"\0\0\0\1"), "options", BOTH),
     "a scale unasked": (exchange, syn, options(("WScale", 1)), "option", BOTH),

@@ -16,8 +16,8 @@ struct Line {
   Call call;
 };
 
-sockaddr_in const somebody = name4(2, 80);
-const sockaddr* somebodys_name() { return reinterpret_cast<const sockaddr*>(&somebody); }
+sockaddr_in const peer_name = name4(2, 80);
+const sockaddr* peer_address() { return reinterpret_cast<const sockaddr*>(&peer_name); }
 char text[16];
 iovec part{text, 1};
 sockaddr* text_as_name() { return reinterpret_cast<sockaddr*>(text); }
@@ -34,13 +34,13 @@ std::vector<Line> calls() {
   return {
       {"bind",
        [](auto* s, int fd) {
-         return ssize_t{lockstep_bind(s, fd, somebodys_name(), sizeof somebody)};
+         return ssize_t{lockstep_bind(s, fd, peer_address(), sizeof peer_name)};
        }},
       {"listen", [](auto* s, int fd) { return ssize_t{lockstep_listen(s, fd, 1)}; }},
       {"accept", [](auto* s, int fd) { return ssize_t{lockstep_accept(s, fd, nullptr, nullptr)}; }},
       {"connect",
        [](auto* s, int fd) {
-         return ssize_t{lockstep_connect(s, fd, somebodys_name(), sizeof somebody)};
+         return ssize_t{lockstep_connect(s, fd, peer_address(), sizeof peer_name)};
        }},
       {"shutdown", [](auto* s, int fd) { return ssize_t{lockstep_shutdown(s, fd, SHUT_RD)}; }},
       {"getsockname",
@@ -155,8 +155,8 @@ TEST_F(ErrorsTest, Bind) {
   int const fd = make(r);
   int const six = make(r, AF_INET6);
   EXPECT_EQ(outcome(lockstep_bind(r, fd, nullptr, 16)), "EFAULT");
-  EXPECT_EQ(outcome(lockstep_bind(r, fd, somebodys_name(), 8)), "EINVAL");
-  EXPECT_EQ(outcome(lockstep_bind(r, fd, somebodys_name(), 1)), "EINVAL");
+  EXPECT_EQ(outcome(lockstep_bind(r, fd, peer_address(), 8)), "EINVAL");
+  EXPECT_EQ(outcome(lockstep_bind(r, fd, peer_address(), 1)), "EINVAL");
   EXPECT_EQ(outcome(bind(r, fd, name6("::", 80))), "EAFNOSUPPORT");
   EXPECT_EQ(outcome(bind(r, six, name4(0, 80))), "EAFNOSUPPORT");
   EXPECT_EQ(outcome(bind(r, fd, name4(3, 80))), "EADDRNOTAVAIL");
@@ -216,10 +216,10 @@ TEST_F(ErrorsTest, Connect) {
   int const fd = make(l);
   int const six = make(l, AF_INET6);
   EXPECT_EQ(outcome(lockstep_connect(l, fd, nullptr, 16)), "EFAULT");
-  EXPECT_EQ(outcome(lockstep_connect(l, fd, somebodys_name(), 15)), "EINVAL");
+  EXPECT_EQ(outcome(lockstep_connect(l, fd, peer_address(), 15)), "EINVAL");
   EXPECT_EQ(outcome(connect(l, fd, name6("fd00::2", 80))), "EAFNOSUPPORT");
   EXPECT_EQ(outcome(connect(l, fd, name4(2, 0))), "EADDRNOTAVAIL");
-  sockaddr_in group = somebody;
+  sockaddr_in group = peer_name;
   group.sin_addr.s_addr = htonl(0xe000'0001);
   EXPECT_EQ(outcome(connect(l, fd, group)), "ENETUNREACH");
   EXPECT_EQ(outcome(connect(l, fd, name4(0, 80))), "ENETUNREACH");

@@ -165,7 +165,7 @@ TEST_F(SocketsTest, ShutdownOfReadingEndsReads) {
   EXPECT_EQ(receive(r, far), "there");
   EXPECT_EQ(receive(r, far), "");
   EXPECT_EQ(ready(r, far), in | out | POLLRDHUP);
-  EXPECT_EQ(send(r, far, "still speaks"), 12);
+  EXPECT_EQ(send(r, far, "still sends!"), 12);
 }
 
 TEST_F(SocketsTest, CloseWithUnreadDataResets) {

@@ -281,7 +281,7 @@ TEST_F(TcpOptionsTest, TheUserTimeoutEndsAConnection) {
   join();
   EXPECT_EQ(set(l, near, IPPROTO_TCP, TCP_USER_TIMEOUT, 5000), 0);
   pair.cut(true);
-  send(l, near, "nobody hears this");
+  send(l, near, "is not delivered!");
   pass(Duration::milliseconds(4900));
   EXPECT_EQ(error_of(l, near), "0");
   pass(Duration::milliseconds(200));

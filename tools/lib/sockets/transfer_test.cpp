@@ -204,9 +204,9 @@ TEST_F(TransferTest, AWriteAfterThePeerHasGoneDrawsAReset) {
 }
 
 TEST_F(TransferTest, DisconnectingResetsASocket) {
-  sockaddr nobody{};
-  nobody.sa_family = AF_UNSPEC;
-  EXPECT_EQ(lockstep_connect(l, near, &nobody, sizeof nobody), 0);
+  sockaddr unspecified{};
+  unspecified.sa_family = AF_UNSPEC;
+  EXPECT_EQ(lockstep_connect(l, near, &unspecified, sizeof unspecified), 0);
   EXPECT_EQ(ready(l, near), out | POLLHUP);
   pass();
   EXPECT_EQ(receive(r, far), "ECONNRESET");
