@@ -1,4 +1,4 @@
-// Sums and differences of unsigned numbers, none of which may go below nothing.
+// Balances the frames of each flow with unsigned numbers, none of which may become negative.
 #include "tools/verbs/testbed/account.hpp"
 
 #include <algorithm>
@@ -12,14 +12,14 @@ std::uint64_t frames_of(const FramesByFlow& flows, const Flow& flow) {
   return found == flows.end() ? 0 : found->second;
 }
 
-FrameCounts counts_of(std::uint64_t offered, std::uint64_t delivered) {
-  FrameCounts counts{.offered = offered, .delivered = delivered};
-  counts.lost = offered > delivered ? offered - delivered : 0;
-  counts.injected = delivered > offered ? delivered - offered : 0;
-  return counts;
+FrameBalance balance_of(std::uint64_t offered, std::uint64_t delivered) {
+  FrameBalance balance{.offered = offered, .delivered = delivered};
+  balance.lost = offered > delivered ? offered - delivered : 0;
+  balance.injected = delivered > offered ? delivered - offered : 0;
+  return balance;
 }
 
-void add(FrameCounts& sum, const FrameCounts& each) {
+void add(FrameBalance& sum, const FrameBalance& each) {
   sum.offered += each.offered;
   sum.injected += each.injected;
   sum.delivered += each.delivered;
@@ -36,7 +36,7 @@ std::set<Flow> flows_of(const Counted::Direction& direction) {
   return flows;
 }
 
-/// What a tally has counted beyond its flows.
+/// Frames that a tally has counted outside its flows.
 std::uint64_t beyond(const Tally& tally) {
   std::uint64_t in_flows = 0;
   for (auto const& [flow, frames] : tally.flows) {
@@ -45,21 +45,21 @@ std::uint64_t beyond(const Tally& tally) {
   return std::max(tally.frames, in_flows) - std::min(tally.frames, in_flows);
 }
 
-FlowCounts judge_flow(const Counted::Direction& direction, const Flow& flow,
-                      const std::vector<Cause>& causes, Reconciled& out) {
-  FlowCounts counts{.direction = direction.name, .flow = flow};
-  counts.frames = counts_of(frames_of(direction.offered.flows, flow),
-                            frames_of(direction.delivered.flows, flow));
+FlowBalance judge_flow(const Counted::Direction& direction, const Flow& flow,
+                       const std::vector<Cause>& causes, Reconciled& out) {
+  FlowBalance balance{.direction = direction.name, .flow = flow};
+  balance.frames = balance_of(frames_of(direction.offered.flows, flow),
+                              frames_of(direction.delivered.flows, flow));
   std::uint64_t known = 0;
   for (const Cause& cause : causes) {
     if (std::uint64_t const frames = frames_of(cause.flows, flow); frames != 0) {
-      counts.causes.push_back({cause.name, frames, {}});
+      balance.causes.push_back({cause.name, frames, {}});
       known += frames;
     }
   }
-  out.contradicted = out.contradicted || known > counts.frames.lost;
-  counts.other = counts.frames.lost - std::min(known, counts.frames.lost);
-  return counts;
+  out.contradicted = out.contradicted || known > balance.frames.lost;
+  balance.other = balance.frames.lost - std::min(known, balance.frames.lost);
+  return balance;
 }
 
 }  // namespace

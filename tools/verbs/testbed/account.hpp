@@ -1,4 +1,4 @@
-// What was offered, what arrived, and what became of the difference: by flow, and by cause.
+// Frames offered, delivered, lost and injected: by flow, and by cause.
 #pragma once
 
 #include <compare>
@@ -17,14 +17,14 @@ struct Flow {
 
 using FramesByFlow = std::map<Flow, std::uint64_t>;
 
-/// Frames that passed one place.
+/// Frames that passed a counting point.
 struct Tally {
-  std::uint64_t frames = 0;  ///< counted beside the flows, which may find no room in their table
+  std::uint64_t frames = 0;  ///< all frames, including flows for which the table had no entry
   FramesByFlow flows;
   bool operator==(const Tally&) const = default;
 };
 
-/// A way in which frames are lost; that of a flow is known only where the counter knows it.
+/// A drop counter. Its frames are known by flow only if the counter has them by flow.
 struct Cause {
   std::string name;
   std::uint64_t frames = 0;
@@ -32,7 +32,7 @@ struct Cause {
   bool operator==(const Cause&) const = default;
 };
 
-/// What was counted.
+/// All counters of a run.
 struct Counted {
   struct Direction {
     std::string name;
@@ -41,40 +41,42 @@ struct Counted {
   };
   std::vector<Direction> directions;
   std::vector<Cause> causes;
-  std::string remainder;  ///< what is lost by no counted cause; empty: nothing may be
+  std::string
+      remainder;  ///< name for losses in no counter (a box of the user's); empty: there may be none
   bool operator==(const Counted&) const = default;
 };
 
-/// What became of frames: offered + injected = delivered + lost.
-struct FrameCounts {
+/// The balance of frames: offered + injected = delivered + lost.
+struct FrameBalance {
   std::uint64_t offered = 0;
-  std::uint64_t injected = 0;  ///< by the box: nobody had offered them
+  std::uint64_t injected = 0;  ///< sent by the box, such as a reset
   std::uint64_t delivered = 0;
   std::uint64_t lost = 0;
 };
 
-struct FlowCounts {
+struct FlowBalance {
   std::string direction;
   Flow flow = {};
-  FrameCounts frames = {};
-  std::vector<Cause> causes = {};  ///< that are known of this flow, without their flows
-  std::uint64_t other = 0;         ///< lost by causes that do not know flows
+  FrameBalance frames = {};
+  std::vector<Cause> causes =
+      {};                   ///< drop counters with frames of this flow (their `flows` are empty)
+  std::uint64_t other = 0;  ///< lost without a counter by flow
 };
 
 struct Reconciled {
   struct Direction {
     std::string name;
-    FrameCounts frames = {};
-    std::uint64_t without_flow = 0;  ///< offered or delivered, but in no row of a table
+    FrameBalance frames = {};
+    std::uint64_t without_flow = 0;  ///< offered or delivered, but in no entry of a table
   };
   std::vector<Direction> directions;
-  std::vector<FlowCounts> flows;
-  std::vector<Cause> causes;      ///< that took any, the remainder too if it has a name
-  std::uint64_t lost = 0;         ///< of all directions
-  std::uint64_t explained = 0;    ///< by causes
-  std::uint64_t unexplained = 0;  ///< lost by no cause
-  std::uint64_t others = 0;       ///< what causes counted of frames that are in no flow
-  /// A flow has lost less than a cause has taken of it.
+  std::vector<FlowBalance> flows;
+  std::vector<Cause> causes;      ///< that dropped frames; includes the remainder if it has a name
+  std::uint64_t lost = 0;         ///< in all directions
+  std::uint64_t explained = 0;    ///< in drop counters
+  std::uint64_t unexplained = 0;  ///< in no drop counter
+  std::uint64_t others = 0;       ///< frames in drop counters that belong to no flow
+  /// A drop counter has more frames of a flow than the flow has lost.
   bool contradicted = false;
 
   bool holds() const { return unexplained == 0 && !contradicted && !has_strays(); }

@@ -1,4 +1,4 @@
-// Texts for nft, and what it, tc, ip and /proc say, taken apart.
+// Writes rules for nft, and parses the output of nft, tc, ip and /proc.
 #include "tools/verbs/testbed/counters.hpp"
 
 #include <fmt/core.h>
@@ -35,7 +35,7 @@ std::string count_in(const std::string& set) {
   return fmt::format("meta l4proto tcp counter update @{} {{ {} counter }}", set, flow_words);
 }
 
-/// Names in a table have no room for every letter that an interface's may have.
+/// Escapes the characters of an interface name that a set's name cannot have.
 std::string set_name(std::string_view what, const std::string& interface) {
   std::string out(what);
   for (char const letter : interface) {
@@ -102,7 +102,7 @@ std::string counting_rules(const std::vector<std::string>& interfaces) {
     std::string const offered = set_name("offered_", each);
     std::string const delivered = set_name("delivered_", each);
     out += flow_set(offered) + flow_set(delivered);
-    // What leaves is counted last, what arrives first.
+    // Counts what leaves as late as possible, and what arrives as early as possible.
     out += chain(offered, "egress", each, 10'000, count_in(offered));
     out += chain(delivered, "ingress", each, -10'000, count_in(delivered));
   }
@@ -198,7 +198,7 @@ std::vector<Cause> internet_causes(const std::string& text) {
   std::vector<Cause> out;
   std::istringstream lines(text);
   std::string names, numbers;
-  // Of each protocol a line of names, then one of numbers.
+  // For each protocol a line of names, then a line of numbers.
   while (std::getline(lines, names) && std::getline(lines, numbers)) {
     std::istringstream left(names), right(numbers);
     std::string protocol, name, number;

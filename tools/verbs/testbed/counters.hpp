@@ -1,4 +1,4 @@
-// The kernel's counters: tables of nft that count frames by flow, and what loses frames.
+// The kernel's counters: nft tables that count frames by flow, and drop counters.
 #pragma once
 
 #include <string>
@@ -11,24 +11,25 @@ namespace lockstep::tools {
 
 inline constexpr const char* table_name = "lockstep_testbed";
 
-/// The text of a table that counts what an end offers on an interface, and what arrives there.
+/// An nft table that counts the frames that an end sends and receives on these interfaces.
 std::string counting_rules(const std::vector<std::string>& interfaces);
-/// The text of a table by which the box loses so many of 10^9 frames that arrive on these.
+/// An nft table that drops `part` of 10^9 frames that arrive on these interfaces.
 std::string losing_rules(const std::vector<std::string>& interfaces, std::uint32_t part);
 
-/// What was offered on `interface` and what was delivered there, of the table as nft shows it.
+/// Frames sent and received on `interface`, from nft's JSON of the table.
 Tally offered_of(const std::string& nft_json, const std::string& interface);
 Tally delivered_of(const std::string& nft_json, const std::string& interface);
 
-/// What rules of nft's have dropped or rejected, as far as they count it. Ours knows flows.
+/// The drop counters of nft rules that drop or reject. Only our own rule counts by flow.
 std::vector<Cause> rule_causes(const std::string& nft_json);
-/// What queues have lost, by `tc -s -j qdisc`.
+/// The drop counters of queues, from `tc -s -j qdisc`.
 std::vector<Cause> queue_causes(const std::string& tc_json, const std::string& side);
-/// What interfaces have lost, by `ip -s -j link`. At an end what arrives has been counted before.
+/// The drop counters of interfaces, from `ip -s -j link`. At an end only outwards: arriving frames
+/// were counted before.
 enum class LinkDirections : unsigned char { both, outwards };
 std::vector<Cause> link_causes(const std::string& ip_json, const std::string& side,
                                LinkDirections directions);
-/// What IP has lost, by the text of /proc/net/snmp and /proc/net/netstat.
+/// The drop counters of IP, from /proc/net/snmp and /proc/net/netstat.
 std::vector<Cause> internet_causes(const std::string& text);
 
 }  // namespace lockstep::tools

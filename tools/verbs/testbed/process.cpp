@@ -1,4 +1,4 @@
-// fork, setns and exec; three pipes a child, which are read together.
+// Child processes by fork, setns and exec, with three pipes each that are read together.
 #include "tools/verbs/testbed/process.hpp"
 
 #include <fcntl.h>
@@ -37,15 +37,15 @@ hw::Descriptor open_own() {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// In the child: nothing but what may be called between fork and exec. It never returns.
+/// Runs in the child: calls only what is safe between fork and exec. Never returns.
 [[noreturn]] void exec_in(int space, const std::array<int, 3>& ends, char* const* words) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::setpgid(0, 0);  // what is typed at the terminal is for this program alone
+  ::setpgid(0, 0);  // keys typed at the terminal signal this program only
   if (::setns(space, CLONE_NEWNET) != 0) {
     _exit(no_way_in);
   }
   int const nothing = ::open("/dev/null", O_RDONLY);
-  // Away from where they go first, so that none is overwritten before it was copied.
+  // Copies the descriptors to high numbers first, so that none is overwritten before it is copied.
   std::array<int, 3> high{};
   for (std::size_t i = 0; i < ends.size(); ++i) {
     high[i] = ::fcntl(ends[i], F_DUPFD_CLOEXEC, 10);
@@ -149,7 +149,7 @@ bool Child::attend(const std::vector<Child*>& children, std::chrono::millisecond
   if (waited.empty()) {
     return false;
   }
-  // A signal ends the wait, as time does.
+  // A signal ends the wait early, like the timeout.
   if (::poll(waited.data(), waited.size(), static_cast<int>(patience.count())) > 0) {
     for (std::size_t i = 0; i < waited.size(); ++i) {
       if (waited[i].revents != 0) {

@@ -1,4 +1,4 @@
-// Other programs, each in a network namespace, which end with this one however it ends.
+// Runs programs in network namespaces; they end when this program ends, however it ends.
 #pragma once
 
 #include <sys/types.h>
@@ -12,15 +12,15 @@
 
 namespace lockstep::tools {
 
-/// A network namespace without a name: it is gone with the last descriptor and process in it.
+/// An unnamed network namespace, which exists as long as a descriptor or a process in it.
 class Netspace {
  public:
-  /// Throws Failure (environment) without the right to make one.
+  /// Throws Failure (environment) without the permission to create one.
   static Netspace make();
-  /// That of this process.
+  /// The namespace of this process.
   static Netspace own();
   int number() const { return descriptor_.number(); }
-  /// As `ip link set ... netns` takes it, from any process.
+  /// A path that `ip link set ... netns` accepts, from any process.
   std::string path() const;
 
  private:
@@ -30,23 +30,24 @@ class Netspace {
 
 using Words = std::vector<std::string>;
 
-/// A program that runs beside this one. What it writes is kept.
+/// A program that runs in parallel. Its output is collected.
 class Child {
  public:
-  /// Its descriptor 3 is `report`, for a file that it is to write.
+  /// Path of the child's descriptor 3, which is `report`: a file for it to write.
   static constexpr const char* report_path = "/dev/fd/3";
 
-  /// Throws Failure (environment) if no process can be started.
+  /// Throws Failure (environment) if the process cannot be started.
   Child(const Netspace& where, Words words);
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
   void send(int signal) const;
-  /// Reads what has come from any of them, for a while at most. False: all have closed everything.
+  /// Reads available output of all children, waiting at most `patience`. False: all have closed
+  /// their pipes.
   static bool attend(const std::vector<Child*>& children, std::chrono::milliseconds patience);
   bool is_over() const { return open_ == 0; }
-  /// Waits for its end, having read everything: its exit code, or 128 and the signal's number.
+  /// Reads to the end and waits; returns the exit code, or 128 plus the signal's number.
   int wait();
 
   const std::string& out() const { return heard_[0]; }
@@ -66,7 +67,7 @@ class Child {
   std::size_t open_ = pipes;
 };
 
-/// Runs a command once this program is gone, or this object, whichever is first.
+/// Runs a command when this program ends or the object is destroyed, whichever is first.
 class Afterwards {
  public:
   explicit Afterwards(const std::string& shell_command);
@@ -75,20 +76,21 @@ class Afterwards {
   Afterwards& operator=(const Afterwards&) = delete;
 
  private:
-  hw::Descriptor held_;  ///< whose closing the process waits for
+  hw::Descriptor held_;  ///< the helper process waits until this is closed
   pid_t pid_ = 0;
 };
 
-/// What a program came to that is waited for.
+/// The result of a program that has ended.
 struct Said {
   int code = 0;
   std::string out;
-  std::string errors;  ///< its first line
+  std::string errors;  ///< first line of its errors
 };
 
-/// Throws Failure (environment) if it is not there.
+/// Throws Failure (environment) if the program does not exist.
 Said run(const Netspace& where, const Words& words);
-/// The same of one that has to go well; what it wrote. Throws Failure (environment) with its error.
+/// The same for a program that must succeed; returns its output. Throws Failure (environment) with
+/// its error.
 std::string demand(const Netspace& where, const Words& words);
 
 }  // namespace lockstep::tools

@@ -1,4 +1,4 @@
-// Loads, directions, causes and the flows that lost most as tables; all flows as JSON.
+// Tables of loads, directions, causes and the flows with most losses; JSON of all flows.
 #include "tools/verbs/testbed/report.hpp"
 
 #include <fmt/core.h>
@@ -67,8 +67,8 @@ std::string cause_table(const Reconciled& account, std::size_t width) {
 }
 
 std::string flow_table(const Reconciled& account, std::size_t width) {
-  std::vector<const FlowCounts*> worst;
-  for (const FlowCounts& each : account.flows) {
+  std::vector<const FlowBalance*> worst;
+  for (const FlowBalance& each : account.flows) {
     if (each.frames.lost + each.frames.injected != 0) {
       worst.push_back(&each);
     }
@@ -78,15 +78,15 @@ std::string flow_table(const Reconciled& account, std::size_t width) {
   if (worst.empty()) {
     return out;
   }
-  std::sort(worst.begin(), worst.end(), [](const FlowCounts* left, const FlowCounts* right) {
+  std::sort(worst.begin(), worst.end(), [](const FlowBalance* left, const FlowBalance* right) {
     bool const alike = left->frames.lost == right->frames.lost;
     return alike ? left->flow < right->flow : left->frames.lost > right->frames.lost;
   });
   TextTable table({{"offered"}, {"injected"}, {"delivered"}, {"lost"}, {"flow", Align::left}});
   for (std::size_t i = 0; i < std::min(worst.size(), flows_shown); ++i) {
-    const FrameCounts& counts = worst[i]->frames;
-    table.add({grouped(counts.offered), grouped(counts.injected), grouped(counts.delivered),
-               grouped(counts.lost),
+    const FrameBalance& balance = worst[i]->frames;
+    table.add({grouped(balance.offered), grouped(balance.injected), grouped(balance.delivered),
+               grouped(balance.lost),
                fmt::format("{} to {}", worst[i]->flow.from, worst[i]->flow.to)});
   }
   return out + table.text(width);
@@ -114,11 +114,11 @@ std::string verdict(const Reconciled& account) {
   return out;
 }
 
-ordered_json json_of(const FrameCounts& counts) {
-  return {{"offered", counts.offered},
-          {"injected", counts.injected},
-          {"delivered", counts.delivered},
-          {"lost", counts.lost}};
+ordered_json json_of(const FrameBalance& balance) {
+  return {{"offered", balance.offered},
+          {"injected", balance.injected},
+          {"delivered", balance.delivered},
+          {"lost", balance.lost}};
 }
 
 ordered_json json_of(const std::vector<Cause>& causes) {
@@ -160,7 +160,7 @@ std::string testbed_json(const TestbedOptions& options, const TestbedResult& res
   out["unexplained"] = account.unexplained;
   out["of_others"] = account.others;
   auto& flows = out["flows"] = ordered_json::array();
-  for (const FlowCounts& flow : account.flows) {
+  for (const FlowBalance& flow : account.flows) {
     ordered_json each = {
         {"direction", flow.direction}, {"from", flow.flow.from}, {"to", flow.flow.to}};
     each.update(json_of(flow.frames));

@@ -9,7 +9,7 @@
 
 namespace lockstep::tools {
 
-/// What a load of ours came to: its exit code, what it said, and its JSON, if it wrote it.
+/// The result of a load: its exit code, its error message, and its JSON, if written.
 struct LoadOutcome {
   std::string name;
   int code = 0;

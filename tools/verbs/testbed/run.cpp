@@ -1,4 +1,5 @@
-// Builds the topology, starts the server and two loads in it, and counts when all have ended.
+// Builds the topology, runs the server and two loads in it, and reads the counters when all have
+// ended.
 #include <fmt/core.h>
 #include <poll.h>
 
@@ -25,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 
 volatile std::sig_atomic_t interrupted = 0;
 
-/// Everything is taken down in order, and what was counted until then is printed.
+/// On SIGINT or SIGTERM everything is removed in order, and the counts so far are printed.
 void heed_signals() {
   struct sigaction action{};
   action.sa_handler = [](int) { interrupted = 1; };
@@ -86,7 +87,7 @@ std::unique_ptr<Child> start_load(const TestbedOptions& options, const Topology&
   return std::make_unique<Child>(*end.where, program(end, end.addresses[which], words));
 }
 
-/// Until both have ended, by themselves or because we were told to.
+/// Waits until both loads have ended, or were asked to end by a signal.
 void await(const std::array<std::unique_ptr<Child>, 2>& loads, Child& server, Duration lasts) {
   Progress progress;
   Clock::time_point const begun = Clock::now();
@@ -104,7 +105,7 @@ void await(const std::array<std::unique_ptr<Child>, 2>& loads, Child& server, Du
   }
 }
 
-/// What is still on its way arrives: until nothing changes any more.
+/// Waits until no counter changes any more, so that frames in flight have arrived.
 Reconciled settle(const Topology& topology) {
   constexpr int most = 50;
   Counted before = topology.count();

@@ -1,5 +1,5 @@
-# A middlebox between two ends of ours: what it loses is accounted for, and nothing is left behind.
-"""Root's alone: elsewhere these are skipped, with the reason, and counted as skipped."""
+# A middlebox between two ends: its losses are accounted for, and nothing is left behind.
+"""Needs root; otherwise skipped, with the reason, and counted as skipped."""
 import json
 import os
 import shutil
@@ -20,7 +20,7 @@ PAIR = ["--box", "pair", "--iface", "left", "--iface", "right", "--client", "10.
 
 
 def try_box(folder, *words):
-    """(exit code, the result or None, what it said)."""
+    """(exit code, the result or None, the output)"""
     out = folder / "result.json"
     out.unlink(missing_ok=True)
     done = subprocess.run([str(ns.PROGRAM), "testbed", *words, "--json", str(out)],
@@ -47,23 +47,23 @@ def check_sums(result):
 
 
 def causes_of(result):
-    """Frames by the name of what lost them."""
+    """Dropped frames by the name of the counter."""
     return {cause["cause"]: cause["frames"] for cause in result["causes"]}
 
 
 @pytest.mark.parametrize("box", ["router", "bridge"])
 def test_a_box_that_loses_nothing(tmp_path, box):
-    """What is offered arrives, each flow's, both ways."""
+    """Without loss everything that is sent arrives, for each flow in both directions."""
     code, result, said = try_box(tmp_path, "--box", box, *SHORT)
     assert code == 0, said
     check_sums(result)
     assert result["lost"] == 0 and not result["causes"], said
-    assert len(result["flows"]) == 16  # four connections of two loads, both ways
+    assert len(result["flows"]) == 16  # four connections for each of two loads, in both directions
 
 
 @pytest.mark.parametrize("box", ["router", "bridge"])
 def test_what_is_lost_on_purpose_is_known_of_each_flow(tmp_path, box):
-    """Each flow has lost what the rule has taken of it, and nothing else."""
+    """Each flow has lost exactly the frames that the rule dropped."""
     code, result, said = try_box(tmp_path, "--box", box, "--lose", "2%", *SHORT)
     assert code == 0, said
     check_sums(result)
@@ -74,7 +74,7 @@ def test_what_is_lost_on_purpose_is_known_of_each_flow(tmp_path, box):
 
 @pytest.mark.parametrize("box,family", [("router", "inet"), ("bridge", "bridge")])
 def test_rules_of_the_user(tmp_path, box, family):
-    """What a rule drops is its own if it counts; one that does not count is found out."""
+    """Drops of a rule are attributed to it if it has a counter; without one it is a finding."""
     rules = tmp_path / "rules"
 
     def run(counter):
@@ -93,7 +93,7 @@ def test_rules_of_the_user(tmp_path, box, family):
 
 
 def test_a_queue_that_is_full(tmp_path):
-    """The rate's queue is the cause."""
+    """The queue of --rate is the cause."""
     code, result, said = try_box(tmp_path, "--rate", "20Mbit/s", "--connections", "32", "--size",
                                  "200000", "--duration", "2s")
     assert code == 0, said
@@ -104,7 +104,7 @@ def test_a_queue_that_is_full(tmp_path):
 
 
 def test_a_box_that_forwards_nothing(tmp_path):
-    """A finding, with the place where it stopped."""
+    """A finding, with the counter that shows where frames were dropped."""
     rules = tmp_path / "rules"
     rules.write_text("table inet box { chain forward { type filter hook forward priority 0; "
                      "counter drop comment \"closed\"; }; }\n", encoding="utf-8")
@@ -115,14 +115,14 @@ def test_a_box_that_forwards_nothing(tmp_path):
 
 
 def make_users_box():
-    """What a user may have: two interfaces, and a bridge between their far ends that loses."""
+    """A user's network: two interfaces, and a lossy bridge between their far ends."""
     for near, far in (("left", "far0"), ("right", "far1")):
         ns.run("ip", "link", "add", "dev", near, "type", "veth", "peer", "name", far)
     ns.run("ip", "link", "add", "dev", "users", "type", "bridge", "mcast_snooping", "0")
     for name in ("far0", "far1"):
         ns.run("ip", "link", "set", "dev", name, "master", "users")
     for name in ("left", "right", "far0", "far1", "users"):
-        # Addresses that come by themselves would come during the test.
+        # Automatic IPv6 addresses would appear during the test.
         with open(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6", "w", encoding="ascii") as file:
             file.write("1")
         ns.run("ip", "link", "set", "dev", name, "up")
@@ -132,7 +132,7 @@ def make_users_box():
 
 
 def state():
-    """What a run might change: links, offloads, addresses, rules, queues."""
+    """State that a run might change: links, offloads, addresses, rules, queues."""
     out = []
     for words in (["ip", "link"], ["ip", "address"], ["nft", "list", "ruleset"],
                   ["tc", "qdisc"]):
@@ -141,7 +141,7 @@ def state():
 
 
 def test_a_pair_of_the_users(tmp_path):
-    """Counted where it is; nothing in the user's namespace is changed by it."""
+    """Counted in place; nothing in the user's namespace is changed."""
     with ns.fresh_namespace():
         make_users_box()
         before = state()
@@ -156,7 +156,7 @@ def test_a_pair_of_the_users(tmp_path):
 @pytest.mark.skipif(shutil.which("ethtool") is None, reason="ethtool is missing: tools/setup")
 @pytest.mark.parametrize("end", ["left", "right"])
 def test_a_pair_that_puts_frames_together(tmp_path, end):
-    """Refused with the command that mends it, which does; nothing is left of the refusal."""
+    """Refused with the command that fixes it, which does; the refusal leaves nothing behind."""
     with ns.fresh_namespace():
         make_users_box()
         ns.run("ethtool", "-K", end, "gro", "on")
@@ -173,20 +173,20 @@ def test_a_pair_that_puts_frames_together(tmp_path, end):
 
 
 def children(pid):
-    """Processes that it has started, and theirs."""
+    """Its child processes, and theirs."""
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
         return [int(word) for word in file.read().split()]
 
 
 def octets_of(name):
-    """That have come to an interface."""
+    """Octets received on an interface."""
     shown = subprocess.run(["ip", "-s", "-j", "link", "show", "dev", name], check=True,
                            capture_output=True).stdout
     return json.loads(shown)[0]["stats64"]["rx"]["bytes"]
 
 
 def until(true):
-    """Wait for it, half a minute at most."""
+    """Waits for a condition, at most half a minute."""
     end = time.monotonic() + 30
     while not true():
         assert time.monotonic() < end, "it did not become so"
@@ -196,14 +196,14 @@ def until(true):
 @pytest.mark.parametrize("number,code", [(signal.SIGINT, 0), (signal.SIGTERM, 0),
                                          (signal.SIGKILL, -9)])
 def test_nothing_is_left_however_it_ends(number, code):
-    """No process, no table; an interrupted run prints what it has counted."""
+    """No process and no table is left; an interrupted run prints its counts."""
     with ns.fresh_namespace():
         make_users_box()
         before = state()
         words = [str(ns.PROGRAM), "testbed", *PAIR, *SHORT[:4], "--duration", "10min"]
         with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-            until(lambda: len(children(process.pid)) == 4)  # what tidies up, a server, two loads
-            # Either load has been answered more than once: neither has so much to say at once.
+            until(lambda: len(children(process.pid)) == 4)  # cleanup, server, two loads
+            # Both loads have had several answers: neither sends so much in one request.
             until(lambda: min(octets_of("left"), octets_of("right")) > 1_000_000)
             started = children(process.pid)
             process.send_signal(number)
@@ -215,7 +215,7 @@ def test_nothing_is_left_however_it_ends(number, code):
 
 
 def test_one_line_for_what_cannot_be(tmp_path):
-    """The mend, the exit code, and nothing is left."""
+    """The fix, the exit code, and nothing left behind."""
     rules = tmp_path / "rules"
     rules.write_text("table inet box { chain\n", encoding="utf-8")
     nobody = ["setpriv", "--reuid", "65534", "--clear-groups"]

@@ -1,4 +1,4 @@
-// Accounts that hold and such that do not, and what nft, tc, ip and /proc write.
+// Balances that hold and that do not, and parsing of nft, tc, ip and /proc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -88,7 +88,7 @@ TEST(TestbedAccount, ABoxOfOthersHasOneCause) {
   EXPECT_THAT(out.causes, ElementsAre(Field(&Cause::frames, 1u), Field(&Cause::frames, 5u)));
 }
 
-// As nft 1.0.6 writes it, without what is not read.
+// Output of nft 1.0.6, without the parts that are not parsed.
 constexpr const char* shown = R"({"nftables": [{"metainfo": {}},
   {"set": {"name": "offered_link", "table": "lockstep_testbed", "elem": [{"elem": {"val":
     {"concat": ["10.0.0.1", 1024, "10.0.0.2", 80]}, "counter": {"packets": 5, "bytes": 1}}}]}},

@@ -1,4 +1,4 @@
-// ip, nft and tc are asked to build it; what they and /proc say is what was counted.
+// Builds the network with ip, nft and tc, and reads the counters from them and /proc.
 #include "tools/verbs/testbed/topology.hpp"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 namespace lockstep::tools {
 namespace {
 
-// The ends' interface, and the box's two, as rules for it name them.
+// Names of the ends' interface and of the box's two, which --rules can use.
 constexpr const char* end_link = "link";
 constexpr const char* box_client = "client";
 constexpr const char* box_server = "server";
@@ -29,7 +29,7 @@ constexpr const char* box_bridge = "bridge";
   throw Failure(ExitCode::bad_input, message);
 }
 
-/// A text as a file that other programs of ours can open.
+/// Text as a file that child processes can open.
 class TextFile {
  public:
   explicit TextFile(const std::string& text) : file_(::memfd_create("rules", 0)) {
@@ -52,7 +52,7 @@ void set_number(const Netspace& where, const std::string& name, const std::strin
   demand(where, {"sh", "-c", fmt::format("echo {} > /proc/sys/{}", number, name)});
 }
 
-/// It says nothing of itself: only the ends' frames are on the links.
+/// Brings it up without IPv6 messages of its own, so that only the ends' frames are on the links.
 void set_up(const Netspace& where, const std::string& interface) {
   set_number(where, fmt::format("net/ipv6/conf/{}/disable_ipv6", interface), "1");
   demand(where, {"ip", "link", "set", "dev", interface, "up"});
@@ -78,7 +78,7 @@ std::uint64_t rate_of(const TestbedOptions& options) {
   return *rate;
 }
 
-/// Frames that the kernel puts together are not counted as those that came.
+/// Refuses receive offloads (GRO, LRO): merged frames would count as one.
 void refuse_merging(const std::string& interface) {
   hw::Offloads const offloads = hw::offloads_of(interface);
   if (offloads.gro.value_or(false) || offloads.lro.value_or(false)) {
@@ -111,7 +111,7 @@ std::vector<std::string> two_addresses(const std::string& option, const std::str
   return {text, fmt::format("{}/{}", text_of(next), first->prefix_bits)};
 }
 
-/// Each of the pair is another, and so is each address.
+/// The two interfaces of a pair must differ, and so must all addresses.
 void refuse_twins(const TestbedOptions& options, const std::vector<std::string>& clients) {
   if (options.interfaces[0] == options.interfaces[1]) {
     refuse(fmt::format("--iface {}: given for both ends of the pair: give two interfaces",
@@ -166,7 +166,7 @@ void Topology::take_interfaces(const TestbedOptions& options) {
   }
   ends_[0] = {&own_, "client", options.interfaces[0], clients, options.client_gateway};
   ends_[1] = {&own_, "server", options.interfaces[1], {options.server}, options.server_gateway};
-  // This namespace outlives us. What an earlier run could not take away goes first.
+  // Runs in the user's namespace, which outlives us. First removes the remains of an earlier run.
   std::string const take_away = fmt::format("nft delete table netdev {} 2>/dev/null", table_name);
   run(own_, {"sh", "-c", take_away});
   tidy_up_ = std::make_unique<Afterwards>(take_away);
@@ -281,7 +281,7 @@ Tally Topology::tally(std::size_t end, bool offered) const {
 
 Counted Topology::count() const {
   Counted out;
-  // What arrives first, so that what is on its way may only look lost, never injected.
+  // Reads received counts first, so that frames in flight can only look lost, never injected.
   Tally at_server = tally(1, false);
   Tally at_client = tally(0, false);
   out.causes = since(causes(), before_);

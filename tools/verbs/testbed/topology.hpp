@@ -1,4 +1,4 @@
-// The network of a testbed: a client side, a box, a server side, and the counters on all of them.
+// The network of a testbed: client side, box, server side, and the counters on all of them.
 #pragma once
 
 #include <array>
@@ -12,16 +12,16 @@
 
 namespace lockstep::tools {
 
-/// One end: where its programs run, and as whom.
+/// One end: the namespace of its programs, and its name and addresses.
 struct End {
   const Netspace* where = nullptr;
   std::string name;  ///< client, server
   std::string interface;
   std::vector<std::string> addresses;  ///< with their prefixes
-  std::string gateway;                 ///< empty: the other end is near
+  std::string gateway;                 ///< empty: the other end is on the link
 };
 
-/// Built by its constructor, gone with its destructor or its process.
+/// The constructor builds the network; the destructor, or the end of the process, removes it.
 class Topology {
  public:
   /// Throws Failure: bad input, or the environment.
@@ -29,7 +29,7 @@ class Topology {
 
   const End& client() const { return ends_[0]; }
   const End& server() const { return ends_[1]; }
-  /// All that has been counted until now.
+  /// The counters so far.
   Counted count() const;
 
  private:
@@ -46,7 +46,7 @@ class Topology {
   std::optional<Netspace> client_, box_, server_;
   std::array<End, 2> ends_;
   std::vector<Cause> before_;
-  std::unique_ptr<Afterwards> tidy_up_;  ///< of what is in the user's own namespace
+  std::unique_ptr<Afterwards> tidy_up_;  ///< removes what is in the user's own namespace
   std::string remainder_;
 };
 
