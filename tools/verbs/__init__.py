@@ -1,1 +1,1 @@
-"""The verbs of the program lockstep, a folder each."""
+"""The verbs of the program lockstep, one folder per verb."""

@@ -1,4 +1,5 @@
-// The verbs of the program: one function a folder, listed here and called by main() in this order.
+// The verbs of the program: one function per folder, listed here and called by main() in this
+// order.
 #pragma once
 
 #include <array>
@@ -10,8 +11,8 @@ class App;
 namespace lockstep::tools {
 
 /// Adds one verb to the program: options, help, an example in the footer, and a callback that runs
-/// when the verb is chosen and puts the verb's exit code (see failure.hpp) into `exit_code`, which
-/// outlives the program's parse.
+/// when the verb is chosen and stores the verb's exit code (see failure.hpp) in `exit_code`, which
+/// must outlive the parse.
 using RegisterVerb = void (*)(CLI::App& app, int& exit_code);
 
 // To add a verb: write its function in its own folder, declare it here, and list it below.

@@ -1,2 +1,2 @@
-# Exit codes; all verbs are added by lockstep_tool().
+# Exit codes; lockstep_tool() adds the libraries of all verbs.
 set(LIBS lockstep_process)

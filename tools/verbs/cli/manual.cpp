@@ -1,4 +1,4 @@
-// Walks the verbs and their options once, and writes them in the languages of man(1) and of shells.
+// Walks all verbs and options, and writes them as a man(1) page and as shell completions.
 #include "tools/verbs/cli/manual.hpp"
 
 #include <fmt/core.h>
@@ -12,12 +12,12 @@
 namespace lockstep::tools {
 namespace {
 
-/// CLI11 keeps a group of options as a subcommand without a name.
+/// CLI11 represents a group of options as a subcommand without a name.
 std::vector<const CLI::App*> verbs_of(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App* each) { return !each->get_name().empty(); });
 }
 
-/// Calls `visit` for the program and for every verb below it, with the words that lead there.
+/// Calls `visit` for the program and for every verb below it, with the words of its command line.
 void walk(const CLI::App& app, const std::string& path,
           const std::function<void(const CLI::App&, const std::string&)>& visit) {
   visit(app, path);
@@ -26,7 +26,7 @@ void walk(const CLI::App& app, const std::string& path,
   }
 }
 
-/// What --help lists: an option without a group is hidden.
+/// The options that --help lists. An option without a group is hidden.
 std::vector<const CLI::Option*> options_of(const CLI::App& app) {
   const auto is_listed = [](const CLI::Option* option) { return !option->get_group().empty(); };
   std::vector<const CLI::Option*> out = app.get_options(is_listed);
@@ -41,7 +41,7 @@ std::vector<const CLI::Option*> options_of(const CLI::App& app) {
   return out;
 }
 
-/// "-j" and "--json"; nothing for what has no name but its place.
+/// "-j" and "--json"; empty for a positional argument.
 std::vector<std::string> names_of(const CLI::Option& option) {
   std::vector<std::string> out;
   for (const std::string& name : option.get_snames()) {
@@ -61,7 +61,7 @@ std::string joined(const std::vector<std::string>& words, std::string_view betwe
   return out;
 }
 
-/// Text as roff takes it: no character of it is a command.
+/// Escapes text for roff, so that none of it is read as a request.
 std::string roff(std::string_view text) {
   std::string out;
   bool begins = true;
@@ -75,7 +75,7 @@ std::string roff(std::string_view text) {
   return out;
 }
 
-/// Each line of the text stays a line of the page.
+/// Text whose line breaks the page keeps.
 std::string roff_lines(std::string_view text) { return ".nf\n" + roff(text) + "\n.fi\n"; }
 
 std::string manual_option(const CLI::Option& option) {
@@ -91,7 +91,7 @@ std::string manual_option(const CLI::Option& option) {
   return ".TP\n" + head + "\n" + roff(option.get_description() + standard) + "\n";
 }
 
-/// Of each place on the command line the words that may come next, a line each: "path) words".
+/// For each position on the command line the words that may follow, one line each: "path) words".
 std::string next_words(const CLI::App& app, std::string_view form) {
   std::string out;
   walk(app, app.get_name(), [&](const CLI::App& at, const std::string& path) {
@@ -109,7 +109,7 @@ std::string next_words(const CLI::App& app, std::string_view form) {
   return out;
 }
 
-/// "lockstep|lockstep sim|lockstep sim run": all that is a verb or the beginning of one.
+/// "lockstep|lockstep sim|lockstep sim run": every verb and every prefix of one.
 std::string paths(const CLI::App& app, std::string_view between) {
   std::vector<std::string> out;
   walk(app, app.get_name(),
@@ -117,7 +117,7 @@ std::string paths(const CLI::App& app, std::string_view between) {
   return joined(out, between);
 }
 
-/// In a text between single quotes of fish.
+/// Escapes text for single quotes in fish.
 std::string fish_quoted(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -135,7 +135,7 @@ std::string manual_page(const CLI::App& app, std::string_view release) {
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   std::string out =
       fmt::format(".TH {} 1 \"\" \"{} {}\" \"User Commands\"\n", title, name, release);
-  // "Lockstep: what it is".
+  // The description, "Lockstep: what it is".
   std::string const says = app.get_description();
   std::size_t const colon = says.find(": ");
   out += ".SH NAME\n" + name + " \\- " +
@@ -149,7 +149,7 @@ std::string manual_page(const CLI::App& app, std::string_view release) {
     for (const CLI::Option* const option : options_of(at)) {
       out += manual_option(*option);
     }
-    // A verb without a footer has that of the program.
+    // A verb without its own footer gets the program's.
     std::string const footer = at.get_footer();
     if (!footer.empty() && footer != app.get_footer()) {
       out += ".PP\n" + roff_lines(footer);

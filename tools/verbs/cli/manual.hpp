@@ -10,12 +10,12 @@ class App;
 
 namespace lockstep::tools {
 
-/// A page for man(1) in section 1: every verb with its options, help and example. `release` is the
-/// version that it names.
+/// A man(1) page of section 1: every verb with its options, help and example. `release` is the
+/// version that the page shows.
 std::string manual_page(const CLI::App& app, std::string_view release);
 
-/// Scripts that complete the program's verbs and options, for one shell each. Where neither fits,
-/// files are offered. Bash, zsh (as the function `_lockstep` of an fpath folder) and fish.
+/// Completion scripts for the program's verbs and options: bash, zsh (as the function `_lockstep`
+/// in a folder of fpath) and fish. Where neither fits, they offer files.
 std::string bash_completion(const CLI::App& app);
 std::string zsh_completion(const CLI::App& app);
 std::string fish_completion(const CLI::App& app);

@@ -19,7 +19,7 @@
 namespace lockstep::tools {
 namespace {
 
-/// The deepest subcommand that was named before the error: its help is the one that helps.
+/// Names the deepest subcommand that was given before the error, because its --help explains most.
 std::string help_hint(const CLI::App& app) {
   std::string name = "lockstep";
   const CLI::App* deepest = &app;
@@ -30,7 +30,7 @@ std::string help_hint(const CLI::App& app) {
   return fmt::format("see '{} --help'", name);
 }
 
-/// The first word that was given where a verb has to be; empty if there is none.
+/// The first word given where a verb is expected; empty if there is none.
 std::string verb_given(const CLI::App& app, int count, const char* const* arguments) {
   std::string const deepest =
       app.get_subcommands().empty() ? "" : app.get_subcommands().front()->get_name();
@@ -42,7 +42,7 @@ std::string verb_given(const CLI::App& app, int count, const char* const* argume
   return {};
 }
 
-/// CLI11 says only that a subcommand is missing; a mistyped verb deserves its name.
+/// CLI11 reports only that a subcommand is missing; this message also names a mistyped verb.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error, int count,
                           const char* const* arguments) {
   std::string message = error.what();
@@ -57,14 +57,15 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error, int
   return fmt::format("lockstep: {}; {}", message, help_hint(app));
 }
 
-/// A message holds words out of files: they may not move the terminal's cursor or end the line.
+/// Messages can contain text from files: control characters, which could move the terminal's cursor
+/// or end the line, are replaced.
 std::string one_line(std::string text) {
   const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
   std::replace_if(text.begin(), text.end(), is_control, '?');
   return text;
 }
 
-/// What was printed has to have arrived, or the exit code would lie.
+/// Flushes standard output: if that fails, success must not be reported.
 int flushed(int exit_code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
     return exit_code;
@@ -89,14 +90,15 @@ int parse_and_run(CLI::App& app, int count, const char* const* arguments, int& e
     fmt::print(stderr, "lockstep: {}\n", one_line(failure.what()));
     return static_cast<int>(failure.code());
   } catch (const std::exception& error) {
-    if (std::ferror(stdout) == 0) {  // of that, flushed() tells
+    if (std::ferror(stdout) == 0) {  // flushed() reports the error
       fmt::print(stderr, "lockstep: {}\n", one_line(error.what()));
     }
     return static_cast<int>(ExitCode::environment);
   }
 }
 
-/// What is installed beside the program; hidden, for the build alone asks for it.
+/// The manual page and completions that are installed with the program. Hidden: only the build uses
+/// them.
 void add_manuals(CLI::App& app) {
   const auto print = [&app](const std::string& kind) {
     fmt::print("{}", kind == "man"    ? manual_page(app, version)
@@ -111,7 +113,7 @@ void add_manuals(CLI::App& app) {
       ->group("");
 }
 
-/// Until a verb knows more to say: the world, the seed, the journal.
+/// The default message, until a verb can add the world, seed or journal.
 void say_failed_check(const CheckSite& site) {
   fmt::print(stderr, "lockstep: internal error: CHECK({}) failed at {}:{}; please report it\n",
              site.condition, site.file, site.line);

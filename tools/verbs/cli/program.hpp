@@ -3,8 +3,8 @@
 
 namespace lockstep::tools {
 
-/// Runs the program and returns its exit code (see ExitCode). Prints errors to stderr, one line
-/// each; wrong usage is ExitCode::bad_input. Arguments as main() gets them.
+/// Runs the program with the arguments of main() and returns its exit code (see ExitCode). Prints
+/// each error to stderr in one line; wrong usage is ExitCode::bad_input.
 int run_program(int count, const char* const* arguments);
 
 }  // namespace lockstep::tools

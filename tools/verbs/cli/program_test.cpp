@@ -1,4 +1,4 @@
-// The command line's own behaviour: help, version, and one line for each wrong usage.
+// The command line itself: help, version, and one line for each kind of wrong usage.
 #include "tools/verbs/cli/program.hpp"
 
 #include <fcntl.h>
@@ -71,7 +71,7 @@ TEST(Program, EachVerbsHelpHasAnExampleAndJson) {
   }
 }
 
-// A capture of one packet, which is UDP.
+// A capture of one packet, a UDP datagram.
 TEST(Program, ACaptureWithoutTcpIsRefusedByBothWhoReadCaptures) {
   const std::string path = testing::TempDir() + "program_udp.pcap";
   std::string octets("\xd4\xc3\xb2\xa1\2\0\4\0\0\0\0\0\0\0\0\0\xff\xff\0\0\x65\0\0\0", 24);

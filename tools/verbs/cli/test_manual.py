@@ -1,4 +1,4 @@
-"""The manual page and the completions that are installed, as man(1) and the shells take them."""
+"""The installed manual page and completions, as man(1) and the shells read them."""
 
 import pathlib
 import shutil
@@ -20,7 +20,7 @@ def needs(shell):
 
 
 def bash_offers(line):
-    """The words that bash offers for the last one of `line`."""
+    """The completions that bash offers for the last word of `line`."""
     asks = (f"COMP_WORDS=({line} ''); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _lockstep;"
             ' printf "%s\\n" "${COMPREPLY[@]}"')
     ran = subprocess.run(["bash", "-c", printed_for("bash") + asks], capture_output=True,

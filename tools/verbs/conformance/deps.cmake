@@ -1,2 +1,2 @@
-# The suite, its ports, its progress.
+# The suite, its ports and its progress bar.
 set(LIBS lockstep_output lockstep_process lockstep_replay lockstep_sim_nic lockstep_suite)

@@ -1,4 +1,4 @@
-// The verb `lockstep conformance`: its options, and where its reports go.
+// The verb `lockstep conformance`: its options, and where its reports are written.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -24,7 +24,7 @@ struct ConformanceOptions {
   std::string driver = std::string(usual_port());
 };
 
-/// The nearest folder at or above this one that has pcaps/ in it.
+/// The nearest folder that contains pcaps/, from this one upwards.
 std::filesystem::path find_home() {
   std::filesystem::path folder = std::filesystem::current_path();
   while (!std::filesystem::exists(folder / "pcaps" / "README.md")) {
@@ -38,7 +38,8 @@ std::filesystem::path find_home() {
   return folder;
 }
 
-/// Runs the scripts, looks up who shows what, and writes the page. True: every script passes.
+/// Runs the scripts, finds which test shows each requirement, and writes the page. True if every
+/// script passes.
 bool write_page(const conformance::SuiteReport& suite, const std::string& path) {
   std::filesystem::path const root = find_root(std::filesystem::current_path());
   Catalogue const catalogue = load_catalogue(root);

@@ -1,4 +1,4 @@
-// Plants small repositories and checks what the coverage verb says of them.
+// Creates small repositories and checks what the coverage verb reports about them.
 #include "conformance/requirements/coverage.hpp"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,8 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-/// The marks are put together here so that no scan of this repository takes them for citations.
+/// The marks are composed here so that a scan of this repository does not find citations in this
+/// file.
 const std::string mark = std::string("//") + "= ";
 const std::string says = std::string("//") + "# ";
 
@@ -34,7 +35,7 @@ std::string prove(const std::string& target, const std::string& words) {
   return mark + target + "\n" + mark + "type=test\n" + says + words + "\n";
 }
 
-/// A repository in the test's temporary folder, gone with the object.
+/// A repository in the test's temporary folder; the destructor deletes it.
 class Tree {
  public:
   Tree() {
@@ -73,7 +74,7 @@ class Tree {
   fs::path root_;
 };
 
-/// A report with what it points into.
+/// A report, with the data that it points into.
 struct Answer {
   explicit Answer(const Tree& tree, std::vector<int> whole = {})
       : catalogue(load_catalogue(tree.root())),
@@ -89,7 +90,8 @@ struct Answer {
   CoverageReport report;
 };
 
-/// Runs the verb alone, as main() does: its exit code, and what it printed or failed with.
+/// Runs the verb alone, as main() does. Returns its exit code; `out` gets its output or error
+/// message.
 int run(const Tree& tree, std::vector<const char*> arguments, std::string& out, std::string& err) {
   const std::string root = tree.root().string();
   arguments.insert(arguments.begin(), {"lockstep", "coverage", "--root", root.c_str()});
@@ -172,7 +174,7 @@ TEST(Coverage, ScriptsProve) {
   EXPECT_FALSE(answer.row("7:A").bare());
 }
 
-/// The name that a scan of `text` gives to the first citation in it.
+/// The name that a scan of `text` gives to its first citation.
 std::string name_in(const char* file, const std::string& text) {
   Catalogue catalogue;
   catalogue.rows = {{"7:A", 7, "3.1", "MUST", "a"}};
@@ -289,7 +291,7 @@ TEST(Coverage, OtherFoldersAndTheListItselfAreNotScanned) {
   EXPECT_THAT(answer.citations.problems, IsEmpty());
 }
 
-/// One ill-formed citation, and what is said of it.
+/// An ill-formed citation, and the message expected for it.
 struct Wrong {
   const char* name;
   std::string text;
@@ -537,7 +539,8 @@ TEST(Coverage, RootIsFoundFromBelow) {
   EXPECT_THROW(find_root(fs::path("/")), Failure);
 }
 
-/// What decides in CI: nothing that this repository owes is bare, and no citation is wrong.
+/// The check that CI relies on: no required row of this repository is bare, and no citation is
+/// wrong.
 TEST(Coverage, ThisRepositoryShowsWhatItOwes) {
   const Catalogue catalogue = load_catalogue(LOCKSTEP_SOURCE_DIR);
   const Citations citations = scan_tree(LOCKSTEP_SOURCE_DIR, catalogue);
@@ -545,7 +548,7 @@ TEST(Coverage, ThisRepositoryShowsWhatItOwes) {
   EXPECT_FALSE(report.has_finding()) << coverage_text(report, catalogue, {{}, true});
 }
 
-/// Law 7 leans on the real list: it loads, and every declined id is one of it.
+/// The real list (law 7): it loads, and it contains every declined id.
 TEST(Coverage, ThisRepositorysListLoads) {
   const Catalogue catalogue = load_catalogue(LOCKSTEP_SOURCE_DIR);
   EXPECT_EQ(catalogue.rows.size(), 1090U);

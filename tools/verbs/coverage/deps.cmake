@@ -1,2 +1,2 @@
-# Tables, pages, whole output files.
+# Tables, pages, atomic output files.
 set(LIBS lockstep_output lockstep_process lockstep_requirements)

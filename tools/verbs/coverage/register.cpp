@@ -1,4 +1,4 @@
-// The verb `lockstep coverage`: its options, and what it does with them.
+// The verb `lockstep coverage`: its options and how they are applied.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>

@@ -1,2 +1,2 @@
-# What an interface says, addresses as text, and a verb that prints a table.
+# Facts of interfaces, addresses as text, and a table.
 set(LIBS lockstep_hw lockstep_output lockstep_process lockstep_text)

@@ -1,4 +1,5 @@
-// Each thing that breaks a driver, one at a time, on an interface that is fine otherwise.
+// Each fault that keeps a driver from working, one at a time, on an interface that is otherwise
+// fine.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -27,7 +28,7 @@ DoctorFacts good() {
   return facts;
 }
 
-/// The line of a table; all others are fine, or it is named here.
+/// One line of the table; fails if any other line is not fine.
 Check only(const DoctorFacts& facts, const DoctorQuestion& question, const std::string& what) {
   Check out;
   for (const Check& check : judge(facts, question)) {
@@ -139,7 +140,7 @@ TEST(Doctor, FramesOfManySegments) {
   facts.offloads.lro = true;
   EXPECT_EQ(only(facts, DriverKind::xdp_native, "long frames").mend, "ethtool -K eth1 lro off");
   EXPECT_EQ(only(facts, DriverKind::packet, "long frames").severity, Severity::fine);
-  // A driver without XDP: the program would run behind it.
+  // A driver without native XDP, so the program would run in generic mode.
   facts = good();
   facts.xdp.features = 0;
   EXPECT_EQ(only(facts, DriverKind::xdp, "long frames").severity, Severity::breaks);
@@ -153,7 +154,7 @@ TEST(Doctor, MtuAndMemory) {
   EXPECT_EQ(breaks_in(judge(facts, {DriverKind::xdp, 1500})), 0u);
   auto const asked = judge(facts, {DriverKind::packet, 9001});
   EXPECT_EQ(breaks_in(asked), 1u);
-  // What the mend asks for is fine.
+  // The MTU that the mend proposes passes the check.
   for (std::uint32_t const own : {1500u, 3000u, 9000u}) {
     facts.interface.mtu = Bytes{own};
     EXPECT_EQ(only(facts, {DriverKind::xdp, 9000}, "MTU").mend,
@@ -171,7 +172,7 @@ TEST(Doctor, MtuAndMemory) {
 
 TEST(Doctor, OurAddressIsAnothers) {
   DoctorFacts facts = good();
-  // With the prefix that the kernel has it with, which need not be ours.
+  // The mend uses the kernel's prefix length, which can differ from ours.
   facts.clash = hw::KernelOwner{"lo", IpAddress::v4(10, 9, 0, 2), 32, false};
   EXPECT_EQ(only(facts, DriverKind::xdp, "address").mend, "ip address del 10.9.0.2/32 dev lo");
   facts.clash = hw::KernelOwner{"lo", IpAddress::v4(10, 9, 0, 0), 24, true};

@@ -1,4 +1,4 @@
-// What the machine says that decides whether a driver works on an interface.
+// Facts about the machine that decide whether a driver works on an interface.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace lockstep::tools {
 
-/// Whom the kernel takes for the owner of our address, on which interface.
+/// A neighbour entry of the kernel for our address, and its interface.
 struct KnownNeighbour {
   std::string interface;
   Mac mac;
@@ -20,12 +20,12 @@ struct KnownNeighbour {
 
 /// The other end of a veth pair.
 struct PeerFacts {
-  bool elsewhere = false;  ///< in another namespace: nothing is known of it
-  std::string name;        ///< empty: there is none
+  bool elsewhere = false;  ///< in another namespace, so nothing is known about it
+  std::string name;        ///< empty: no other end
   hw::Offloads offloads;
 };
 
-/// What stands in the way of a way to the frames: 0 or an errno.
+/// The errno of opening each kind of socket and of a bpf(2) map; 0: it can be opened.
 struct SocketErrors {
   int packet_socket = 0;
   int xdp_socket = 0;
@@ -33,21 +33,22 @@ struct SocketErrors {
 };
 
 struct MemoryFacts {
-  std::optional<std::uint64_t> locked_bytes_max;  ///< nothing: as much as there is
+  std::optional<std::uint64_t> locked_bytes_max;  ///< nothing: unlimited
   std::uint64_t huge_pages = 0;
   std::uint64_t huge_pages_free = 0;
 };
 
 struct XdpFacts {
-  std::optional<std::uint64_t> features;  ///< of linux/netdev.h; nothing: the kernel does not say
-  std::uint32_t program = 0;              ///< the number of one that is there already
-  bool generic = false;                   ///< it is behind the driver
+  std::optional<std::uint64_t>
+      features;  ///< NETDEV_XDP_ACT_* of linux/netdev.h; nothing: the kernel does not report them
+  std::uint32_t program = 0;  ///< id of an attached program; 0: none
+  bool generic = false;       ///< attached in generic mode
 };
 
 struct DoctorFacts {
   std::string name;
-  bool in_user_namespace = false;  ///< where root is not root of the machine
-  std::string program_path;        ///< of this program, for setcap
+  bool in_user_namespace = false;  ///< root there has no rights over the machine
+  std::string program_path;        ///< path of this program, for setcap
   hw::InterfaceFacts interface;
   bool carrier = true;
   std::string driver;  ///< empty: unknown
@@ -57,15 +58,16 @@ struct DoctorFacts {
   XdpFacts xdp;
   SocketErrors socket_errors;
   MemoryFacts memory;
-  std::uint32_t neighbours = 0;          ///< that the kernel knows on the interface
-  std::optional<HostAddress> address;    ///< ours, if it was given
-  std::optional<hw::KernelOwner> clash;  ///< who in the kernel has our address
+  std::uint32_t neighbours = 0;        ///< entries in the kernel's neighbour table of the interface
+  std::optional<HostAddress> address;  ///< the address that the stack will use, if given
+  std::optional<hw::KernelOwner>
+      clash;  ///< the interface or route of the kernel that has our address
   std::vector<KnownNeighbour> owners;
-  bool forwards = false;  ///< what is not for the kernel goes on, as on a router
+  bool forwards = false;  ///< IP forwarding is on for the interface
 };
 
-/// Looks, and changes nothing but for a socket of each kind and a map that are closed at once.
-/// Throws Failure for an interface that is not there.
+/// Reads the facts. Opens a socket of each kind and a map, and closes them at once; changes nothing
+/// else. Throws Failure if the interface does not exist.
 DoctorFacts probe(const std::string& name, const std::optional<HostAddress>& address);
 
 }  // namespace lockstep::tools

@@ -1,4 +1,4 @@
-// One function a line of the table.
+// The checks: one function for each line of the table.
 #include "tools/verbs/doctor/judge.hpp"
 
 #include <fmt/core.h>
@@ -13,7 +13,7 @@
 namespace lockstep::tools {
 namespace {
 
-// linux/netdev.h of kernel 6.3 and later.
+// NETDEV_XDP_ACT_* of linux/netdev.h, kernel 6.3 and later.
 constexpr std::uint64_t feature_basic = 1;
 constexpr std::uint64_t feature_redirect = 2;
 constexpr std::uint64_t feature_zero_copy = 8;
@@ -25,7 +25,7 @@ bool is_native_known(const DoctorFacts& facts) {
   return facts.xdp.features && (*facts.xdp.features & wanted) == wanted;
 }
 
-/// Whether the program would run behind the driver, as far as is known.
+/// Whether the XDP program would run in generic mode, as far as is known.
 bool would_be_generic(const DoctorFacts& facts, DriverKind driver) {
   return driver == DriverKind::xdp_generic ||
          (driver == DriverKind::xdp && facts.xdp.features && !is_native_known(facts));
@@ -131,7 +131,7 @@ Check program_check(const DoctorFacts& facts, const DoctorQuestion& question) {
                : ""};
 }
 
-/// AF_XDP hears one queue a shard: frames in any other would be lost.
+/// AF_XDP reads one queue per shard, so frames in other queues would be lost.
 Check queues_check(const DoctorFacts& facts, const DoctorQuestion& question) {
   Check out{"queues and RSS", Severity::fine, "one queue: the driver has no setting for it", ""};
   std::uint32_t const count = facts.channels ? std::max(1u, facts.channels->arriving()) : 1;
@@ -171,7 +171,8 @@ Check checksums_check(const DoctorFacts& facts, const DoctorQuestion& question) 
   return out;
 }
 
-/// Frames longer than the MTU: of several segments, put together or not yet cut.
+/// Frames longer than the MTU: segments merged on receive (GRO, LRO) or not yet split on send (TSO,
+/// GSO).
 Check segments_check(const DoctorFacts& facts, const DoctorQuestion& question) {
   Check out{"long frames", Severity::fine, "", ""};
   if (!is_xdp(question.driver)) {

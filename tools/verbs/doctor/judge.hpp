@@ -1,4 +1,4 @@
-// What on a machine would break a driver, and the command that mends it.
+// What would keep a driver from working on this machine, and the command that fixes it.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace lockstep::tools {
 
-/// Of `serve --driver`.
+/// The values of `serve --driver`.
 enum class DriverKind : unsigned char { packet, xdp, xdp_native, xdp_generic, xdp_zero_copy };
 
-/// fine. note: it works, and this is good to know. breaks: it would not work, or not rightly.
+/// fine: passed. note: works, with something to know. breaks: would not work, or not correctly.
 enum class Severity : unsigned char { fine, note, breaks };
 
 std::string name_of(Severity severity);
@@ -21,16 +21,16 @@ struct Check {
   std::string what;
   Severity severity = Severity::fine;
   std::string found;
-  std::string mend;  ///< a command, or what to do; empty where nothing is to be mended
+  std::string mend;  ///< a command, or what to do; empty if there is nothing to fix
 };
 
 struct DoctorQuestion {
   DriverKind driver = DriverKind::packet;
-  std::uint32_t mtu = 0;  ///< 0: the interface's own
+  std::uint32_t mtu = 0;  ///< 0: the interface's MTU
   std::uint32_t shards = 1;
 };
 
-/// One check a line, always the same ones in the same order.
+/// Runs all checks; always the same ones in the same order.
 std::vector<Check> judge(const DoctorFacts& facts, const DoctorQuestion& question);
 
 }  // namespace lockstep::tools

@@ -1,4 +1,4 @@
-// ioctls, netlink, /proc, and each way to the frames tried once.
+// Reads the facts from ioctls, netlink and /proc, and tries each kind of socket once.
 #include "tools/verbs/doctor/facts.hpp"
 
 #include <linux/bpf.h>
@@ -59,7 +59,7 @@ bool setting_is_on(const std::string& path) {
   return file >> value && value != 0;
 }
 
-/// A limit of locked memory does not bind whom CAP_IPC_LOCK frees of it.
+/// True with CAP_IPC_LOCK, which lifts the limit of locked memory.
 bool may_lock_all() {
   std::ifstream file("/proc/self/status");
   for (std::string word; file >> word;) {
@@ -72,7 +72,7 @@ bool may_lock_all() {
   return false;
 }
 
-/// Not where every user is itself.
+/// True unless uid_map maps all users to themselves, as in the initial user namespace.
 bool is_in_user_namespace() {
   std::ifstream file("/proc/self/uid_map");
   std::uint64_t inside = 0;
@@ -94,7 +94,7 @@ MemoryFacts probe_memory() {
   return memory;
 }
 
-/// Carrier, the XDP program, and the other end of a pair.
+/// Reads the carrier, the XDP program, and the other end of a veth pair.
 void probe_link(DoctorFacts& facts) {
   ifinfomsg head{};
   head.ifi_index = facts.interface.index;
@@ -119,7 +119,8 @@ void probe_link(DoctorFacts& facts) {
   }
 }
 
-/// Every neighbour that the kernel knows: how many there are here, and who has our address.
+/// Reads the kernel's neighbour tables: how many entries this interface has, and who has our
+/// address.
 void probe_neighbours(DoctorFacts& facts) {
   ndmsg const all{};
   std::vector<std::byte> const ours =

@@ -1,4 +1,4 @@
-// A line a check.
+// The checks as a table, one line each, and as JSON.
 #include "tools/verbs/doctor/report.hpp"
 
 #include <fmt/core.h>

@@ -9,9 +9,9 @@
 
 namespace lockstep::tools {
 
-/// `width` as of TextTable.
+/// `width` as for TextTable.
 std::string doctor_text(const std::vector<Check>& checks, std::size_t width);
-/// `driver` as it was given.
+/// `driver` as given on the command line.
 std::string doctor_json(const DoctorFacts& facts, const std::string& driver,
                         const std::vector<Check>& checks);
 std::size_t breaks_in(const std::vector<Check>& checks);

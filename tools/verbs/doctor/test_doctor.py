@@ -1,5 +1,5 @@
-# The doctor on a pair of interfaces: each thing that breaks, and mended as it says.
-"""Root's alone, as the tests of serve: elsewhere these are skipped, with the reason."""
+# The doctor on a pair of interfaces: creates each fault, then applies the suggested fix.
+"""Needs root, like the tests of serve; skipped otherwise, with the reason."""
 import json
 import shutil
 import subprocess
@@ -17,14 +17,14 @@ needs_ethtool = pytest.mark.skipif(shutil.which("ethtool") is None, reason="etht
 
 @pytest.fixture(name="pair", autouse=True)
 def pair_fixture():
-    """Two interfaces, up, in a namespace of their own."""
+    """Two interfaces that are up, in their own namespace."""
     with ns.fresh_namespace():
         ns.make_pair()
         yield
 
 
 def doctor(*words, before=()):
-    """(exit code, the checks by their names)"""
+    """(exit code, the checks by name)"""
     done = subprocess.run([*before, str(ns.PROGRAM), "doctor", "--iface", ns.NAME, "--json",
                            *words], capture_output=True, text=True, check=False, timeout=30)
     assert done.stderr == ""
@@ -34,12 +34,12 @@ def doctor(*words, before=()):
 
 
 def broken(checks):
-    """The names of those that break."""
+    """The names of the checks that failed."""
     return [name for name, check in checks.items() if check["severity"] == "breaks"]
 
 
 def mend(check):
-    """Do what it says."""
+    """Runs the suggested command."""
     subprocess.run(check["mend"].split(", if")[0], shell=True, check=True, capture_output=True)
 
 
@@ -78,7 +78,7 @@ def test_address_and_neighbours():
     assert (code, broken(checks)) == (1, ["address"])
     mend(checks["address"])
     assert doctor("--address", f"{ns.OURS6}/64")[0] == 0
-    # With another prefix than ours, and by a route alone.
+    # The kernel has our address with another prefix length, and by a route alone.
     for words in (("address", "add", f"{ns.OURS}/32"), ("route", "add", "local", "10.9.0.0/29"),
                   ("route", "add", "local", f"{ns.OURS}/32")):
         ns.run("ip", *words, "dev", "lo")
@@ -140,7 +140,7 @@ def test_without_rights():
         code, checks = doctor("--driver", driver, before=nobody)
         assert (code, broken(checks)) == (1, ["rights"])
         assert "setcap cap_net_raw" in checks["rights"]["mend"]
-    # Root of a user namespace: packet sockets, but no program.
+    # Root of a user namespace may open packet sockets but not load programs.
     if subprocess.run(["unshare", "-Ur", "true"], check=False, capture_output=True).returncode == 0:
         inside = ["unshare", "-Urn", "sh", "-c", "ip link add dev lock0 type veth peer name lock1 "
                   "&& ip link set dev lock0 up && ip link set dev lock1 up && exec \"$@\"", "sh"]

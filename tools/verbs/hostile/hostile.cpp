@@ -1,4 +1,4 @@
-// Bounds for each lie, the runs, the table.
+// The bounds of each lie, the runs, and the table.
 #include "tools/verbs/hostile/hostile.hpp"
 
 #include <fmt/core.h>
@@ -38,8 +38,8 @@ void note(std::string& broken, bool held, std::string_view name) {
   }
 }
 
-// Of another profile than default: its segments and buffers grow in other steps, so half of the
-// store is the bound of each lie; without SYN cookies nobody can promise service under a flood.
+// Profiles other than default: their segments and buffers grow in other steps, so the bound of each
+// lie is half of the store. Without SYN cookies service under a flood cannot be guaranteed.
 void note_elsewhere(HostileResult& out, const tcp::Config& tcp) {
   note(out.broken, out.report.most.blocks <= tcp.blocks_max.value / 2, "blocks");
   bool const promised = out.bound.lie != Lie::syn_flood || tcp.syn_cookies != tcp::SynCookies::off;
@@ -120,11 +120,11 @@ std::string json_of(const std::vector<HostileResult>& results) {
 }  // namespace
 
 const std::vector<HostileBound>& hostile_bounds() {
-  // Records: some 16 of the honest, 128 of a backlog, 8 of the attacker and those that it left
-  // behind. Guesses fill the backlog, too, where a reset of the one in whose name they come is
-  // under way. Blocks: what 8 connections may hold unread and to be sent; half of the store for a
-  // peer whose many ACKs make their buffers grow. Replies: one to each frame, but for what a peer
-  // that acknowledges is sent. Octets: what was asked for.
+  // Connections: about 16 of honest clients, 128 of a backlog, 8 of the attacker, and those that it
+  // abandoned. Guessed segments also fill the backlog while a reset from the spoofed address is in
+  // flight. Blocks: unread and unsent data of 8 connections; half of the store for a peer whose
+  // many ACKs make buffers grow. Replies: at most one per frame, except to a peer that acknowledges
+  // data. Octets: what was requested.
   static const std::vector<HostileBound> bounds{
       {Lie::syn_flood, 1'000'000, 160, 1'024, 1'050, 110, 90},
       {Lie::optimistic_acks, 20'000, 64, 1'024, 4'000, 6'000, 90},

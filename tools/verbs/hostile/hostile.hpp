@@ -1,4 +1,4 @@
-// The verb `hostile`: each lie told to a stack, and whether the stack kept within its bounds.
+// The verb `hostile`: attacks a stack with each lie, and checks whether it kept within its bounds.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,17 @@
 
 namespace lockstep::tools {
 
-/// The most that a lie may cost the victim, and the least that it must leave the honest.
+/// The most that a lie may cost the attacked stack, and the least throughput left to honest
+/// clients.
 struct HostileBound {
   sim::Lie lie;
-  std::uint64_t frames = 0;             // how often it is told, unless the user says otherwise
-  std::uint32_t connections = 0;        // records in use at once, the honest ones included
-  std::uint32_t blocks = 0;             // of the store, likewise
-  std::uint32_t replies_per_mille = 0;  // frames to the attacker for 1,000 of its own
-  std::uint32_t amplified_percent = 0;  // octets to the attacker for 100 of its own
-  std::uint32_t honest_percent = 0;     // of the throughput without any lie
+  std::uint64_t frames = 0;  // frames that the attacker sends, unless --frames is given
+  std::uint32_t connections =
+      0;  // connections in use at the same time, including those of honest clients
+  std::uint32_t blocks = 0;             // blocks of the store in use, likewise
+  std::uint32_t replies_per_mille = 0;  // frames sent to the attacker per 1,000 frames from it
+  std::uint32_t amplified_percent = 0;  // octets sent to the attacker per 100 octets from it
+  std::uint32_t honest_percent = 0;     // of the throughput without an attack
 };
 
 const std::vector<HostileBound>& hostile_bounds();
@@ -29,31 +31,33 @@ struct HostileResult {
   std::uint64_t replies_per_mille = 0;
   std::uint64_t amplified_percent = 0;
   std::uint64_t honest_percent = 0;
-  std::string broken;  // which bounds, by name; empty: none
+  std::string broken;  // names of the exceeded bounds; empty: none
 };
 
-/// Whom the lie is told to: a profile by its name, `default`, `rfc`, `linux` or `freebsd`.
+/// The attacked stack's profile: `default`, `rfc`, `linux` or `freebsd`.
 struct HostileTarget {
   std::string profile = "default";
-  std::uint64_t quiet_ns = 0;  ///< how long the honest take alone
+  std::uint64_t quiet_ns = 0;  ///< time that the honest clients take without an attack
 };
 
-/// Tells the lie `bound.frames` times. The bounds are those of profile `default`; of the others the
-/// memory must hold, every invariant, and the honest must come to their end ("liveness").
+/// Runs an attack of `bound.frames` frames. The bounds are those of profile `default`. With other
+/// profiles only memory, all invariants and the completion of the honest clients ("liveness") are
+/// checked.
 HostileResult judge_lie(const HostileBound& bound, const HostileTarget& target, std::uint64_t seed);
 
-/// How long the honest take in a profile while nobody lies, in nanoseconds.
+/// Time that the honest clients take with a profile when there is no attack, in nanoseconds.
 std::uint64_t quiet_time(const std::string& profile, std::uint64_t seed);
 
 struct HostileOptions {
   std::string lie;  // empty: all
   std::string profile = "default";
-  std::uint64_t frames = 0;  // zero: as many as the bound says
+  std::uint64_t frames = 0;  // zero: the number in the bound
   std::uint64_t seed = 1;
   std::string json;
 };
 
-/// Prints the table. 0: all within bounds; 1: not so; throws Failure for what the user got wrong.
+/// Runs the verb and prints the table. Returns 0 if all are within bounds, else 1. Throws Failure
+/// for bad options.
 int run_hostile_verb(const HostileOptions& options);
 
 }  // namespace lockstep::tools

@@ -1,4 +1,5 @@
-// Every lie, told less often: each bound holds; and a bound that is too tight is found broken.
+// Every lie with fewer frames: each bound holds, and a bound that is too tight is reported as
+// exceeded.
 #include "tools/verbs/hostile/hostile.hpp"
 
 #include <gtest/gtest.h>
@@ -21,19 +22,19 @@ TEST(Hostile, EveryLieHasABound) {
 
 //= rfc4987#3.7
 //= type=test
-//# 4987:SYN-6 under a flood the honest keep nine tenths of their throughput
+// 4987:SYN-6 under a flood honest clients keep nine tenths of their throughput
 TEST(Hostile, EachLieIsBorne) {
   for (HostileBound bound : hostile_bounds()) {
     bound.frames /= 20;
     HostileResult const result = judge_lie(bound, standard(), 1);
     EXPECT_EQ(result.broken, "") << name_of(bound.lie);
-    // Who falls silent sends few.
+    // The silent attacker sends few frames.
     std::uint64_t const told = bound.lie == sim::Lie::silence ? 20 : bound.frames * 9 / 10;
     EXPECT_GE(result.report.frames_in, told);
   }
 }
 
-// Memory, invariants and liveness hold in each profile.
+// Memory, invariants and liveness hold with each profile.
 class HostileProfile : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(HostileProfile, EachLieIsBorne) {
@@ -49,7 +50,7 @@ INSTANTIATE_TEST_SUITE_P(All, HostileProfile, ::testing::Values("rfc", "linux", 
 
 TEST(Hostile, ABrokenBoundIsNamed) {
   HostileBound bound = hostile_bounds()[0];
-  bound.frames = 50'000;  // so many that SYN-ACKs which go again do not count for much
+  bound.frames = 50'000;  // so many that retransmitted SYN-ACKs hardly count
   bound.connections = 1;
   bound.honest_percent = 200;
   EXPECT_EQ(judge_lie(bound, standard(), 1).broken, "connections, honest");

@@ -1,4 +1,4 @@
-// What makes a load a finding.
+// Decides whether a load is a finding.
 #include "tools/verbs/load/conclude.hpp"
 
 #include <fmt/core.h>
@@ -8,7 +8,7 @@
 namespace lockstep::tools {
 namespace {
 
-/// Answers that no load excuses.
+/// Answers that are wrong under any load.
 std::string wrong_answers(const load::Counters& counters) {
   for (load::Fault const fault : {load::Fault::malformed, load::Fault::wrong_length,
                                   load::Fault::wrong_body, load::Fault::unasked}) {

@@ -1,4 +1,4 @@
-// How a load ends: the report, the JSON, the limits that were set, the exit code.
+// The end of a load: the report, the JSON, the limits and the exit code.
 #pragma once
 
 #include <memory>
@@ -13,10 +13,10 @@ namespace lockstep::tools {
 
 class Conclusion {
  public:
-  /// Before the load begins: limits are read and the file is opened. Throws Failure.
+  /// Call before the load begins: parses the limits and opens the file. Throws Failure.
   explicit Conclusion(const LoadOptions& options);
-  /// Prints and writes. `json` is an object of further members, `last` further lines. 1: a limit is
-  /// broken, nothing was answered, or an answer was not what it should be.
+  /// Prints and writes the result. `json` is an object with further members, `last` further lines.
+  /// Returns 1 if a limit is exceeded, no request was answered, or an answer was wrong.
   int draw(const LoadResult& result, const std::string& json, const std::string& last);
 
  private:

@@ -1,4 +1,4 @@
-# The application, the server that answers it in a simulated world, the journal, worlds from files,
-# tables.
+# The load application, the server that answers it in a simulated world, the journal, worlds from
+# files, tables.
 set(LIBS lockstep_http lockstep_journal lockstep_load lockstep_output lockstep_process lockstep_sim
   lockstep_sim_apps lockstep_text lockstep_verb_serve lockstep_verb_sim lockstep_world_file)

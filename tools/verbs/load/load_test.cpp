@@ -1,5 +1,5 @@
-// Loads in the simulator: every request is accounted for, the same each time, and options that
-// cannot be are refused in a line.
+// Loads in the simulator: every request is accounted for, runs repeat exactly, and bad options are
+// refused in one line.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ TEST(Load, PingPongIsTwoRoundTrips) {
   EXPECT_EQ(got.result.counters.answered, 1'000u);
   EXPECT_EQ(got.result.counters.connections, 1'000u);
   EXPECT_EQ(got.result.counters.body_octets, 64'000u);
-  // 10 us each way, the handshake's and the message's.
+  // 10 us each way for the handshake, and again for the message.
   EXPECT_GE(got.result.times.latency.least(), Duration::microseconds(40));
   EXPECT_LE(got.result.times.latency.at({50'000}), Duration::microseconds(42));
 }
@@ -82,14 +82,14 @@ TEST(Load, UploadsAreHashedByWhoTakesThem) {
     SimulatedLoad const got = run(options);
     EXPECT_EQ(got.result.counters.answered, options.requests) << octets;
   }
-  // Another path is no sink, whoever is asked.
+  // Any other path is not a sink, on any server.
   options.urls = {"http://10.0.0.2/other"};
   options.upload = 5;
   EXPECT_EQ(fault(run(options), load::Fault::status), options.requests);
 }
 
-// Nobody on the wire can tell that both ends are drivers of an mPIPE. Each octet of /bytes/N and
-// of an echo has been looked at.
+// With mPIPE drivers at both ends the frames are the same. Each octet of /bytes/N and of an echo is
+// checked.
 TEST(Load, OverTheMpipeDriverFramesAndBodiesAreTheSame) {
   for (const char* url : {"http://10.0.0.2/bytes/126000", "echo://10.0.0.2"}) {
     LoadOptions options = in_the_wire(url);
@@ -104,7 +104,7 @@ TEST(Load, OverTheMpipeDriverFramesAndBodiesAreTheSame) {
   }
 }
 
-/// A world of tools/verbs/load/worlds, changed, in a file of its own.
+/// Writes a changed copy of a world in tools/verbs/load/worlds.
 std::string world_with(const std::string& name, const std::string& from, const std::string& to) {
   std::ifstream file(LOCKSTEP_SOURCE_DIR "/tools/verbs/load/worlds/" + name);
   std::string text((std::istreambuf_iterator<char>(file)), {});
@@ -119,7 +119,7 @@ std::string world_with(const std::string& name, const std::string& from, const s
   return path;
 }
 
-// 36 workers ask, 36 answer, and on the wire nobody can tell on what they stand.
+// 36 workers at each end; the frames do not show which driver is below them.
 TEST(Load, ThirtySixWorkersOverTheMpipeDriverAtBothEnds) {
   for (const char* url : {"http://10.0.0.2/bytes/12600", "echo://10.0.0.2"}) {
     LoadOptions options = in_the_wire(url);
@@ -134,7 +134,7 @@ TEST(Load, ThirtySixWorkersOverTheMpipeDriverAtBothEnds) {
     SimulatedLoad const plain = run(options);
     EXPECT_EQ(over_mpipe.frames_sent, plain.frames_sent);
     EXPECT_EQ(over_mpipe.fingerprint, plain.fingerprint);
-    // A NIC with a hash of its own makes workers hand on: no request is lost for that.
+    // A NIC with its own hash makes workers forward frames; no request is lost by that.
     options.sim = world_with("mpipe36.toml", "driver = \"mpipe\"",
                              "driver = \"mpipe\"\n[host.nic]\nhash = \"nic\"");
     EXPECT_EQ(run(options).result.counters.answered, 720u);
@@ -196,7 +196,7 @@ TEST(Load, OfAScheduleLatencyIsFromTheScheduledInstant) {
   EXPECT_EQ(fast.result.counters.asked, 10'000u);
   EXPECT_EQ(fast.result.counters.answered, 10'000u);
   EXPECT_LE(fast.result.times.latency.at({99'000}), Duration::microseconds(100));
-  // One connection answers 50,000 a second; those that wait for it grow old.
+  // One connection answers 50,000 per second, so waiting requests get old.
   options.connections = 1;
   options.rate = 60'000;
   options.timeout = "100ms";
@@ -233,7 +233,7 @@ TEST(Load, MemcachedIsSetFirstAndThenAsked) {
   EXPECT_GT(got.result.counters.updates, 800u);
   EXPECT_LT(got.result.counters.updates, 1'200u);
   EXPECT_EQ(got.result.counters.body_octets, 64 * (10'000 - got.result.counters.updates));
-  options = in_the_wire("memcached://10.0.0.2");  // a closed loop, several at once
+  options = in_the_wire("memcached://10.0.0.2");  // a closed loop with several connections
   options.pipeline = 4;
   EXPECT_EQ(run(options).result.counters.answered, 1'000u);
 }
@@ -258,7 +258,8 @@ TEST(Load, ChatKeepsItsConnections) {
   options.duration = "10s";
   SimulatedLoad const got = run(options);
   EXPECT_EQ(got.result.counters.connections, 100u);
-  // 80 speak once as they come; 20 of them every second from then on, for nine seconds at least.
+  // 80 send a message when they connect; 20 of them send one every second, for at least nine
+  // seconds.
   EXPECT_GE(got.result.counters.answered, 80u + 20 * 8);
   EXPECT_LE(got.result.counters.answered, 80u + 20 * 10);
 }
@@ -298,7 +299,7 @@ TEST(Load, WhoIsIdleSaysNothing) {
   options.duration = "100ms";
   SimulatedLoad const got = run(options);
   EXPECT_EQ(got.result.counters.connections, 20u);
-  // Ten speak, about each millisecond.
+  // Ten send a message about every millisecond.
   EXPECT_GE(got.result.counters.answered, 700u);
   EXPECT_LE(got.result.counters.answered, 1'000u);
 }
@@ -402,7 +403,7 @@ TEST(Load, RefusesInOneLine) {
   EXPECT_EQ(refusal(options), "");
 }
 
-/// Which option is refused because it would change nothing.
+/// The option that is refused because it would have no effect.
 std::string unheard(const LoadOptions& options) {
   try {
     refuse_unheard(options, load_plan_of(options));
@@ -428,7 +429,7 @@ struct OfOnePlace {
   void (*change)(LoadOptions&);
 };
 
-/// Each option is refused here, and heard there.
+/// Each option is refused with `here` and accepted with `there`.
 void expect_refused(const LoadOptions& here, const LoadOptions& there,
                     std::initializer_list<OfOnePlace> options) {
   EXPECT_EQ(unheard(here), "");
@@ -510,7 +511,7 @@ TEST(Limit, IsBrokenOrNot) {
   }
 }
 
-// A limit cannot be kept by not answering: what is left out would be the slowest.
+// A limit cannot be met by leaving requests unanswered: those would have been the slowest.
 TEST(Limit, CountsWhatWasNotAnsweredAsEndless) {
   LoadResult result = sample();
   result.counters.asked = 1'000;
@@ -521,7 +522,8 @@ TEST(Limit, CountsWhatWasNotAnsweredAsEndless) {
   EXPECT_NE(Limit("mean>3ms").broken_by(result), "");
   EXPECT_EQ(Limit("p99<1ms").broken_by(result), "");
   EXPECT_NE(load_text(result).find("of all sent  p50 never, "), std::string::npos);
-  result.counters.asked = 11;  // 10 of 11: the half is among the answered, 95 of 100 is not
+  result.counters.asked =
+      11;  // 10 of 11: the median is among the answered ones, the 95th percentile is not
   EXPECT_EQ(Limit("p50>3ms").broken_by(result), "");
   EXPECT_NE(Limit("p95>3ms").broken_by(result), "");
   result.counters.asked = 10;
@@ -529,7 +531,7 @@ TEST(Limit, CountsWhatWasNotAnsweredAsEndless) {
   EXPECT_EQ(load_text(result).find("of all sent"), std::string::npos);
 }
 
-// As above, of a schedule that the server cannot follow.
+// The same with a schedule that the server cannot keep up with.
 TEST(Load, AScheduleFarBeyondTheServerBreaksALimitOfItsTimes) {
   LoadOptions options = in_the_wire("http://10.0.0.2/bytes/100");
   options.requests = 0;
@@ -549,7 +551,7 @@ TEST(Report, SaysWhatHappened) {
   EXPECT_NE(load_json(sample(), R"({"ending": "x"})").find("\"ending\": \"x\""), std::string::npos);
 }
 
-/// Holds a value against what a schema says of objects, their members and types.
+/// Checks a value against a schema's objects, members and types.
 void expect_as(const nlohmann::json& schema, const nlohmann::json& root,
                const nlohmann::json& value, const std::string& where) {
   if (schema.contains("$ref")) {

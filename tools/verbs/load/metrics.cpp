@@ -1,4 +1,4 @@
-// What of the metrics is the load's own.
+// The metrics that only a load has.
 #include "tools/verbs/load/metrics.hpp"
 
 #include <fmt/core.h>
@@ -16,12 +16,12 @@ struct Quantile {
 constexpr std::array<Quantile, 3> quantiles{
     {{"0.5", {50'000}}, {"0.99", {99'000}}, {"0.999", {99'900}}}};
 
-/// "0.001234567": seconds, as the format wants times.
+/// Seconds as Prometheus' format expects: "0.001234567".
 std::string seconds(Duration time) {
   return fmt::format("{}.{:09}", time.ns / 1'000'000'000, time.ns % 1'000'000'000);
 }
 
-/// One of the histograms, since the warm-up.
+/// Adds one of the histograms, which count since the end of the warm-up.
 void add_times(MetricsPage<LoadTotals>& page, const std::string& name, const char* help,
                load::Histogram load::Times::* times) {
   std::string const whole = name + "_seconds";

@@ -1,4 +1,4 @@
-// What a load counts, of each shard, and in the text format that Prometheus reads.
+// The counters of a load, per shard, also in Prometheus' text format.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace lockstep::tools {
 
-/// Everything that is counted of a load, at one moment.
+/// All counters of a load at one moment.
 struct LoadTotals : ShardTotals {
   Total load;
   load::Gauges gauges;
   bool has_connected = false;
 };
 
-/// Adds what another shard counted.
+/// Adds another shard's counters.
 void add(LoadTotals& sum, const LoadTotals& each);
 
-/// Each number of each shard, labelled by it.
+/// All counters of each shard, labelled with its number.
 std::string load_metrics(const std::vector<LoadTotals>& shards);
 
 }  // namespace lockstep::tools

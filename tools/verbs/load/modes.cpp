@@ -1,4 +1,4 @@
-// What was given, held against where the load runs and what it asks.
+// Checks each option against the place and the protocol of the load.
 #include "tools/verbs/load/modes.hpp"
 
 #include <fmt/core.h>
@@ -41,7 +41,7 @@ void refuse_of_a_world(const LoadOptions& options) {
               "it applies to a load in a world (--sim) only");
 }
 
-/// Of --make-site, which measures nothing.
+/// For --make-site, which measures nothing.
 void refuse_of_a_run(const LoadOptions& options) {
   refuse_each({{"--address", !options.addresses.empty()},
                {"--mtu", options.mtu != 0},

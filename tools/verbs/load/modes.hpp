@@ -1,4 +1,4 @@
-// Which options belong together.
+// Which options can be used together.
 #pragma once
 
 #include "tools/lib/load/plan.hpp"
@@ -6,8 +6,8 @@
 
 namespace lockstep::tools {
 
-/// Throws Failure (bad input) for an option that would change nothing: of another place than the
-/// load runs in, of another protocol, of another kind of load.
+/// Throws Failure (bad input) for an option that would have no effect, because it applies to
+/// another place, another protocol or another kind of load.
 void refuse_unheard(const LoadOptions& options, const load::LoadPlan& plan);
 
 }  // namespace lockstep::tools

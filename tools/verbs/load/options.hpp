@@ -1,4 +1,4 @@
-// The verb `lockstep load`, as its command line gives it.
+// The options of the verb `lockstep load`.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace lockstep::tools {
 
-/// What is not given is the workload's, or load::LoadPlan's.
+/// Options that are not given keep the defaults of the workload or of load::LoadPlan.
 struct LoadOptions {
   std::vector<std::string> urls;
   std::string workload;
@@ -32,27 +32,27 @@ struct LoadOptions {
   std::string seed = "1";
   std::string json;
   std::string time_wait;
-  std::string tap;                     ///< either this, made if it is not there,
-  std::string interface;               ///< or this, which is, through `driver`; or `sim`
+  std::string tap;                     ///< a TAP, created if it does not exist; or
+  std::string interface;               ///< an existing interface, used through `driver`; or `sim`
   std::string driver = "packet";       ///< packet, xdp, xdp-native, -generic or -zero-copy
-  std::vector<std::string> addresses;  ///< ours, with their prefixes: who asks, in turn
-  std::vector<std::string> hosts;      ///< the kernel's end of a TAP, with their prefixes
+  std::vector<std::string> addresses;  ///< our addresses with prefixes, used in turn
+  std::vector<std::string> hosts;      ///< addresses for the kernel's end of a TAP, with prefixes
   std::string gateway;
   std::string profile = "default";
-  std::uint32_t window = 0;  ///< octets that a peer may have under way; 0: the profile's
-  std::uint32_t mtu = 0;     ///< 0: the interface's own, 1500 of a TAP
+  std::uint32_t window = 0;  ///< receive window; 0: the profile's
+  std::uint32_t mtu = 0;     ///< 0: 1500 on a TAP, else the interface's MTU
   std::uint32_t shards = 1;
-  std::string cpus;                   ///< where the shards run, in their order; empty: anywhere
-  std::string metrics;                ///< where they are served over the stack; empty: nowhere
-  std::string record;                 ///< a file for the journal
-  std::string sim;                    ///< the world's file
-  std::string from;                   ///< the host that asks
-  std::vector<std::string> settings;  ///< of the world's hosts
+  std::string cpus;     ///< processors of the shards, in their order; empty: not pinned
+  std::string metrics;  ///< address and port of the metrics; empty: none
+  std::string record;   ///< file for the journal
+  std::string sim;      ///< the world's file
+  std::string from;     ///< the client host
+  std::vector<std::string> settings;  ///< --set, for the world's hosts
   std::string pcapng_folder;
-  std::string make_site;  ///< a folder: nothing else is done
+  std::string make_site;  ///< folder; if given, only files are written
 };
 
-/// Runs the load and prints what came of it. Throws Failure before it has begun.
+/// Runs the load and prints the result. Throws Failure before it has begun.
 int run_load(const LoadOptions& options);
 
 }  // namespace lockstep::tools

@@ -1,4 +1,4 @@
-// Octets of 500 web pages: the quantiles (i + 1/2) / 500 of a log-normal distribution.
+// Sizes of 500 web pages in octets: quantiles (i + 1/2) / 500 of a log-normal distribution.
 #pragma once
 
 #include <array>
@@ -6,8 +6,9 @@
 
 namespace lockstep::tools {
 
-/// Median 68 kB, sigma 1.11, clipped to 3.5 kB and 1.1 MB: the fit to the pages of Rusty (2015).
-/// Made by Python's statistics.NormalDist().inv_cdf, so that no mathematical library has a say.
+/// Median 68 kB, sigma 1.11, clipped to 3.5 kB and 1.1 MB: fitted to the pages of Rusty (2015).
+/// Computed once with Python's statistics.NormalDist().inv_cdf, so that no mathematical library
+/// affects them.
 // clang-format off: a table
 inline constexpr std::array<std::uint32_t, 500> page_sizes{
     3'500, 3'500, 3'898, 4'446, 4'922, 5'351, 5'745, 6'115, 6'464, 6'797, 7'116, 7'423, 7'721,

@@ -1,4 +1,4 @@
-// Text to a plan: URLs, the workload's own, and what the options change of it.
+// Makes a plan from URLs, the workload and the options that change it.
 #include "tools/verbs/load/plan.hpp"
 
 #include <fmt/core.h>
@@ -39,7 +39,7 @@ std::optional<Number> number_in(std::string_view text) {
   return whole ? std::optional(value) : std::nullopt;
 }
 
-/// A URL taken apart.
+/// The parts of a URL.
 struct Url {
   load::Protocol protocol = load::Protocol::http;
   load::Target target;
@@ -146,7 +146,7 @@ void add_generated(std::uint64_t octets, load::LoadPlan& plan) {
   plan.catalogue.items.push_back({fmt::format("/bytes/{}", octets), octets, true});
 }
 
-/// What the sink should say of that much of the pattern.
+/// The answer expected from the sink for this many octets of the pattern.
 std::string sink_answer(std::uint64_t octets) {
   http::Site const site;
   http::Sha256 hash;
@@ -193,7 +193,7 @@ void add_keys(load::LoadPlan& plan) {
   }
 }
 
-/// What it asks for.
+/// Applies a workload to the plan, and returns the requests that it makes.
 Asking take_workload(const std::string& id, load::LoadPlan& plan) {
   const Workload* const known = workload_named(id);
   if (known == nullptr) {
@@ -293,14 +293,14 @@ load::LoadPlan load_plan_of(const LoadOptions& options) {
 }
 
 void fit_pools(tcp::Config& tcp, const load::LoadPlan& plan) {
-  // A connection that was closed may linger while the next one stands already.
+  // A closed connection may linger in the pools when its successor is opened.
   std::uint32_t const connections = plan.connections + plan.connections / 4 + 64;
   auto const at_least = [](Count& pool, std::uint64_t wanted) {
     pool = Count{std::max(pool.value, static_cast<std::uint32_t>(wanted))};
   };
   at_least(tcp.connections_max, connections);
   at_least(tcp.active_max, connections);
-  // More than the most that a stack has would only be a longer memory.
+  // A number above the stack's own maximum would only keep TIME-WAIT longer.
   at_least(tcp.time_wait_max, std::min<std::uint64_t>(std::uint64_t{connections} * 4, 4'000'000));
   at_least(tcp.owed_max, connections);
   at_least(tcp.pieces_max, std::uint64_t{connections} * (2 + plan.pipeline));

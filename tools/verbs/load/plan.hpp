@@ -1,4 +1,4 @@
-// What a load is made of, checked before anything is opened.
+// Makes and checks the plan of a load before anything is opened.
 #pragma once
 
 #include "core/tcp/config.hpp"
@@ -7,13 +7,13 @@
 
 namespace lockstep::tools {
 
-/// Throws Failure (bad input) for what cannot be, in one line with the mend.
+/// Throws Failure (bad input) for impossible options, in one line that says what to change.
 load::LoadPlan load_plan_of(const LoadOptions& options);
 
-/// A number from 0 to 2^64 - 1.
+/// Parses a number from 0 to 2^64 - 1.
 std::uint64_t seed_of(const std::string& text);
 
-/// The pools that so many connections of a load want, of either side.
+/// Sets the sizes of the pools that the load's connections need, for client or server.
 void fit_pools(tcp::Config& tcp, const load::LoadPlan& plan);
 
 }  // namespace lockstep::tools

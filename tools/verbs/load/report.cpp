@@ -1,4 +1,4 @@
-// The summary's lines, the histogram's bars, and the JSON.
+// The summary, the bars of the histogram, and the JSON.
 #include "tools/verbs/load/report.hpp"
 
 #include <fmt/core.h>
@@ -41,7 +41,7 @@ std::string times_line(const load::Histogram& times) {
   return out + fmt::format("most {}, mean {}", text_of(times.most()), text_of(times.mean()));
 }
 
-/// The same where a request that was not answered takes for ever; nothing if all were.
+/// The same for all requests, with unanswered ones as infinite; empty if all were answered.
 std::string of_all_asked(const LoadResult& result) {
   std::uint64_t const unanswered = load::unanswered_of(result.counters);
   std::string out;
@@ -66,7 +66,7 @@ std::string faults_line(const load::Counters& counters) {
   return out.empty() ? "none" : out;
 }
 
-/// A bar a doubling of time: what of all latencies lies there.
+/// One bar per power of two: the share of latencies in it.
 std::string bars(const load::Histogram& times) {
   std::array<std::uint64_t, 64> doublings{};
   times.visit([&](Duration from, Duration, std::uint64_t count) {

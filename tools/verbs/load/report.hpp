@@ -1,4 +1,5 @@
-// What a load came to: a summary with its histogram, the same as JSON, and the limits held to it.
+// The result of a load as a summary with a histogram and as JSON, and the limits checked against
+// it.
 #pragma once
 
 #include <string>
@@ -9,27 +10,28 @@
 
 namespace lockstep::tools {
 
-/// What was run, and what came of it.
+/// What was run, and its result.
 struct LoadResult {
   std::string workload;  ///< empty: free parameters
   std::string where;     ///< "on lock0", "in the world two_hosts, seed 1"
   load::LoadPlan plan;
-  load::Counters counters;  ///< everything that was measured
-  load::Counters in_time;   ///< of it, what rates are made of
+  load::Counters counters;  ///< all that was counted after the warm-up
+  load::Counters in_time;   ///< the part of it that counts for rates
   Duration measured;
   load::Times times;
 };
 
 std::string load_text(const LoadResult& result);
-/// As report.schema.json says. `more` is a JSON object whose members follow, or empty.
+/// The JSON that report.schema.json describes. `more` is a JSON object with further members, or
+/// empty.
 std::string load_json(const LoadResult& result, const std::string& more = {});
 
-/// "p99>2ms", "errors>0", "requests/s<1000", "goodput<1Mbit/s".
+/// A limit such as "p99>2ms", "errors>0", "requests/s<1000", "goodput<1Mbit/s".
 class Limit {
  public:
   /// Throws Failure (bad input).
   explicit Limit(const std::string& text);
-  /// What it came to, in words, if that is beyond; else empty.
+  /// A message with the measured value if the limit is exceeded; else empty.
   std::string broken_by(const LoadResult& result) const;
 
  private:

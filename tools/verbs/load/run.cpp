@@ -1,4 +1,4 @@
-// Chooses where the load runs.
+// Chooses whether the load runs on an interface or in a world.
 #include "tools/base/process/failure.hpp"
 #include "tools/verbs/load/modes.hpp"
 #include "tools/verbs/load/options.hpp"

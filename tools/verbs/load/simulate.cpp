@@ -1,4 +1,4 @@
-// A kernel whose hosts run the very classes that run on the wire.
+// A simulation whose hosts run the same application classes as on an interface.
 #include "tools/verbs/load/simulate.hpp"
 
 #include <fmt/core.h>
@@ -34,8 +34,8 @@ bool is_over(const Server& server) {
   return server.done();
 }
 
-/// An application as a model of the kernel's: whoever else is on the host, it is told of the
-/// connections that no model has booked.
+/// Wraps an application as a model of the simulation's kernel. It gets the events of all
+/// connections that no other model on the host has claimed.
 template <class App>
 class AppModel final : public sim::Model {
  public:
@@ -56,7 +56,7 @@ class AppModel final : public sim::Model {
   App app;
 };
 
-/// Puts an application onto a host before the first step.
+/// Installs an application on a host before the first step.
 template <class App, class... Arguments>
 App& join(sim::Kernel& kernel, sim::HostIndex index, Arguments&&... arguments) {
   sim::Host& host = kernel.host(index);
@@ -75,10 +75,10 @@ void start(Refusal refusal, const load::Target& target) {
   }
 }
 
-/// Which hosts of the world play; of several workers the first.
+/// The hosts of the world that take part; of several workers the first.
 struct Cast {
   sim::HostIndex client;
-  std::vector<sim::HostIndex> servers;  // of each target
+  std::vector<sim::HostIndex> servers;  // for each target
 };
 
 std::vector<sim::HostIndex> workers_of(const sim::World& world, sim::HostIndex first) {
@@ -152,7 +152,7 @@ void fit_host(sim::World& world, sim::HostIndex first, const LoadOptions& option
   }
 }
 
-/// No link carries less than the hosts say.
+/// Raises the MTU of each link to at least that of the hosts.
 void fit_links(sim::World& world, const LoadOptions& options) {
   for (sim::LinkSpec& link : world.links) {
     for (sim::LaneSpec* lane : {&link.forward, &link.back}) {
@@ -190,9 +190,9 @@ void serve(sim::Kernel& kernel, sim::HostIndex index, const load::LoadPlan& plan
   }
 }
 
-/// A worker with nothing to do has no client.
-std::vector<load::Client*> call(sim::Kernel& kernel, sim::HostIndex first,
-                                const load::LoadPlan& plan, const http::Site& site) {
+/// Starts a client on each worker; a worker without connections gets none.
+std::vector<load::Client*> call(sim::Kernel& kernel, sim::HostIndex first, const load::LoadPlan& plan,
+                                const http::Site& site) {
   std::vector<load::Client*> out;
   std::vector<sim::HostIndex> const workers = workers_of(kernel.world(), first);
   ShardCount const count{static_cast<std::uint32_t>(workers.size())};

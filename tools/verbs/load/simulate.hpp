@@ -1,4 +1,4 @@
-// The load and its server as applications on two hosts of a simulated world.
+// Runs the load and its server as applications on two hosts of a simulated world.
 #pragma once
 
 #include "sim/kernel/kernel.hpp"
@@ -8,20 +8,20 @@
 
 namespace lockstep::tools {
 
-/// What came of it, and of the world.
+/// The result of the load and of the world.
 struct SimulatedLoad {
   LoadResult result;
   sim::Ending ending = sim::Ending::completed;
-  Duration lasted;  ///< of virtual time
+  Duration lasted;  ///< virtual time
   std::uint64_t frames_sent = 0;
   std::uint64_t fingerprint = 0;
-  bool is_lawful = true;  ///< the referee has found nothing; else it is printed
+  bool is_lawful = true;  ///< the referee found no violation; otherwise the findings are printed
 };
 
-/// The target's address says which host serves. Throws Failure before it has begun.
+/// The target's address determines the server host. Throws Failure before the run begins.
 SimulatedLoad simulate(const LoadOptions& options, const load::LoadPlan& plan);
 
-/// The same, and then its report.
+/// Runs it and prints its report.
 int simulate_load(const LoadOptions& options, const load::LoadPlan& plan);
 
 }  // namespace lockstep::tools

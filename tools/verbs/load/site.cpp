@@ -1,4 +1,4 @@
-// Files that hold what /bytes/N would.
+// Writes files with the content of /bytes/N.
 #include "tools/verbs/load/site.hpp"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// The files that a workload asks for, for servers of others.
+// Writes the files that a workload requests, for other servers.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace lockstep::tools {
 
-/// Writes each body of the plan's catalogue that is generated into `folder`, by its path. Throws
-/// Failure (environment).
+/// Writes each generated body of the plan's catalogue into `folder`, at its path. Throws Failure
+/// (environment).
 void make_site(const load::LoadPlan& plan, const std::string& folder);
 
 }  // namespace lockstep::tools

@@ -1,5 +1,5 @@
-# The load on a TAP and on a veth pair against servers of others, in a namespace.
-"""Root's alone: elsewhere these are skipped, with the reason, and counted as skipped."""
+# The load on a TAP and on a veth pair against other servers, in a network namespace.
+"""Needs root; otherwise skipped, with the reason, and counted as skipped."""
 import os
 import signal
 import subprocess
@@ -16,7 +16,7 @@ SERVERS = {"nginx": servers.nginx, "lighttpd": servers.lighttpd, "python": serve
 
 @pytest.fixture(name="kind", params=["tap", "packet"])
 def kind_fixture(request):
-    """A namespace in which a load finds its interface."""
+    """A namespace with an interface for the load."""
     with ns.fresh_namespace():
         if request.param == "packet":
             ns.make_pair()
@@ -25,13 +25,13 @@ def kind_fixture(request):
 
 @pytest.fixture(name="alone")
 def alone_fixture():
-    """A namespace with nothing in it."""
+    """An empty namespace."""
     with ns.fresh_namespace():
         yield
 
 
 def load(folder, path, *words, kind="tap", port=PORT):
-    """A load of the kernel's end that must go well: its JSON."""
+    """Runs a load from the kernel's end, which must succeed; returns its JSON."""
     code, result, said = servers.run_load(folder, f"http://{ns.KERNEL}:{port}{path}", *words,
                                           kind=kind)
     assert code == 0, said
@@ -42,7 +42,7 @@ def load(folder, path, *words, kind="tap", port=PORT):
 
 @pytest.mark.parametrize("name", SERVERS)
 def test_every_octet_of_a_server(tmp_path, kind, name):
-    """Bodies of all sizes, on connections that last and on one each."""
+    """Bodies of all sizes, on long-lived connections and with one request per connection."""
     if servers.why_not(name):
         pytest.skip(servers.why_not(name))
     site = servers.make_site(tmp_path)
@@ -62,7 +62,7 @@ def test_every_octet_of_a_server(tmp_path, kind, name):
 
 @pytest.mark.parametrize("name", ["nginx", "lighttpd"])
 def test_pipelined(tmp_path, alone, name):
-    """Sixteen requests wait on each connection."""
+    """Sixteen requests wait for answers on each connection."""
     if servers.why_not(name):
         pytest.skip(servers.why_not(name))
     with SERVERS[name](tmp_path, servers.make_site(tmp_path), PORT):
@@ -72,7 +72,7 @@ def test_pipelined(tmp_path, alone, name):
 
 
 def test_memcached(tmp_path, kind):
-    """The real one: every key is set, then read, and every octet compared."""
+    """A real memcached: every key is set, then read, and every octet compared."""
     if servers.why_not("memcached"):
         pytest.skip(servers.why_not("memcached"))
     with servers.memcached(11211):
@@ -87,7 +87,7 @@ def test_memcached(tmp_path, kind):
 
 
 def test_a_site_for_servers_of_others(tmp_path, alone):
-    """The files of a workload, and the workload on a server that has them."""
+    """Writes a workload's files, and runs the workload against a server that serves them."""
     site = tmp_path / "site"
     done = subprocess.run([str(ns.PROGRAM), "load", "http://10.0.0.1", "--workload", "zipf-files",
                            "--make-site", str(site)], check=False, capture_output=True, text=True)
@@ -103,7 +103,7 @@ def test_a_site_for_servers_of_others(tmp_path, alone):
 
 
 def test_errors_have_their_names(tmp_path, alone):
-    """What a server does wrong is no failure of the load's, and is counted."""
+    """Errors of the server do not end the load, and are counted."""
     with servers.python(tmp_path, servers.make_site(tmp_path), PORT):
         code, result, said = servers.run_load(
             tmp_path, f"http://{ns.KERNEL}:{PORT}/nothing", "--requests", 10)
@@ -122,7 +122,7 @@ def test_errors_have_their_names(tmp_path, alone):
 
 
 def test_who_cannot_be_reached(tmp_path, alone):
-    """One line each, and the exit code; the namespace is left as it was."""
+    """One line and the exit code for each; the namespace is left unchanged."""
     where = ["--tap", ns.NAME, "--address", f"{ns.OURS}/24", "--host", f"{ns.KERNEL}/24"]
     for words, code, said in [
             ([f"http://{ns.KERNEL}:9", *where], 3, "connection refused"),
@@ -143,7 +143,7 @@ def test_who_cannot_be_reached(tmp_path, alone):
 
 
 def test_an_interrupt_ends_it_with_its_report(tmp_path, alone):
-    """SIGINT: what is open is closed, and the report is of what was."""
+    """SIGINT closes open connections; the report covers the load so far."""
     with servers.python(tmp_path, servers.make_site(tmp_path), PORT):
         command = [str(ns.PROGRAM), "load", f"http://{ns.KERNEL}:{PORT}/bytes/64", "--tap",
                    ns.NAME, "--address", f"{ns.OURS}/24", "--host", f"{ns.KERNEL}/24",
@@ -160,7 +160,7 @@ def test_an_interrupt_ends_it_with_its_report(tmp_path, alone):
 
 
 def test_a_terminal_shows_a_row_a_second(tmp_path, alone):
-    """The live table is for terminals alone."""
+    """The live table appears on terminals only."""
     with servers.python(tmp_path, servers.make_site(tmp_path), PORT):
         ours, theirs = os.openpty()
         try:
@@ -175,7 +175,7 @@ def test_a_terminal_shows_a_row_a_second(tmp_path, alone):
             os.close(theirs)
     assert done.returncode == 0, done
     lines = shown.splitlines()
-    assert "connect" in lines[0] and "latency" in lines[1], shown  # 80 columns: rows of two lines
+    assert "connect" in lines[0] and "latency" in lines[1], shown  # rows of two lines
     assert len(lines) >= 8 and all(len(line) <= 80 for line in lines), shown
     assert lines[4].split()[0] == "1", shown
     assert len(lines[5].split()) == 6, shown

@@ -1,5 +1,5 @@
-# The load on several shards, its journals and its metrics, in a namespace.
-"""Root's alone: elsewhere these are skipped, with the reason, and counted as skipped."""
+# The load on several shards, its journals and its metrics, in a network namespace.
+"""Needs root; otherwise skipped, with the reason, and counted as skipped."""
 import re
 import shutil
 import signal
@@ -23,7 +23,7 @@ needs_nft = pytest.mark.skipif(shutil.which("nft") is None, reason="nft is missi
 
 
 def expect_replayed(journal):
-    """The journal is clean, octet by octet; how many frames left."""
+    """Replays the journal, which must match octet by octet; returns the number of frames sent."""
     code, text = ns.replay(journal)
     assert code == 0, text
     assert "octet by octet" in text
@@ -33,7 +33,8 @@ def expect_replayed(journal):
 @pytest.mark.parametrize("shards", [1, 2, 5])
 @pytest.mark.parametrize("kind", ["tap", "packet", pytest.param("xdp", marks=needs_queues)])
 def test_shards(tmp_path, kind, shards):
-    """Answers come home to the shard that asked; each has its part, and a journal that replays."""
+    """Answers reach the shard that sent the request; each shard has its part, and a journal that
+    replays."""
     with ns.fresh_namespace():
         if kind != "tap":
             ns.make_pair(shards if kind == "xdp" else 1)
@@ -73,7 +74,7 @@ def test_a_journal_with_loss_and_an_edited_one(tmp_path):
     assert code == 0, said
     assert expect_replayed(journal) == result["frames_out"]
     octets = bytearray(journal.read_bytes())
-    at = octets.index(b"HTTP/1.1 200 OK")  # of the first answer: it is now an error
+    at = octets.index(b"HTTP/1.1 200 OK")  # in the first answer, which is made an error
     octets[at + 9] = ord("5")
     journal.write_bytes(octets)
     code, text = ns.replay(journal)
@@ -83,7 +84,7 @@ def test_a_journal_with_loss_and_an_edited_one(tmp_path):
 
 
 def test_killed(tmp_path):
-    """What had been handed to the file replays."""
+    """The part of the journal that was written to the file replays."""
     journal = tmp_path / "journal"
     with ns.fresh_namespace():
         with servers.python(tmp_path, servers.make_site(tmp_path), PORT):
@@ -101,7 +102,7 @@ def test_killed(tmp_path):
 
 @pytest.mark.parametrize("shards", [1, 2])
 def test_metrics(tmp_path, shards):
-    """Over the load's own stack, while it asks."""
+    """Served by the load's own stack, while the load runs."""
     with ns.fresh_namespace():
         with servers.python(tmp_path, servers.make_site(tmp_path), PORT):
             command = [str(ns.PROGRAM), "load", f"http://{ns.KERNEL}:{PORT}/bytes/1460", "--tap",
@@ -156,7 +157,7 @@ def test_servers_without_files(tmp_path, scheme, shards):
     assert server.returncode == 0, text
     assert sum(expect_replayed(f"{ours}.{i}") for i in range(2)) == result["frames_out"]
     written = [f"{theirs}.{i}" for i in range(shards)] if shards > 1 else [theirs]
-    assert sum(map(expect_replayed, written)) > 300  # of some shard perhaps none
+    assert sum(map(expect_replayed, written)) > 300  # a shard may have sent none
 
 
 @pytest.mark.parametrize("words, said", [
@@ -166,7 +167,7 @@ def test_servers_without_files(tmp_path, scheme, shards):
     (["--metrics", f"{ns.OURS}:9100", "--record", "j"], "leave out --record"),
     (["--cpus", "0,1"], "2 processors for 1 shards")])
 def test_bad_words(tmp_path, words, said):
-    """One line, and nothing is left."""
+    """One line, and nothing is left behind."""
     done = subprocess.run([str(ns.PROGRAM), "load", f"http://{ns.KERNEL}/", "--tap", ns.NAME,
                            "--address", f"{ns.OURS}/24", *words], capture_output=True, text=True,
                           check=False, timeout=60, cwd=tmp_path)

@@ -1,4 +1,4 @@
-// Opens a port by the flags that `serve` has too, loops until the load is over, sums up.
+// Opens a port with the same options as `serve`, runs the load to its end, and prints the results.
 #include "tools/verbs/load/wire.hpp"
 
 #include <fmt/core.h>
@@ -20,7 +20,7 @@
 namespace lockstep::tools {
 namespace {
 
-/// A load of which every shard has its part.
+/// A load in which every shard has its part.
 struct LoadRole {
   using App = load::Client;
   using Totals = LoadTotals;
@@ -69,7 +69,7 @@ struct LoadRole {
                                       "and reachable through the interface"));
 }
 
-/// What all shards came to, and each.
+/// The totals of all shards, and of each.
 struct LoadEnd {
   LoadTotals sum;
   const std::vector<Finished<LoadTotals>>& shards;
@@ -128,13 +128,13 @@ std::string wire_text(const LoadEnd& end) {
   return out;
 }
 
-/// How the run is called, and how it ends.
+/// The name of the run, and the way it ends.
 struct Frame {
   const LoadOptions& options;
   const ServePlan& where;
   const load::LoadPlan& plan;
   Conclusion& conclusion;
-  std::string how;  ///< the interface is driven
+  std::string how;  ///< how the interface is driven
 };
 
 int conclude(const Frame& frame, const std::vector<Finished<LoadTotals>>& shards,
@@ -159,7 +159,7 @@ int conclude(const Frame& frame, const std::vector<Finished<LoadTotals>>& shards
   return verdict;
 }
 
-/// The flags of the interface are those of `serve`, and so is what is refused of them.
+/// The interface options are those of `serve`, and are checked in the same way.
 ServePlan place_of(const LoadOptions& options, const load::LoadPlan& plan) {
   ServeOptions where;
   where.tap = options.tap;
@@ -171,7 +171,7 @@ ServePlan place_of(const LoadOptions& options, const load::LoadPlan& plan) {
   where.profile = options.profile;
   where.mtu = options.mtu;
   where.window = options.window;
-  where.port = 0;  // nothing listens
+  where.port = 0;  // no listener
   where.shards = options.shards;
   where.cpus = options.cpus;
   where.metrics = options.metrics;
@@ -197,7 +197,7 @@ bool is_near(const Config& config, IpAddress target) {
   return false;
 }
 
-/// Addresses to call from, and that each target can be reached at all.
+/// Finds the source addresses, and checks that each target can be reached.
 void find_ways(const LoadOptions& options, const ServePlan& where, load::LoadPlan& plan) {
   for (const load::Target& target : plan.targets) {
     IpAddress const to = target.endpoint.address;
@@ -217,7 +217,7 @@ void find_ways(const LoadOptions& options, const ServePlan& where, load::LoadPla
   }
 }
 
-/// What each shard does of it. The first has the largest part.
+/// The part of each shard. The first has the largest.
 std::vector<load::LoadPlan> shares_of(const load::LoadPlan& plan, ShardCount shards) {
   std::vector<load::LoadPlan> out;
   for (std::uint32_t i = 0; i < shards.value; ++i) {
@@ -233,7 +233,7 @@ std::vector<load::LoadPlan> shares_of(const load::LoadPlan& plan, ShardCount sha
   return out;
 }
 
-/// Each shard has the pools of the first, whose part is the largest.
+/// Each shard gets pools as large as the first one's, whose part is the largest.
 void fit_shards(const load::LoadPlan& largest, Config& config) {
   fit_pools(config.tcp, largest);
   if (largest.time_wait.ns != 0) {

@@ -1,4 +1,4 @@
-// Shares and sums.
+// Divides a load among workers, and adds up their results.
 #include "tools/verbs/load/workers.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace lockstep::tools {
 namespace {
 
-/// Of what is shared out, the first workers have one more where it does not come out even.
+/// If a number does not divide evenly, each of the first workers gets one more.
 template <class Number>
 Number part_of(Number all, ShardId worker, ShardCount workers) {
   return static_cast<Number>(all / workers.value + (worker.value < all % workers.value ? 1 : 0));
@@ -38,7 +38,7 @@ std::optional<load::LoadPlan> share_of(const load::LoadPlan& plan, ShardId worke
         std::max(part_of(plan.connects_a_second, worker, workers), std::uint64_t{1});
   }
   mine.seed = plan.seed + worker.value;
-  // 0 of requests or of a rate would be no bound and no schedule.
+  // 0 requests or a rate of 0 would mean no limit and no schedule.
   bool const idle = mine.connections == 0 || (plan.requests != 0 && mine.requests == 0) ||
                     (plan.rate != 0 && mine.rate == 0);
   return idle ? std::nullopt : std::optional(mine);

@@ -1,4 +1,4 @@
-// The cells of the reorder matrix, and a run of one.
+// The cells of the reorder matrix, and one run of a cell.
 #include "tools/verbs/matrix/cells.hpp"
 
 #include <fmt/core.h>
@@ -14,10 +14,10 @@ namespace lockstep::tools {
 namespace {
 
 constexpr std::uint64_t frame_bits = 1'514 * 8;
-constexpr std::uint64_t segment_text = 1'448;  // of a full-sized segment with timestamps
+constexpr std::uint64_t segment_text = 1'448;  // payload of a full-sized segment with timestamps
 constexpr std::uint64_t window_least = 65'536;
 constexpr std::uint64_t window_most = 2'097'152;
-// How many segments are held back.
+// The probability that a segment is delayed.
 constexpr Probability held_back{10'000'000};
 
 constexpr std::array<std::uint64_t, 2> rates{10'000'000, 1'000'000'000};
@@ -43,7 +43,7 @@ std::uint32_t place_of(Duration rtt) {
   return static_cast<std::uint32_t>(std::find(rtts.begin(), rtts.end(), rtt) - rtts.begin());
 }
 
-// DCTCP belongs where queues mark and round trips are short.
+// DCTCP only where queues mark and round trips are short.
 bool is_sensible(const Cell& cell) {
   return cell.congestion != tcp::Congestion::dctcp ||
          (cell.rtt == rtts[0] && cell.bits_per_second == rates[1]);
@@ -53,14 +53,15 @@ Duration segment_time(const Cell& cell) {
   return Duration{frame_bits * 1'000'000'000 / cell.bits_per_second};
 }
 
-// What may be in flight: twice what the path holds, within bounds.
+// Twice what the path holds, within bounds.
 Bytes buffer_of(const Cell& cell) {
   std::uint64_t const held = cell.bits_per_second / 8 * cell.rtt.ns / 1'000'000'000;
   return Bytes{static_cast<std::uint32_t>(std::clamp(held * 2, window_least, window_most))};
 }
 
 Config config_of(const Cell& cell, Rack rack) {
-  // What bears on throughput is said here, so that another default is no change of the table.
+  // Every field that affects throughput is set here, so that a changed default does not change the
+  // table.
   Config config = profile_rfc();
   tcp::Config& tcp = config.tcp;
   tcp.rto_min = Duration::milliseconds(200);
@@ -145,7 +146,7 @@ Duration hold_of(const Cell& cell) {
 }
 
 bool within_window(const Cell& cell) {
-  // A segment and an ACK are on the link themselves, which adds to the least round trip.
+  // The transmission times of a segment and an ACK add to the minimum RTT.
   return hold_of(cell).ns * 4 <= cell.rtt.ns + segment_time(cell).ns;
 }
 
@@ -187,7 +188,7 @@ sim::World cell_world(const Cell& cell, Rack rack) {
   if (cell.reordering != Reordering::none) {
     add("reorder", sim::Reorder{held_back, hold_of(cell)});
   }
-  world.invariants_every = 256;  // a cell has some ten thousand turns
+  world.invariants_every = 256;  // a cell has about ten thousand turns
   world.limit = Duration::seconds(1'000'000);
   return world;
 }
@@ -209,7 +210,7 @@ std::uint32_t run_cell(const Cell& cell, Rack rack, std::uint64_t seed, const Po
   const auto run_until_read = [&](std::uint64_t bytes) {
     const auto& flows = kernel.ledger().flows();
     while (flows.empty() || flows[0].end(sim::Side::acceptor).read < bytes) {
-      // Without an end there is no throughput.
+      // Throughput is only defined if the transfer ends.
       CHECK(kernel.step() && kernel.now() < Instant{0} + kernel.world().limit);
     }
     CHECK(flows[0].end(sim::Side::acceptor).intact);

@@ -1,4 +1,4 @@
-// Measures the cells that were asked for, judges the gates, compares with the table or writes it.
+// Measures the selected cells, checks the limits, and compares with the table or writes it.
 #include "tools/verbs/matrix/matrix.hpp"
 
 #include <fmt/core.h>
@@ -87,7 +87,7 @@ std::uint32_t number(std::string_view word, const std::string& where) {
   return value;
 }
 
-// Prints what the table said and what is so now. Returns whether they are the same.
+// Prints the lines that differ, old and new. Returns whether all are equal.
 bool compare(const std::vector<CellResult>& old, const std::vector<CellResult>& all,
              const std::vector<CellResult>& fresh) {
   std::size_t changed = 0;

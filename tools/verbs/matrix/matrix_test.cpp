@@ -1,4 +1,4 @@
-// The cells, the table's text, the gates, and that a run is the same whoever makes it.
+// The cells, the text of the table, the limits, and that a run repeats exactly in any process.
 #include "tools/verbs/matrix/matrix.hpp"
 
 #include <gmock/gmock.h>

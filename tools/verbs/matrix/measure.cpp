@@ -1,4 +1,4 @@
-// Worker processes that take runs from a shared counter and leave the results in shared memory.
+// Worker processes that take runs from a shared counter and write results to shared memory.
 #include "tools/verbs/matrix/measure.hpp"
 
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint32_t runs_per_cell = 2 * cell_seeds;
 
-// Nothing is left to chance in such a cell: its seeds differ in nothing that counts.
+// Such a cell has no random event, so all seeds give the same result.
 bool is_plain(const Cell& cell) {
   return cell.loss.per_billion == 0 && cell.reordering == Reordering::none;
 }

@@ -1,4 +1,4 @@
-// Runs cells on several processes: the median of each cell's seeds.
+// Runs cells in several processes: the median over each cell's seeds.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace lockstep::tools {
 
-/// What a line of the table says: kilobits a second, medians of the seeds.
+/// One line of the table: kilobits per second, medians over the seeds.
 struct CellResult {
   Cell cell;
   std::uint32_t on = 0;
@@ -24,8 +24,8 @@ struct MatrixWork {
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;  ///< may be empty
 };
 
-/// In the order of `work.cells`; the same for any number of jobs. Throws Failure where the system
-/// gives no process, or one of them died.
+/// Results in the order of `work.cells`, the same for any number of jobs. Throws Failure if a
+/// process cannot be started or dies.
 std::vector<CellResult> measure(const MatrixWork& work);
 
 }  // namespace lockstep::tools

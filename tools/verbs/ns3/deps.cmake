@@ -1,2 +1,2 @@
-# It runs lockstep_ns3.
+# The verb starts lockstep_ns3.
 set(LIBS lockstep_process)

@@ -1,4 +1,4 @@
-// The verb where the program lockstep_ns3 is not there, as beside this test.
+// The verb when the program lockstep_ns3 is missing, as it is beside this test.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The verb `lockstep ns3`: runs the program lockstep_ns3, which is built where ns-3 is installed.
+// The verb `lockstep ns3`: runs the program lockstep_ns3, which is built if ns-3 is installed.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>

@@ -1,4 +1,4 @@
-// One run: flows of our TCP and of ns-3's over a ready topology, and what is written down of it.
+// One run: flows of our TCP and of ns-3's over a ready-made topology, and the recorded results.
 #include "tools/verbs/ns3_program/experiment.hpp"
 
 #include <fmt/core.h>
@@ -45,7 +45,7 @@ namespace {
 using namespace ns3;
 
 constexpr std::uint16_t port = 5001;
-constexpr double start_s = 1;  // by then every station has joined
+constexpr double start_s = 1;  // every Wi-Fi station has joined by then
 constexpr std::uint32_t buffer_bytes = 1 << 20;
 constexpr double stagger_s = 0.01;  // between the starts of two flows
 
@@ -115,8 +115,8 @@ bool receiver_is_ours(const ExperimentSettings& settings, std::size_t flow) {
          (settings.receivers == "same" && settings.flows[flow] == "ours");
 }
 
-/// ns-3's senders are given a receiver that takes a megabyte from the start, as its own does: to a
-/// smaller window ns-3's TcpRateLinux writes where it must not.
+/// The receiver for ns-3's senders, with a buffer of a megabyte from the start, like ns-3's own
+/// receiver: with a smaller window ns-3's TcpRateLinux writes outside its memory.
 LockstepHelper receiver_of_theirs(const ExperimentSettings& settings, const LockstepHelper& ours) {
   LockstepHelper lockstep = ours;
   if (settings.profile == "default") {
@@ -134,7 +134,7 @@ LockstepHelper receiver_of_theirs(const ExperimentSettings& settings, const Lock
 void install_stacks(const ExperimentSettings& settings, const Topology& topology) {
   LockstepHelper lockstep;
   lockstep.SetProfile(settings.profile);
-  // As ns-3's, whose TcpNoDelay is on: else the last octets wait for a delayed ACK.
+  // Like ns-3's sender, which sets TcpNoDelay; else the last octets wait for a delayed ACK.
   lockstep.Set("Nagle", BooleanValue(false));
   if (settings.topology.ecn) {
     lockstep.Set("Ecn", StringValue("on"));
@@ -179,7 +179,7 @@ void start_flow(const ExperimentSettings& settings, Running& running, std::size_
   running.sources.push_back(DynamicCast<BulkSendApplication>(sources.Get(0)));
 }
 
-/// The socket of a flow is there once its application has started.
+/// The socket of a flow exists only once its application has started.
 void follow_flow(Recorder* recorder, Ptr<BulkSendApplication> source, std::uint32_t flow) {
   recorder->follow_socket(source->GetSocket(), flow);
   recorder->follow_segments(source->GetSocket(), flow);
@@ -203,7 +203,7 @@ void follow(const ExperimentSettings& settings, Running& running, Recorder& reco
     recorder.follow_arrivals(running.sinks[i], i, Seconds(settings.measure_from));
   }
   for (std::uint32_t i = 0; settings.speed && i < running.topology.hosts.GetN(); ++i) {
-    // The first device of a host is the loopback where ns-3's stack came before the link.
+    // If ns-3's stack was installed before the link, the host's first device is the loopback.
     auto const host = running.topology.hosts.Get(i);
     for (std::uint32_t j = 0; j < host->GetNDevices(); ++j) {
       recorder.follow_frames(host->GetDevice(j));
@@ -275,7 +275,7 @@ QueueResult queue_result(const Running& running, const Recorder& recorder, std::
   return out;
 }
 
-/// (sum x)^2 / (n sum x^2) of the goodputs.
+/// Jain's index (sum x)^2 / (n sum x^2) of the goodputs.
 double jain_of(const std::vector<FlowResult>& flows) {
   double sum = 0;
   double squares = 0;
@@ -298,7 +298,7 @@ void prepare(const ExperimentSettings& settings) {
   }
   RngSeedManager::SetSeed(settings.seed);
   RngSeedManager::SetRun(settings.run);
-  // As ours: segments of an Ethernet with timestamps, and buffers of a megabyte.
+  // As in our stacks: Ethernet-sized segments with timestamps, and buffers of a megabyte.
   ns3::Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(1448));
   ns3::Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(buffer_bytes));
   ns3::Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(buffer_bytes));

@@ -1,4 +1,4 @@
-// One run: flows of our TCP and of ns-3's over a ready topology, and what is written down of it.
+// One run: flows of our TCP and of ns-3's over a ready-made topology, and the recorded results.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@ namespace lockstep::tools {
 
 struct ExperimentSettings {
   TopologySettings topology;
-  std::vector<std::string> flows{"ours", "newreno"};  ///< the sender of each pair
+  std::vector<std::string> flows{"ours", "newreno"};  ///< the sender's TCP of each pair
   std::string receivers = "same";                     ///< same, ours, ns3
-  std::uint64_t bytes = 10'000'000;                   ///< that each sends
+  std::uint64_t bytes = 10'000'000;                   ///< sent by each flow
   double stop = 60;                                   ///< seconds
   std::uint32_t seed = 1;
   std::uint64_t run = 1;
   std::string profile = "default";
-  std::vector<std::pair<std::string, std::string>> attributes;  ///< of every LockstepStack
-  std::vector<std::pair<std::string, std::string>> defaults;    ///< of ns-3's own attributes
-  double measure_from = 0;  ///< seconds: the goodput from then to the end is told as well
-  bool speed = false;       ///< frames of the hosts are counted, and the time taken
-  std::string folder;       ///< where files go; empty: nowhere
+  std::vector<std::pair<std::string, std::string>> attributes;  ///< set on every LockstepStack
+  std::vector<std::pair<std::string, std::string>> defaults;    ///< set on ns-3's own attributes
+  double measure_from = 0;  ///< seconds: also report the goodput from then to the end
+  bool speed = false;       ///< count the hosts' frames, and measure the time taken
+  std::string folder;       ///< folder for the files; empty: none
   bool pcap = true;
 };
 
@@ -32,12 +32,12 @@ struct FlowResult {
   std::string kind;
   std::uint64_t received = 0;
   bool complete = false;
-  double first_s = 0;          ///< when the first octet came
-  double last_s = 0;           ///< when the last one did
+  double first_s = 0;          ///< when the first octet arrived
+  double last_s = 0;           ///< when the last octet arrived
   double goodput_bit_s = 0;    ///< from the start of the flow to its last octet
-  std::uint64_t segments = 0;  ///< with text
+  std::uint64_t segments = 0;  ///< that carried data
   std::uint64_t retransmissions = 0;
-  std::uint64_t timeouts = 0;  ///< of the retransmission timer
+  std::uint64_t timeouts = 0;  ///< retransmission timeouts
   double late_bit_s = 0;       ///< from measure_from to the end of the run
 };
 
@@ -54,12 +54,12 @@ struct ExperimentResult {
   double jain = 0;  ///< 1: all have the same goodput
   double simulated_s = 0;
   double wall_s = 0;
-  std::uint64_t events = 0;       ///< of ns-3's scheduler
-  std::uint64_t host_frames = 0;  ///< that hosts sent or received; 0 unless speed was asked for
-  std::uint64_t lost = 0;         ///< packets, by the chance of --loss
+  std::uint64_t events = 0;       ///< executed by ns-3's scheduler
+  std::uint64_t host_frames = 0;  ///< sent or received by hosts; 0 unless `speed` is set
+  std::uint64_t lost = 0;         ///< packets lost by --loss
 };
 
-/// Throws Failure for what is wrong with the settings, before anything is written.
+/// Throws Failure for wrong settings, before anything is written.
 ExperimentResult run_experiment(const ExperimentSettings& settings);
 
 std::string result_text(const ExperimentResult& result);

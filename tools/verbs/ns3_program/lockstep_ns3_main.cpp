@@ -1,4 +1,4 @@
-// The program lockstep_ns3: ready topologies of ns-3, run with flows of our TCP and of ns-3's.
+// The program lockstep_ns3: runs ready-made ns-3 topologies with flows of our TCP and of ns-3's.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ int run_it(CLI::App& run, RunOptions& options) {
   return static_cast<int>(all ? ExitCode::fine : ExitCode::finding);
 }
 
-/// ns-3's TcpRateLinux, of which every sender of ns-3's has one, is known to do so.
+/// A known cause is ns-3's TcpRateLinux, which every sender of ns-3 has.
 void say_fault(int signal) {
   constexpr std::string_view line =
       "lockstep: the run ended with a memory access error: ns-3's senders do this when a "
@@ -51,7 +51,7 @@ int main(int count, char** arguments) {
   RunOptions options;
   CLI::App* const run = app.add_subcommand("run", "Run one topology");
   add_run_options(*run, options);
-  // The verbs that let one choose a port.
+  // The verbs that have an option for the port.
   add_port_kind(ns3_port_kind());
   int exit_code = static_cast<int>(ExitCode::fine);
   register_conformance(app, exit_code);

@@ -1,4 +1,4 @@
-// The options of `lockstep ns3 run`: from the command line, and from a TOML file beneath it.
+// The options of `lockstep ns3 run`, from the command line and from a TOML file that it overrides.
 #include "tools/verbs/ns3_program/options.hpp"
 
 #include <fmt/core.h>
@@ -68,7 +68,7 @@ Pairs pairs_of(const char* option, const std::vector<std::string>& words, const 
   return pairs;
 }
 
-/// A value as it would stand on the command line.
+/// A value as written on the command line.
 std::string word_of(const std::string& file, const toml::node& node) {
   if (auto const* const text = node.as_string()) {
     return text->get();
@@ -85,7 +85,7 @@ std::string word_of(const std::string& file, const toml::node& node) {
   refuse(file, node, "expected a quoted string, a number, true, false, or an array of these");
 }
 
-/// The option that a key names, or null: what is of the command line alone is none.
+/// The option with this name, or null if there is none or it belongs on the command line only.
 CLI::Option* option_of(CLI::App& run, const std::string& key) {
   if (key == "topology") {
     return run.get_option_no_throw(key);
@@ -100,7 +100,7 @@ void take(CLI::App& run, const std::string& file, const std::string& key, const 
            fmt::format("unknown option '{}': 'lockstep ns3 run --help' lists them", key));
   }
   if (option->count() != 0) {
-    return;  // the command line has said it
+    return;  // the command line overrides it
   }
   bool const flag = option->get_items_expected_max() == 0;
   auto const add = [&](const toml::node& value) {

@@ -1,4 +1,4 @@
-// The options of `lockstep ns3 run`: from the command line, and from a TOML file beneath it.
+// The options of `lockstep ns3 run`, from the command line and from a TOML file that it overrides.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,7 +9,7 @@
 
 namespace lockstep::tools {
 
-/// What was said, before it is settings.
+/// The options as given, before they are converted to settings.
 struct RunOptions {
   ExperimentSettings settings;
   std::vector<std::string> sets;
@@ -20,9 +20,9 @@ struct RunOptions {
 
 void add_run_options(CLI::App& run, RunOptions& options);
 
-/// After the command line was parsed: what the file of --config says of options that the command
-/// line did not name, then the pairs of --set and --default. Throws Failure with the file and the
-/// line of what is wrong there.
+/// Call after parsing the command line: applies the options of the --config file that the command
+/// line did not give, then the pairs of --set and --default. Throws Failure with file and line for
+/// an error in the file.
 ExperimentSettings settings_of(CLI::App& run, RunOptions& options);
 
 }  // namespace lockstep::tools

@@ -18,7 +18,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Pair;
 
-/// What the command line and a file together say.
+/// The settings that result from a command line and a file.
 class RunOptionsOf : public testing::Test {
  protected:
   void TearDown() override { std::filesystem::remove(file_); }

@@ -1,4 +1,5 @@
-// A port is a port: scenarios and cells of the matrix over ns-3's devices, as over the plain port.
+// Scenarios and cells of the matrix give the same results over ns-3's devices as over the plain
+// port.
 #include <gtest/gtest.h>
 
 #include "conformance/replay/live.hpp"
@@ -9,7 +10,7 @@
 namespace lockstep::tools {
 namespace {
 
-/// Replays stand on ns-3 as long as it is there.
+/// Replays use ns-3 devices during the lifetime of this object.
 struct OnNs3 {
   OnNs3() { conformance::set_replay_bench(ns3_port_kind().bench); }
   ~OnNs3() { conformance::set_replay_bench(nullptr); }
@@ -17,7 +18,7 @@ struct OnNs3 {
   OnNs3& operator=(const OnNs3&) = delete;
 };
 
-// A share of them; `lockstep ns3 conformance` runs all.
+// A part of them; `lockstep ns3 conformance` runs all.
 TEST(Ns3Ports, ScenariosHaveTheVerdictsThatTheyHaveOnThePlainPort) {
   auto const cases = conformance::find_cases(LOCKSTEP_SOURCE_DIR "/pcaps", {"rfc6298", "rfc6675"});
   ASSERT_GE(cases.size(), 5u);
@@ -28,7 +29,7 @@ TEST(Ns3Ports, ScenariosHaveTheVerdictsThatTheyHaveOnThePlainPort) {
   EXPECT_EQ(conformance::suite_json(report), plain);
 }
 
-// `lockstep ns3 matrix --lossless` runs the cells in which nothing is lost.
+// `lockstep ns3 matrix --lossless` runs all cells without loss.
 TEST(Ns3Ports, CellsHaveTheThroughputThatTheyHaveOnThePlainPort) {
   std::uint32_t looked_at = 0;
   for (Cell const& cell : matrix_cells()) {

@@ -1,4 +1,4 @@
-// Listens to the trace sources of sockets and queues during a run.
+// Records the trace sources of sockets and queues during a run.
 #include "tools/verbs/ns3_program/recorder.hpp"
 
 #include <fmt/core.h>

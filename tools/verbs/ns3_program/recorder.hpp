@@ -1,4 +1,4 @@
-// Listens to the trace sources of sockets and queues during a run.
+// Records the trace sources of sockets and queues during a run.
 #pragma once
 
 #include <ns3/nstime.h>
@@ -18,36 +18,36 @@
 
 namespace lockstep::tools {
 
-/// traces.csv: time_ns,who,name,value. Without a file it only counts.
+/// Writes traces.csv with the columns time_ns,who,name,value. Without a file it only counts.
 class Recorder {
  public:
-  /// `path` empty: no file. Throws Failure if it cannot be written.
+  /// `path` empty: no file. Throws Failure if the file cannot be written.
   Recorder(const std::string& path, std::uint32_t flows);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
   void follow_socket(ns3::Ptr<ns3::Socket> socket, std::uint32_t flow);
-  /// Segments of ns3's TCP with text, of which none is counted elsewhere.
+  /// Counts segments with data of ns-3's TCP, which ns-3 itself does not count.
   void follow_segments(ns3::Ptr<ns3::Socket> socket, std::uint32_t flow);
-  /// `late`: what comes from then on is also counted apart.
+  /// Octets that arrive after `late` are also counted separately.
   void follow_arrivals(ns3::Ptr<ns3::Object> sink, std::uint32_t flow, ns3::Time late);
-  /// Frames that a host's device sends and receives.
+  /// Counts frames that a host's device sends and receives.
   void follow_frames(ns3::Ptr<ns3::Object> device);
-  /// Packets that the device loses by its error model.
+  /// Counts packets that the device's error model drops.
   void follow_losses(ns3::Ptr<ns3::Object> device);
-  /// The trace PacketsInQueue of a device's queue or a queue disc.
+  /// Records PacketsInQueue of a device's queue or of a queue disc.
   void follow_queue(ns3::Ptr<ns3::Object> queue, std::uint32_t index);
-  /// ns-3 drops here what comes while the device's queue is full and there is no queue disc.
+  /// Counts packets dropped here because the device's queue is full and there is no queue disc.
   void follow_drops(ns3::Ptr<ns3::Object> traffic_control, std::uint32_t index);
-  /// Throws Failure if something could not be written.
+  /// Throws Failure if the file could not be written completely.
   void close();
 
   struct Sent {
     std::uint64_t segments = 0;
     std::uint64_t again = 0;
     std::uint64_t timeouts = 0;
-    std::uint32_t next = 0;  // the highest sequence number sent, and one
+    std::uint32_t next = 0;  // the highest sequence number sent, plus one
     bool begun = false;
   };
   struct Arrived {

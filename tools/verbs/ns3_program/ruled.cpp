@@ -1,4 +1,5 @@
-// ns-3's NewReno and Cubic, each of whose rules can be made ours: what a difference hangs on.
+// ns-3's NewReno and Cubic in which single rules can be set as in ours, to find the cause of a
+// difference.
 #include "tools/verbs/ns3_program/ruled.hpp"
 
 #include <ns3/boolean.h>

@@ -1,4 +1,5 @@
-// ns-3's NewReno and Cubic, each of whose rules can be made ours: what a difference hangs on.
+// ns-3's NewReno and Cubic in which single rules can be set as in ours, to find the cause of a
+// difference.
 #pragma once
 
 #include <ns3/tcp-congestion-ops.h>
@@ -8,7 +9,7 @@
 
 namespace lockstep::tools {
 
-/// TcpNewReno; with every attribute off it does as that does.
+/// TcpNewReno; identical to it if all attributes are off.
 class RuledNewReno : public ns3::TcpNewReno {
  public:
   static ns3::TypeId GetTypeId();
@@ -21,12 +22,12 @@ class RuledNewReno : public ns3::TcpNewReno {
   void CongestionAvoidance(ns3::Ptr<ns3::TcpSocketState> state, std::uint32_t segments) override;
 
  private:
-  bool count_octets_ = false;  ///< growth by what is acknowledged (RFC 5681 3.1, RFC 3465)
-  bool flight_size_ = false;   ///< halves FlightSize (RFC 5681 3.1), not what SACK leaves of it
-  std::uint32_t acked_ = 0;    ///< octets towards the next segment
+  bool count_octets_ = false;  ///< cwnd grows by acknowledged octets (RFC 5681 3.1, RFC 3465)
+  bool flight_size_ = false;   ///< a loss halves FlightSize (RFC 5681 3.1), not the SACK pipe
+  std::uint32_t acked_ = 0;    ///< octets counted towards the next segment
 };
 
-/// TcpCubic; with every attribute off it does as that does.
+/// TcpCubic; identical to it if all attributes are off.
 class RuledCubic : public ns3::TcpCubic {
  public:
   static ns3::TypeId GetTypeId();
@@ -37,7 +38,7 @@ class RuledCubic : public ns3::TcpCubic {
 
  private:
   bool friendly_ = false;    ///< the Reno-friendly region (RFC 9438 4.3)
-  double estimate_ = 0;      ///< W_est in octets; 0: none yet in this stage
+  double estimate_ = 0;      ///< W_est in octets; 0: not yet set in this epoch
   std::uint32_t prior_ = 0;  ///< cwnd before the last loss
 };
 

@@ -1,4 +1,5 @@
-// Each topology carries its flows to the end; the seed decides all; what is wrong is one line.
+// Each topology completes its flows; the seed determines every result; wrong settings give one
+// line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,14 +51,14 @@ TEST(Topologies, WhoeverReceives) {
     auto settings = settings_of("dumbbell");
     settings.flows = {"ours", "cubic"};
     settings.receivers = receivers;
-    settings.bytes = 1'000'000;  // ns-3's sender fills a window of 64 KiB sooner, and dies
+    settings.bytes = 1'000'000;  // ns-3's sender would fill a window of 64 KiB earlier, and crash
     for (const auto& flow : run_experiment(settings).flows) {
       EXPECT_TRUE(flow.complete) << receivers << " " << flow.kind;
     }
   }
 }
 
-// So much that ns-3's senders fill our windows, with a sender of ours among them and alone.
+// Enough data for ns-3's senders to fill our windows, with one of our senders among them and alone.
 TEST(Topologies, OursReceivesWhateverTheirsSends) {
   for (auto const& flows : std::vector<std::vector<std::string>>{
            {"ours", "newreno"}, {"newreno", "newreno"}, {"cubic", "cubic"}}) {
@@ -86,7 +87,7 @@ TEST(Topologies, RuledSendersAreNs3sUntilARuleIsChanged) {
   }
 }
 
-// A default that was set stays so: what runs without it runs first.
+// Defaults that were set persist in ns-3, so the run without them comes first.
 double seconds_of(const std::string& kind, const std::string& attribute) {
   auto settings = settings_of("lossy");
   settings.topology.delay = "20ms";
@@ -109,7 +110,7 @@ TEST(Topologies, ARuleOfOursMakesNs3sSenderFaster) {
   }
 }
 
-// As a program of its own: within one, ns-3 goes on counting its random streams.
+// In its own process, because ns-3 does not reset its count of random streams within one.
 void run_apart(const ExperimentSettings& settings) {
   pid_t const child = ::fork();
   ASSERT_GE(child, 0);
@@ -122,7 +123,7 @@ void run_apart(const ExperimentSettings& settings) {
   ASSERT_EQ(status, 0);
 }
 
-// Every file of a run, one after the other.
+// The contents of all files of a run, concatenated.
 std::string files_of(std::uint64_t run) {
   auto const folder = std::filesystem::temp_directory_path() /
                       ("lockstep-topologies-" + std::to_string(::getpid()));
@@ -141,7 +142,7 @@ std::string files_of(std::uint64_t run) {
     all += name.filename().string();
     all.append(std::istreambuf_iterator<char>(file), {});
   }
-  EXPECT_EQ(names.size(), 12u);  // summary, traces, and two interfaces of each of five links
+  EXPECT_EQ(names.size(), 12u);  // summary, traces, and two interfaces for each of five links
   std::filesystem::remove_all(folder);
   return all;
 }
@@ -159,14 +160,14 @@ TEST(Topologies, FramesOfHostsAreCountedAndTheRateOfTheEnd) {
   settings.receivers = "ours";
   settings.speed = true;
   settings.measure_from = 1.2;
-  settings.stop = 1.3;  // while it sends
+  settings.stop = 1.3;  // before the flow ends
   auto const result = run_experiment(settings);
   auto const& flow = result.flows[0];
   EXPECT_FALSE(flow.complete);
-  // Each segment leaves one host and most of them have come to the other, with ACKs the other way.
+  // Each segment leaves one host, most arrive at the other, and ACKs return.
   EXPECT_GT(result.host_frames, flow.segments * 2);
   EXPECT_LT(result.host_frames, flow.segments * 5);
-  // 10 Mbit/s of frames of 1,502 octets, with 1,448 of text.
+  // 10 Mbit/s of frames of 1,502 octets that carry 1,448 octets of data.
   EXPECT_NEAR(flow.late_bit_s, 9.64e6, 0.3e6);
   EXPECT_EQ(result.lost, 0u);
 }
@@ -178,7 +179,7 @@ TEST(Topologies, WhatChanceLosesIsCounted) {
   auto const result = run_experiment(settings);
   EXPECT_GT(result.lost, 0u);
   EXPECT_GE(result.flows[0].retransmissions, 1u);
-  EXPECT_EQ(result.host_frames, 0u);  // not asked for
+  EXPECT_EQ(result.host_frames, 0u);  // --speed not given
 }
 
 std::string complaint(const ExperimentSettings& settings) {
@@ -210,7 +211,7 @@ TEST(Topologies, WhatIsWrongIsNamed) {
   settings.defaults = {{"ns3::TcpSocketBase::MinTto", "1s"}};
   EXPECT_THAT(complaint(settings), HasSubstr("--default ns3::TcpSocketBase::MinTto=1s: ns-3"));
   settings.defaults = {};
-  // Words at which ns-3 ends the process.
+  // Values for which ns-3 ends the process.
   settings.attributes = {{"DuplicateAcks", "many"}};
   EXPECT_THAT(complaint(settings), HasSubstr("--set DuplicateAcks=many: LockstepStack has no"));
   settings.attributes = {};

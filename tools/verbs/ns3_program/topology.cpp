@@ -1,4 +1,4 @@
-// Ready networks of ns-3: who is where, what the bottleneck is, and addresses.
+// Ready-made ns-3 networks: nodes, links, the bottleneck, and addresses.
 #include "tools/verbs/ns3_program/topology.hpp"
 
 #include <fmt/core.h>
@@ -33,7 +33,7 @@ namespace {
 
 using namespace ns3;
 
-/// Hands out one network of 10.0.0.0/8 after the other.
+/// Allocates networks of 10.0.0.0/8 in sequence.
 class Networks {
  public:
   Networks() { helper_.SetBase("10.1.0.0", "255.255.255.0"); }
@@ -55,7 +55,7 @@ PointToPointHelper link_of(const std::string& rate, const std::string& delay, st
   return link;
 }
 
-/// The link of an end, which never is the bottleneck.
+/// The link of an end host, which is never the bottleneck.
 PointToPointHelper access_link(const TopologySettings& settings) {
   bool const quick = settings.name == "datacenter";
   return link_of("10Gbps", quick ? "5us" : "1ms", 1000);
@@ -77,7 +77,7 @@ void set_disc(const TopologySettings& settings, Ptr<NetDevice> device) {
     discs.SetRootQueueDisc("ns3::FqCoDelQueueDisc", "MaxSize", size, "UseEcn",
                            BooleanValue(settings.ecn));
   } else {
-    // A step at a sixth of the queue, as a data centre's switches have it.
+    // A marking threshold at a sixth of the queue, as in data centre switches.
     discs.SetRootQueueDisc("ns3::RedQueueDisc", "MaxSize", size, "UseEcn",
                            BooleanValue(settings.ecn), "MinTh", DoubleValue(settings.queue / 6.0),
                            "MaxTh", DoubleValue(settings.queue / 6.0 + 1), "QW", DoubleValue(1),
@@ -86,10 +86,10 @@ void set_disc(const TopologySettings& settings, Ptr<NetDevice> device) {
   discs.Install(device);
 }
 
-/// Two routers: the device of the first towards the second is a bottleneck.
+/// Connects two routers; the first one's device towards the second is a bottleneck.
 void join_routers(const TopologySettings& settings, Topology& out, Networks& networks,
                   std::uint32_t first) {
-  // Where a disc keeps the queue, the device keeps as little as it can.
+  // With a queue disc, the device's own queue is as short as possible.
   std::uint32_t const held = settings.disc == "none" ? settings.queue : 1;
   auto const devices = link_of(settings.rate, settings.delay, held)
                            .Install(out.routers.Get(first), out.routers.Get(first + 1));
@@ -106,7 +106,7 @@ void join_routers(const TopologySettings& settings, Topology& out, Networks& net
   }
 }
 
-/// A host at a router; its address.
+/// Connects a host to a router; returns its address.
 Ipv4Address join_host(const TopologySettings& settings, Networks& networks, Ptr<Node> host,
                       Ptr<Node> router) {
   auto const devices = access_link(settings).Install(host, router);
@@ -125,7 +125,7 @@ Topology chain(const TopologySettings& settings) {
     join_routers(settings, out, networks, i);
   }
   for (std::uint32_t i = 0; i < settings.pairs; ++i) {
-    // In a parking lot the first flow goes all the way, each of the others one hop.
+    // In a parking lot the first flow crosses all hops, each other flow one.
     bool const whole = hops == 1 || i == 0;
     std::uint32_t const enters = whole ? 0 : (i - 1) % hops;
     std::uint32_t const leaves = whole ? hops : enters + 1;
@@ -177,7 +177,7 @@ NetDeviceContainer join_by_wifi(const NodeContainer& stations, Ptr<Node> access)
   return devices;
 }
 
-/// Stations speak through an access point with servers behind a wire.
+/// Wi-Fi stations reach servers on a wire through an access point.
 Topology wifi(const TopologySettings& settings) {
   Topology out;
   NodeContainer stations(settings.pairs);
@@ -200,7 +200,7 @@ Topology wifi(const TopologySettings& settings) {
   return out;
 }
 
-/// ns-3 takes a unit without a number for nothing at all.
+/// ns-3 reads a unit without a number as zero.
 bool begins_as_number(const std::string& text) {
   return !text.empty() && text.front() >= '0' && text.front() <= '9';
 }
@@ -224,7 +224,7 @@ void check_link(const TopologySettings& settings) {
   }
 }
 
-/// What the hosts of a LAN have no place for, said of it.
+/// Refuses options that a LAN has no use for.
 void check_lan(const TopologySettings& settings) {
   const char* const option = settings.loss > 0                                   ? "--loss"
                              : !settings.disc.empty() && settings.disc != "none" ? "--disc"

@@ -1,4 +1,4 @@
-// Ready networks of ns-3: who is where, what the bottleneck is, and addresses.
+// Ready-made ns-3 networks: nodes, links, the bottleneck, and addresses.
 #pragma once
 
 #include <ns3/ipv4-address.h>
@@ -17,16 +17,16 @@ namespace lockstep::tools {
 inline constexpr std::array<std::string_view, 6> topology_names = {
     "dumbbell", "parking-lot", "lan", "wifi", "lossy", "datacenter"};
 
-/// What a network is made of. Empty texts and negative numbers: as the topology has it.
+/// The settings of a network. Empty strings and negative numbers: the topology's defaults.
 struct TopologySettings {
   std::string name = "dumbbell";
-  std::uint32_t pairs = 2;  ///< one flow each
-  std::string rate;         ///< of the bottleneck, as ns-3 writes it: 10Mbps
+  std::uint32_t pairs = 2;  ///< of hosts, with one flow each
+  std::string rate;         ///< of the bottleneck, in ns-3's notation: 10Mbps
   std::string delay;        ///< of the bottleneck: 20ms
-  std::uint32_t queue = 0;  ///< packets at the bottleneck
+  std::uint32_t queue = 0;  ///< packets that the bottleneck's queue can hold
   std::string disc;         ///< none, codel, fqcodel, red, pfifo
-  bool ecn = false;         ///< the disc marks instead of dropping
-  double loss = -1;         ///< of each packet behind the bottleneck
+  bool ecn = false;         ///< the queue disc marks instead of dropping
+  double loss = -1;         ///< probability of losing a packet after the bottleneck
 };
 
 /// A sender and a receiver.
@@ -40,15 +40,15 @@ struct Topology {
   std::vector<Pair> pairs;
   ns3::NodeContainer hosts;
   ns3::NodeContainer routers;
-  std::vector<ns3::Ptr<ns3::NetDevice>> bottlenecks;  ///< the devices whose queues are watched
-  /// Of hosts whose devices want ARP and that are not on one link with their peer.
+  std::vector<ns3::Ptr<ns3::NetDevice>> bottlenecks;  ///< devices whose queues are recorded
+  /// Gateways of hosts whose devices use ARP and that are not on one link with their peer.
   std::vector<std::pair<ns3::Ptr<ns3::NetDevice>, ns3::Ipv4Address>> gateways;
 };
 
-/// Fills in what the topology has by itself. Throws Failure for a name that none has.
+/// Fills in the topology's defaults. Throws Failure for an unknown topology.
 TopologySettings completed(const TopologySettings& settings);
 
-/// Nodes, links, ns-3's own stack on every node, addresses and routes.
+/// Creates nodes, links, ns-3's stack on every node, addresses and routes.
 Topology build_topology(const TopologySettings& settings);
 
 }  // namespace lockstep::tools

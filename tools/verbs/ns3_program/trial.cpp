@@ -1,4 +1,4 @@
-// What ns-3 makes of a word: where it does not understand one it ends the process.
+// Tries a value in a child process, because ns-3 ends the process for one that it does not accept.
 #include "tools/verbs/ns3_program/trial.hpp"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 namespace lockstep::tools {
 namespace {
 
-/// What is said on the way down is no news, and leaves no file.
+/// Suppresses the child's output and core file.
 [[noreturn]] void try_it(const std::function<bool()>& act) {
   rlimit const none{0, 0};
   static_cast<void>(::setrlimit(RLIMIT_CORE, &none));

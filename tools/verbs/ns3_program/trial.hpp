@@ -1,11 +1,11 @@
-// What ns-3 makes of a word: where it does not understand one it ends the process.
+// Tries a value in a child process, because ns-3 ends the process for one that it does not accept.
 #pragma once
 
 #include <functional>
 
 namespace lockstep::tools {
 
-/// Whether `act` is true, in a process of its own, which ns-3 may end.
+/// Whether `act` returns true in a child process, which ns-3 may end.
 bool ns3_takes(const std::function<bool()>& act);
 
 }  // namespace lockstep::tools

@@ -1,4 +1,5 @@
-// `lockstep pkt` as it is called: exit codes, what it writes and what it never writes over.
+// `lockstep pkt` from the command line: exit codes, output files, and files that it must not
+// overwrite.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -211,7 +212,7 @@ TEST_F(Verb, ExplainKnowsCallsThatWaitAndItsOptions) {
               HasSubstr("there is no profile 'solaris'"));
 }
 
-/// The script that the README shows is one, and each of its steps has a state behind it.
+/// The script in the README passes, and each of its steps has a state that explain can print.
 TEST_F(Verb, TheReadmesScriptPasses) {
   std::string const text = read("conformance/script/README.md");
   std::size_t const begin = text.find("```\n// a comment") + 4;

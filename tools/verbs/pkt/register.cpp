@@ -1,4 +1,4 @@
-// The verb `lockstep pkt`: its options, and where its reports go.
+// The verb `lockstep pkt`: its options, and where its reports are written.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -75,7 +75,7 @@ int run_scripts(const PktOptions& options) {
   set_check_handler(script::print_failed_check);
   script::Report report = script::run_all(files, batch);
   script::name_captures(report, options.captures.empty() ? options.pcapng : options.captures);
-  // What was found is told first: a report that cannot be saved does not hide it.
+  // Results are printed first, so that an error in saving a report does not hide them.
   if (options.tap) {
     fmt::print("{}", script::tap_text(report));
   } else {
@@ -87,7 +87,7 @@ int run_scripts(const PktOptions& options) {
   return report.exit_code();
 }
 
-/// Reads and runs nothing: what is not in the language, a line each.
+/// Parses without running; prints each error in one line.
 int check_scripts(const PktOptions& options) {
   script::Defines const defines = defines_of(options.defines);
   auto const files = script::find_scripts(options.paths);

@@ -1,1 +1,1 @@
-"""Figures of what `lockstep ns3 run --out` wrote: `lockstep plot`."""
+"""`lockstep plot`: figures of what `lockstep ns3 run --out` wrote."""

@@ -1,4 +1,4 @@
-"""Draws what `lockstep ns3 run ... --out FOLDER` wrote: cwnd, rtt, queue, throughput, fairness."""
+"""Plots what `lockstep ns3 run ... --out FOLDER` wrote: cwnd, rtt, queue, throughput, fairness."""
 
 import argparse
 import json
@@ -13,7 +13,7 @@ FIGURES = ("cwnd", "rtt", "queue", "throughput", "fairness")
 
 
 def some_of(known: tuple):
-    """A comma-separated list of these."""
+    """A parser for a comma-separated list of these words."""
     def parse(text: str) -> list:
         for word in text.split(","):
             if word not in known:
@@ -24,7 +24,7 @@ def some_of(known: tuple):
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """Reports an error in one line."""
 
     def error(self, message):
         self.exit(2, f"lockstep plot: {message}; see 'lockstep plot --help'\n")
@@ -50,7 +50,7 @@ def options_of(words: list) -> argparse.Namespace:
 
 
 def draw(run: reading.Run, into: Path, options: argparse.Namespace) -> tuple[list, list]:
-    """Writes the figures of a run; the files, and the names of those with nothing to show."""
+    """Writes the figures of a run; returns the files, and the names of figures without data."""
     from tools.verbs.plot import figures, style
     files, empty = [], []
     for name in options.only:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws README's picture: one core, one turn, and the worlds that run it."""
+"""Draws README's picture: one core, one turn, and the environments that run it."""
 
 import pathlib
 import sys
@@ -27,7 +27,7 @@ def arrow(x1, y1, x2, y2):
 
 
 def column(x, title, fill, rows):
-    """A world: its title, and a box for each of its parts."""
+    """One environment: its title, and a box for each of its parts."""
     parts = [box(x, 16, 240, 320, fill), text(x + 120, 42, title, 15, "bold")]
     for index, (name, words) in enumerate(rows):
         top = 60 + index * 54

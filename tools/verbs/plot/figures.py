@@ -1,4 +1,4 @@
-"""The figures of a run: cwnd, rtt, queue, throughput, fairness. Each title says what came out."""
+"""The figures of a run: cwnd, rtt, queue, throughput, fairness. Each title gives the result."""
 
 import math
 from bisect import bisect_right
@@ -10,13 +10,13 @@ UNSET_SSTHRESH = 2 ** 30
 
 
 def at_time(series: Series, second: float, before=0):
-    """What a trace was then."""
+    """The value of a trace at that time."""
     place = bisect_right(series.seconds, second)
     return series.values[place - 1] if place else before
 
 
 def mean_of(series: Series, end: float) -> float:
-    """Over time, from its first value to the end of the run."""
+    """The mean over time, from the first value to the end of the run."""
     ends = series.seconds[1:] + [end]
     spans = [after - at for at, after in zip(series.seconds, ends)]
     whole = sum(spans)
@@ -25,19 +25,19 @@ def mean_of(series: Series, end: float) -> float:
 
 
 def listed(words: list) -> str:
-    """a, b and c."""
+    """Joins words as "a, b and c"."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def number(value: float) -> str:
-    """Three digits that matter."""
+    """A number with three significant digits."""
     if value >= 1:
         return f"{value:.{max(0, 2 - int(math.log10(value)))}f}"
     return f"{value:.3g}"
 
 
 def claim(what: str, names: list, values: list, unit: str) -> str:
-    """`what`: each flow's value, or the extremes of many."""
+    """A title: `what` with the value of each flow, or with the extremes if there are many."""
     if len(names) <= 3:
         return f"{what}: " + listed([f"{name} {number(value)}"
                                      for name, value in zip(names, values)]) + f" {unit}"
@@ -48,13 +48,13 @@ def claim(what: str, names: list, values: list, unit: str) -> str:
 
 
 def end_of(run: Run, who: int) -> float:
-    """When the last octet of a flow was received; the end of the run where none was."""
+    """When the last octet of a flow was received; the end of the run if none was."""
     received = dict(run.of("Received")).get(who)
     return received.seconds[-1] if received else run.end
 
 
 def while_it_ran(run: Run, name: str) -> list:
-    """(whose, series) of a trace of the flows, without what followed their last octet."""
+    """(flow, series) of each flow's trace, without what follows the flow's last octet."""
     cut = []
     for who, series in run.of(name):
         place = bisect_right(series.seconds, end_of(run, who))
@@ -66,7 +66,7 @@ def while_it_ran(run: Run, name: str) -> list:
 
 
 def draw_steps(axes, run: Run, traces: list, scale: float) -> list:
-    """A step line a flow; (value, name, colour) of their ends."""
+    """Draws a step line for each flow; returns (value, name, colour) of their ends."""
     ends = []
     for who, series in traces:
         end, colour = end_of(run, who), look(who)["color"]
@@ -82,7 +82,7 @@ def draw_steps(axes, run: Run, traces: list, scale: float) -> list:
 
 
 def leave_out_spikes(axes, values: list, unit: str) -> None:
-    """Ends the axis above what is usual if few values, far above it, would flatten the rest."""
+    """Cuts the axis above the usual values if a few far larger ones would flatten the rest."""
     usual = sorted(values)[int(len(values) * 0.99)]
     if max(values) > 5 * usual > 0:
         axes.set_ylim(0, 2 * usual)
@@ -91,7 +91,7 @@ def leave_out_spikes(axes, values: list, unit: str) -> None:
 
 
 def cwnd(run: Run):
-    """The congestion windows, and each one's slow-start threshold."""
+    """The congestion window and slow-start threshold of each flow."""
     traces = while_it_ran(run, "CongestionWindow")
     if not traces:
         return None
@@ -119,7 +119,7 @@ def cwnd(run: Run):
 
 
 def rtt(run: Run):
-    """The round trips that the senders measured."""
+    """The round-trip times that the senders measured."""
     traces = while_it_ran(run, "RTT")
     if not traces:
         return None
@@ -136,9 +136,9 @@ def rtt(run: Run):
 
 
 def queue(run: Run):
-    """Packets that wait at each bottleneck."""
+    """The packets queued at each bottleneck."""
     traces = run.of("PacketsInQueue")
-    # Of a LAN's device nothing is traced but the packet that is on the wire: nothing waits.
+    # On a LAN the only trace is the packet being sent, so there is no queue to show.
     if not traces or max(max(series.values) for _, series in traces) <= 1:
         return None
     one = len(traces) == 1
@@ -165,7 +165,7 @@ def queue(run: Run):
 
 
 def window_of(span: float, slices: int) -> float:
-    """A round width of time of which about `slices` fit into the span."""
+    """A round interval of which about `slices` fit into the span."""
     width = 1e-6
     while True:
         for factor in (1, 2, 5):
@@ -175,7 +175,7 @@ def window_of(span: float, slices: int) -> float:
 
 
 def rates_of(run: Run, width: float) -> tuple[list, dict]:
-    """The middles of the slices of time, and what each flow received in each, in bit/s."""
+    """The middle of each interval, and each flow's rate of received data in it, in bit/s."""
     count = max(1, round((run.end - run.begin) / width))
     middles = [run.begin + (i + 0.5) * width for i in range(count)]
     rates = {}
@@ -186,13 +186,13 @@ def rates_of(run: Run, width: float) -> tuple[list, dict]:
 
 
 def span_of(run: Run, who: int) -> tuple[float, float]:
-    """From when to when a flow received."""
+    """The times of the first and the last octet that a flow received."""
     series = dict(run.of("Received"))[who]
     return series.seconds[0], series.seconds[-1]
 
 
 def throughput(run: Run):
-    """What each flow's receiver got, slice by slice."""
+    """The goodput of each flow over time."""
     if not run.of("Received"):
         return None
     width = window_of(run.end - run.begin, 60)
@@ -206,7 +206,8 @@ def throughput(run: Run):
                          "time (s)", f"goodput of each {width * 1000:g} ms (Mbit/s)")
     ends = []
     for who, values in rates.items():
-        # Slices that the flow filled: the first and the last one show less than its rate.
+        # Intervals in which the flow ran throughout: the first and the last show less than its
+        # rate.
         first, last = span_of(run, who)
         whole = [i for i, middle in enumerate(middles)
                  if first <= middle + width / 2 and middle + width / 2 <= last]
@@ -224,13 +225,13 @@ def throughput(run: Run):
 
 
 def jain(shares: list) -> float:
-    """(sum x)^2 / (n sum x^2)."""
+    """Jain's index, (sum x)^2 / (n sum x^2)."""
     squares = sum(share * share for share in shares)
     return sum(shares) ** 2 / (len(shares) * squares) if squares > 0 else 0
 
 
 def fairness(run: Run):
-    """Jain's index of the flows that run, slice by slice."""
+    """Jain's index of the running flows over time."""
     if len(run.of("Received")) < 2:
         return None
     width = window_of(run.end - run.begin, 60)

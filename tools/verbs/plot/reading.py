@@ -1,4 +1,4 @@
-"""Reads traces.csv and summary.json of a run; what is wrong is one line with file and line."""
+"""Reads traces.csv and summary.json of a run; errors are one line with file and line."""
 
 import json
 from collections import defaultdict
@@ -9,16 +9,16 @@ COLUMNS = "time_ns,who,name,value"
 OF_FLOWS = ("CongestionWindow", "SlowStartThreshold", "BytesInFlight", "RTT", "RTO", "State",
             "Received")
 OF_QUEUES = ("PacketsInQueue",)
-IDLE_SHARE_MAX = 0.3  # of a figure's width, before the first value
+IDLE_SHARE_MAX = 0.3  # share of a figure's width before the first value
 
 
 class BadInput(Exception):
-    """One line for the user: file, line, what was expected."""
+    """One line for the user: file, line, and what was expected."""
 
 
 @dataclass
 class Series:
-    """One trace: what it was from each time on."""
+    """One trace: its value from each time on."""
 
     seconds: list = field(default_factory=list)
     values: list = field(default_factory=list)
@@ -26,22 +26,22 @@ class Series:
 
 @dataclass
 class Run:
-    """What one run left: traces by their name and whose they are, and the names of the flows."""
+    """The traces of a run by name and owner, and the names of the flows."""
 
     file: Path
     traces: dict
     flows: list
     title: str
-    begin: float  # 0, or where the traces begin, if that is most of the way to the end
+    begin: float  # 0, or the first time in the traces if that is most of the way to the end
     end: float
 
     def of(self, name: str) -> list:
-        """(whose, series) of each trace of this name, in order."""
+        """(owner, series) of each trace of this name, in order."""
         return sorted((who, series) for (each, who), series in self.traces.items() if each == name)
 
 
 def row_of(file: Path, line: int, text: str) -> tuple[int, int, str, int]:
-    """The four fields of a line."""
+    """Parses the four fields of a line."""
     fields = text.split(",")
     if len(fields) != 4:
         raise BadInput(f"{file}:{line}: {len(fields)} columns, expected the four {COLUMNS}")
@@ -55,7 +55,7 @@ def row_of(file: Path, line: int, text: str) -> tuple[int, int, str, int]:
 
 
 def traces_of(file: Path) -> dict:
-    """Series by (name, who)."""
+    """The series by (name, owner)."""
     traces: dict = defaultdict(Series)
     before = 0
     try:
@@ -95,13 +95,13 @@ def kinds_of(file: Path) -> tuple[list, str]:
 
 
 def named(kinds: list, count: int) -> list:
-    """A name for each flow; a number as well where several have the same TCP."""
+    """A name for each flow, with a number where several have the same TCP."""
     kinds = kinds + [f"flow {i}" for i in range(len(kinds), count)]
     return [f"{kind} ({i})" if kinds.count(kind) > 1 else kind for i, kind in enumerate(kinds)]
 
 
 def read(path: Path) -> Run:
-    """A folder of a run, or its traces.csv."""
+    """Reads a run from its folder or its traces.csv."""
     file = path / "traces.csv" if path.is_dir() else path
     if path.is_dir() and not file.exists():
         raise BadInput(f"{path}: no traces.csv in this folder: lockstep ns3 run ... --out {path}"

@@ -10,7 +10,7 @@ void register_plot(CLI::App& app, int&) {
   CLI::App* const verb = app.add_subcommand(
       "plot", "Plots what `lockstep ns3 run --out` wrote: cwnd, RTT, queue, goodput, fairness");
   verb->prefix_command();
-  verb->set_help_flag();  // its own program has one
+  verb->set_help_flag();  // the Python program has its own --help
   verb->callback([verb] { exec_python("verbs/plot/__main__.py", verb->remaining()); });
 }
 

@@ -1,11 +1,12 @@
-"""How every figure looks: colours that all eyes can tell apart, axes, names at the lines' ends."""
+"""The style of all figures: colours that colour-blind readers can distinguish, axes, labels at
+lines' ends."""
 
 import matplotlib
 
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402  (the backend is chosen first)
 
-# Okabe and Ito's colours, but for yellow, which white swallows.
+# Okabe and Ito's colours, without yellow, which is hard to see on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 DASHES = ("-", "--", ":")
 LABEL_HEIGHT = 0.052  # of the axes' height
@@ -18,7 +19,7 @@ matplotlib.rcParams.update({
 
 
 def look(index: int) -> dict:
-    """The colour and the dashes of the line of this index."""
+    """The colour and dash pattern of the line with this index."""
     return {"color": COLOURS[index % len(COLOURS)],
             "linestyle": DASHES[index // len(COLOURS) % len(DASHES)]}
 
@@ -33,7 +34,8 @@ def sheet(title: str, x_label: str, y_label: str):
 
 
 def thinned(seconds: list, values: list, most: int = 1500) -> tuple[list, list]:
-    """A line that looks the same: of each slice of time its first, least, greatest and last."""
+    """Thins a line without changing its look: keeps the first, least, greatest and last value of
+    each interval."""
     if len(seconds) <= 4 * most:
         return seconds, values
     slices: dict = {}
@@ -47,7 +49,7 @@ def thinned(seconds: list, values: list, most: int = 1500) -> tuple[list, list]:
 
 
 def spread(heights: list, step: float = LABEL_HEIGHT) -> list:
-    """Heights in 0..1, moved apart so that names that stand there do not touch."""
+    """Moves heights in 0..1 apart, so that labels at these heights do not overlap."""
     order = sorted(range(len(heights)), key=heights.__getitem__)
     placed = list(heights)
     for before, at in zip(order, order[1:]):
@@ -62,7 +64,7 @@ def spread(heights: list, step: float = LABEL_HEIGHT) -> list:
 
 
 def name_lines(axes, ends: list) -> None:
-    """Writes each line's name right of its end: `ends` is (value, text, colour)."""
+    """Writes each line's name to the right of its end: `ends` is (value, text, colour)."""
     low, high = axes.get_ylim()
     heights = spread([(min(max(value, low), high) - low) / (high - low) for value, _, _ in ends])
     for height, (value, text, colour) in zip(heights, ends):
@@ -72,7 +74,7 @@ def name_lines(axes, ends: list) -> None:
 
 
 def mark_end(axes, second: float, value: float, colour: str) -> None:
-    """A dot where a line ends before the figure does."""
+    """Marks the end of a line that ends before the figure does."""
     axes.plot([second], [value], marker="o", markersize=4, color=colour, clip_on=False)
 
 

@@ -16,7 +16,7 @@ def test_picture_is_current_and_well_formed():
 
 
 def test_words_stay_in_their_boxes():
-    """A box has room for 34 letters of its second line, whatever sans-serif font is there."""
+    """The second line of a box has at most 34 letters, which fit in any sans-serif font."""
     for line in SCRIPT.parent.joinpath("overview.svg").read_text(encoding="utf-8").splitlines():
         if line.startswith("<text"):
             element = xml.etree.ElementTree.fromstring(line)

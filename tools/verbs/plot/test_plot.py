@@ -1,4 +1,4 @@
-"""What lockstep plot reads, draws and complains of, by small made-up runs."""
+"""What lockstep plot reads, draws and reports as errors, with small made-up runs."""
 
 import json
 import shutil
@@ -16,7 +16,8 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def write_run(folder: Path, lines: str = "", kinds=("ours", "cubic")) -> Path:
-    """Two flows of which the second gets half of what the first gets, and a queue."""
+    """Writes a run with a queue and two flows, of which the second gets half as much as the
+    first."""
     folder.mkdir(parents=True, exist_ok=True)
     if not lines:
         for i in range(1, 201):
@@ -193,7 +194,7 @@ def test_wrong_words_are_one_line(capsys):
 
 @pytest.fixture(name="program")
 def program_of_the_build():
-    """The command line, of which `plot` is a verb."""
+    """The built program, of which `plot` is a verb."""
     program = Path("build/release/lockstep")
     if not program.exists():
         pytest.skip("build/release/lockstep is not built")

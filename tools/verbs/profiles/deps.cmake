@@ -1,2 +1,2 @@
-# Values are written as in a world, and a verb prints a table.
+# Values in the notation of world files, and a table.
 set(LIBS lockstep_output lockstep_process lockstep_text)

@@ -1,4 +1,4 @@
-// Reads the profiles' fields off Config itself, and prints them.
+// Reads the fields of each profile from Config itself, and prints them.
 #include "tools/verbs/profiles/profiles.hpp"
 
 #include <fmt/core.h>
@@ -14,7 +14,7 @@
 namespace lockstep::tools {
 namespace {
 
-/// The shortest way to write it: "40ms", "924s", "0s".
+/// The shortest notation: "40ms", "924s", "0s".
 std::string duration_text(std::uint64_t ns) {
   constexpr std::array<std::pair<std::uint64_t, std::string_view>, 3> units{
       {{1'000'000'000, "s"}, {1'000'000, "ms"}, {1'000, "us"}}};

@@ -1,4 +1,4 @@
-// The four profiles beside each other: what each field of Config is in them.
+// The four profiles side by side: the value of each field of Config.
 #pragma once
 
 #include <array>
@@ -13,15 +13,16 @@ inline constexpr std::array<std::string_view, 4> profile_names = {"default", "rf
                                                                   "freebsd"};
 
 struct ProfileRow {
-  std::string field;                  ///< as in core/stack/config_fields.hpp
-  std::array<std::string, 4> values;  ///< as a world's file writes them; profile_names' order
+  std::string field;  ///< as in core/stack/config_fields.hpp
+  std::array<std::string, 4>
+      values;  ///< in the notation of world files, in the order of profile_names
   bool differs() const;
 };
 
-/// A row for each field and each choice of Config, in the order of config_fields.hpp.
+/// One row for each field and each choice of Config, in the order of config_fields.hpp.
 std::vector<ProfileRow> profile_rows();
 
-/// A table for people, as wide as `width` (0: any); or only the rows that differ.
+/// A text table of at most `width` columns (0: any width); optionally only the rows that differ.
 std::string profiles_text(const std::vector<ProfileRow>& rows, bool only_differing,
                           std::size_t width);
 /// {"fields": {NAME: {"default": VALUE, ...}}}, in order.

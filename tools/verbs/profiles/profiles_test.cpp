@@ -1,4 +1,5 @@
-// The table of defaults in core/stack/README.md against Config, field by field, and the verb.
+// Compares the table of defaults in core/stack/README.md with Config, field by field; also tests
+// the verb.
 #include "tools/verbs/profiles/profiles.hpp"
 
 #include <gmock/gmock.h>
@@ -25,7 +26,7 @@ std::string trimmed(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, last - first + 1);
 }
 
-/// The cells of the lines `| a | b |` whose first is a `name`.
+/// The cells of the lines `| a | b |` whose first cell is a `name`.
 std::vector<std::vector<std::string>> documented() {
   std::ifstream file(LOCKSTEP_SOURCE_DIR "/core/stack/README.md");
   std::vector<std::vector<std::string>> rows;
@@ -82,7 +83,7 @@ TEST(Profiles, TheVerbSpeaksJson) {
   EXPECT_FALSE(said["fields"].contains("listeners_max"));
 }
 
-// What profile rfc leaves out is what switch_extensions_off() takes out of any other.
+// switch_extensions_off() turns off exactly what profile rfc leaves out.
 TEST(Profiles, ExtensionsOffIsWhatTheRfcProfileHas) {
   Config bare;
   switch_extensions_off(bare);

@@ -85,7 +85,7 @@ DeviceName parse_device(const std::string& text) {
   return out;
 }
 
-/// What was in the capture besides TCP, for those who wonder where their packets went.
+/// The packets of the capture that are not TCP and were not replayed, by kind.
 std::string not_replayed(const tools::FrameCounts& kinds) {
   std::string const others = tools::other_frames(kinds);
   return others.empty() ? "" : fmt::format(" (not replayed: {})", others);
@@ -95,7 +95,7 @@ std::string counted(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-/// The files that were asked for: opened before the replay, named after it.
+/// The requested output files: opened before the replay, named when it is complete.
 class Outputs {
  public:
   explicit Outputs(const ReplayOptions& options) : capture_(options.capture) {
@@ -107,7 +107,7 @@ class Outputs {
     open(options.pcapng, pcapng_);
   }
 
-  /// What one side came to: kept for the files that were asked for.
+  /// Adds the result of one side to the files.
   void add(const Replayed& replayed) {
     if (pcapng_ != nullptr) {
       add_packets(replayed, writer_);
@@ -153,7 +153,7 @@ class Outputs {
   nlohmann::ordered_json flows_ = nlohmann::ordered_json::array();
 };
 
-/// One side of a connection, judged: what is printed of it at the end.
+/// The judged side of a connection, with what is printed of it at the end.
 struct JudgedSide {
   Endpoint device, peer;
   Verdict verdict;
@@ -162,7 +162,7 @@ struct JudgedSide {
   nlohmann::ordered_json json;
 };
 
-/// Judges connections as they are read and prints each when it is over.
+/// Judges connections while reading, and prints each when it is complete.
 class Session {
  public:
   Session(const ReplayOptions& options, Outputs& outputs) : options_(options), outputs_(outputs) {
@@ -252,7 +252,7 @@ class Session {
             replayed.script.notes,  divergence_text(replayed), outputs_.json_of(replayed)};
   }
 
-  /// What was watched after the part that was played.
+  /// Adds the findings on packets after the replayed part, which were only checked.
   void add_rest(const Connection& connection, JudgedSide& side) const {
     side.notes.push_back(
         fmt::format("replayed up to packet {}; the {} after it were checked without replay",
@@ -297,7 +297,7 @@ class Session {
 };
 
 int run_replay(const ReplayOptions& options) {
-  static_cast<void>(CaptureReader(options.capture));  // before any file is made
+  static_cast<void>(CaptureReader(options.capture));  // fails before any file is created
   Outputs outputs(options);
   Session session(options, outputs);
   if (options.scenario.empty()) {

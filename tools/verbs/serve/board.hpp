@@ -1,4 +1,4 @@
-// Where each shard writes its counters for others to read, without either waiting.
+// One seqlock per shard: each shard publishes its counters, and readers copy them without locks.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace lockstep::tools {
 
-/// One value a shard: written by that shard alone, read by anyone, always whole. Lines of a place
-/// are nobody else's. `Value` is copied word by word.
+/// One value per shard, written by that shard alone and read by any thread, never torn. Each value
+/// has cache lines of its own. `Value` is copied word by word.
 template <class Value>
 class PublishedTotals {
  public:
@@ -27,13 +27,14 @@ class PublishedTotals {
 
   ShardCount shards() const { return {static_cast<std::uint32_t>(places_.size())}; }
 
-  /// By the shard's own thread.
+  /// Call from the shard's own thread.
   void write(ShardId shard, const Value& value) {
     Place& place = *places_[shard.value];
     std::array<std::uint64_t, words> copy{};
     std::memcpy(copy.data(), &value, sizeof value);
     std::uint32_t const version = place.version.load(std::memory_order_relaxed);
-    // Odd while it is being written. Each word is ordered behind it, and it behind each word.
+    // An odd version means that a write is in progress. The release stores of the words keep the
+    // odd version before them and the even one after them.
     place.version.store(version + 1, std::memory_order_relaxed);
     for (std::uint32_t i = 0; i < words; ++i) {
       place.cells[i].store(copy[i], std::memory_order_release);
@@ -41,7 +42,8 @@ class PublishedTotals {
     place.version.store(version + 2, std::memory_order_release);
   }
 
-  /// The last value written, or a fresh one.
+  /// The last published value; a default one if there is none. Retries while a write is in
+  /// progress.
   Value read(ShardId shard) const {
     const Place& place = *places_[shard.value];
     for (;;) {

@@ -1,4 +1,4 @@
-// The board between threads, and what several shards add up to.
+// PublishedTotals between threads, and the sums over several shards.
 #include "tools/verbs/serve/board.hpp"
 
 #include <gtest/gtest.h>

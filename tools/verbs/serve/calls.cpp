@@ -1,4 +1,4 @@
-// Runs turns on a TAP and makes the calls that come as lines of JSON.
+// Runs a stack on a TAP, and executes the calls that it reads as lines of JSON.
 #include "tools/verbs/serve/calls.hpp"
 
 #include <fmt/core.h>
@@ -28,15 +28,15 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint32_t turns_max = 10'000;  // until it has to be quiet
-constexpr std::size_t line_max = 1u << 20;   // of a call
+constexpr std::uint32_t turns_max = 10'000;  // until no event is left at this instant
+constexpr std::size_t line_max = 1u << 20;   // of one call
 constexpr std::uint32_t number_max = 1u << 24;
 
 struct Line {
   alignas(64) std::array<std::byte, 64> bytes;
 };
 
-/// What a call was refused with.
+/// The error of a refused call.
 struct Refused {
   std::string why;
 };
@@ -47,7 +47,7 @@ void accept_or_throw(Refusal refusal) {
   }
 }
 
-/// What a test may ask of a connection's variables, by the names that Python has for them.
+/// The variables of a connection that a test can read, by their names in Python.
 json variables(const ConnectionInfo& info) {
   return {{"snd_una", info.send.una.value},
           {"snd_nxt", info.send.nxt.value},
@@ -63,7 +63,7 @@ json variables(const ConnectionInfo& info) {
           {"rto_ns", info.rto.ns}};
 }
 
-/// What the program was told, in a word.
+/// The name of an event.
 std::string word_of(const Event& event) {
   std::string word(name_of(event.kind));
   if (event.kind == EventKind::closed || event.kind == EventKind::soft_error) {
@@ -72,12 +72,12 @@ std::string word_of(const Event& event) {
   return word;
 }
 
-/// The program on the host: connections by number, in the order in which it got to know them.
+/// The application on the host: its connections, numbered in the order in which it learned of them.
 class Program {
  public:
   Program(Stack& stack, IpAddress remote) : stack_(stack), remote_(remote) {}
 
-  // An Application of turn().
+  // The interface that turn() expects of an application.
   void on_event(Stack&, const Event& event) {
     told_[{event.id.slot, event.id.generation}].push_back(word_of(event));
     if (event.kind == EventKind::accepted) {
@@ -86,7 +86,7 @@ class Program {
   }
   void run(Stack&, Instant) {}
 
-  /// The answer to a call, which is an array of a name and its arguments.
+  /// Executes a call, an array of a name and its arguments, and returns its answer.
   json answer(const json& call) {
     const std::string name = call.at(0).get<std::string>();
     if (name == "listen") {
@@ -138,7 +138,7 @@ class Program {
     const ConnectionId id = known_[number - 1];
     if (name == "write") {
       const std::vector<std::byte> bytes = from_hex(call.at(2).get<std::string>());
-      // A part is normal; nothing is what it was refused for, no_room being EAGAIN's.
+      // A partial write is normal. If nothing is written, the call is refused; no_room is EAGAIN.
       const Taken taken = stack_.write(id, bytes);
       accept_or_throw(taken.refusal);
       return taken.bytes.count;
@@ -207,7 +207,7 @@ class Program {
   bool listens_ = false;
   std::deque<ConnectionId> accepted_;
   std::vector<ConnectionId> known_;
-  /// By slot and generation, in order.
+  /// Events by slot and generation, in order.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::string>> told_;
 };
 
@@ -223,7 +223,7 @@ std::string answer_line(Program& program, const std::string& line) {
   return out.dump() + "\n";
 }
 
-/// Turns until nothing happens any more at this instant.
+/// Runs turns until nothing more happens at this instant.
 void settle(Stack& stack, hw::TapPort& port, Program& program) {
   for (std::uint32_t i = 0; i < turns_max; ++i) {
     if (turn(stack, port, program) != Outcome::worked) {
@@ -232,13 +232,14 @@ void settle(Stack& stack, hw::TapPort& port, Program& program) {
   }
 }
 
-/// Sleeps until a frame or a call has come, or the stack's deadline. True: a call, or the end.
+/// Sleeps until a frame or a call arrives, or the stack's deadline. True: a call, or the end of
+/// input.
 bool wait(Stack& stack, hw::TapPort& port) {
   const short room = port.holds() ? POLLOUT : 0;
   std::array<pollfd, 2> what{
       {{STDIN_FILENO, POLLIN, 0}, {port.descriptor(), static_cast<short>(POLLIN | room), 0}}};
   const std::uint64_t now = port.now().ns;
-  // A frame that is held leaves with room, and the stack cannot go on before.
+  // A frame that the port holds leaves when the device has space; until then the stack cannot send.
   const Instant due = port.holds() ? port.now() + Duration::milliseconds(1) : stack.deadline();
   timespec left{};
   if (!due.is_never()) {
@@ -250,7 +251,7 @@ bool wait(Stack& stack, hw::TapPort& port) {
   return ready > 0 && what[0].revents != 0;
 }
 
-/// Reads what there is of calls. False: there will be no more.
+/// Reads available calls. False at the end of input.
 bool read_calls(std::string& text) {
   std::array<char, 65'536> piece;
   const ssize_t got = read(STDIN_FILENO, piece.data(), piece.size());
@@ -271,7 +272,7 @@ void serve(Stack& stack, hw::TapPort& port, Program& program) {
       return;
     }
     for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
-      // What came before the call is before the call.
+      // Frames that arrived before the call are processed before it.
       settle(stack, port, program);
       const std::string line = answer_line(program, text.substr(0, end));
       text.erase(0, end + 1);
@@ -291,7 +292,7 @@ std::pair<std::string, std::string> halves(const std::string& option, const std:
   return {text.substr(0, sign), text.substr(sign + 1)};
 }
 
-/// A number, "true" or "false", or text with a unit.
+/// A number, "true" or "false", or a string with a unit.
 python::FieldValue value_of(const std::string& text) {
   std::uint64_t number = 0;
   const char* const end = text.data() + text.size();

@@ -1,4 +1,4 @@
-// Files in the order of their paths, so that the same folder is the same region.
+// Reads files in the order of their paths, so that the same folder gives the same memory region.
 #include "tools/verbs/serve/folder.hpp"
 
 #include <fmt/core.h>

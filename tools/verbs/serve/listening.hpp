@@ -1,4 +1,4 @@
-// A port that cannot be listened on, as the program says it.
+// The error message for a port on which the stack cannot listen.
 #pragma once
 
 #include <fmt/core.h>

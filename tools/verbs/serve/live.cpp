@@ -1,4 +1,4 @@
-// Columns of a fixed width, so that rows can follow each other for hours.
+// Fixed column widths, so that rows align for hours.
 #include "tools/verbs/serve/live.hpp"
 
 #include <fmt/core.h>
@@ -14,7 +14,7 @@ constexpr std::uint32_t whole_columns = 113;
 constexpr std::uint32_t label_columns = 6;
 constexpr std::uint32_t usual_columns = 80;
 
-/// "1.23 ms" as "1230us": columns are narrow.
+/// A time for a narrow column: "1.23 ms" as "1230us".
 std::string narrow(Duration time) {
   std::uint64_t const us = time.ns / 1'000;
   if (us < 10'000) {
@@ -23,7 +23,7 @@ std::string narrow(Duration time) {
   return us < 10'000'000 ? fmt::format("{}ms", us / 1'000) : fmt::format("{}s", us / 1'000'000);
 }
 
-/// "12.3Mbit/s".
+/// A rate for a narrow column: "12.3Mbit/s".
 std::string narrow_rate(std::uint64_t bits) {
   constexpr std::string_view prefixes = "kMGT";
   if (bits < 1'000) {
@@ -37,7 +37,7 @@ std::string narrow_rate(std::uint64_t bits) {
   return fmt::format("{}.{}{}bit/s", tenths / 10, tenths % 10, prefixes[prefix]);
 }
 
-/// The shares of all that was timed, or that nothing was.
+/// The requested percentiles, or dashes if nothing was timed.
 std::string shares(const load::Histogram& times, std::initializer_list<load::Share> wanted) {
   std::string out;
   for (load::Share const each : wanted) {
@@ -51,7 +51,7 @@ bool fits(Columns columns, bool has_labels) {
   return columns.count >= whole_columns + (has_labels ? label_columns : 0);
 }
 
-/// What of a row is counted, and what is timed: behind it, or below.
+/// A row in two parts, counts and times, which are printed side by side or below each other.
 struct Halves {
   std::string counted;
   std::string timed;

@@ -1,4 +1,4 @@
-// Rows of the live table: what they say, and that they fit.
+// Rows of the live table: their values, and that they fit the terminal.
 #include "tools/verbs/serve/live.hpp"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ TEST(Live, EveryWordOfARow) {
   before.port.frames_in = 0;
   before.processor = Duration{};
   before.latency = before.rtt = load::Histogram{};
-  // Times are their bucket's upper end: at most 1/128 more.
+  // Times are the upper bounds of their buckets, at most 1/128 too large.
   std::vector<std::string> const expected{"12",     "1,000",  "100,000", "987.6Mbit/s", "99,999",
                                           "12,345", "54,321", "7",       "3",           "10ms",
                                           "19ms",   "501us",  "991us",   "999us",       "1500"};
@@ -99,7 +99,7 @@ TEST(Live, SumsOfShards) {
   Moment sum = busy();
   add(sum, busy());
   EXPECT_EQ(sum.active, 24'690u);
-  add(sum, Moment{});  // of one that does not know it
+  add(sum, Moment{});  // from a shard that does not know it
   EXPECT_EQ(sum.active, 24'690u);
   EXPECT_EQ(sum.latency.count(), 2'000u);
   EXPECT_EQ(sum.lasted, Duration::seconds(12));

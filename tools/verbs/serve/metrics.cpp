@@ -1,4 +1,4 @@
-// What of the metrics is the web server's own.
+// The metrics that only the web server has.
 #include "tools/verbs/serve/metrics.hpp"
 
 #include <fmt/core.h>

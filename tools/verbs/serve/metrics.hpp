@@ -1,4 +1,4 @@
-// What a server counts, in the text format that Prometheus reads.
+// The counters of a server in Prometheus' text format.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace lockstep::tools {
 
 inline constexpr const char* metrics_type = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Each number of each shard, labelled by it.
+/// All counters of each shard, labelled with its number.
 std::string metrics_text(const std::vector<ServeTotals>& shards);
 
-/// "10.9.0.2:9100" or "[2001:db8::2]:9100". Throws Failure (bad input).
+/// Parses "10.9.0.2:9100" or "[2001:db8::2]:9100". Throws Failure (bad input).
 Endpoint metrics_place(const std::string& text);
 
 }  // namespace lockstep::tools

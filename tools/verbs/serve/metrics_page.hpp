@@ -1,4 +1,4 @@
-// One line of help and one of type a metric, then a line a shard.
+// A page of metrics: a help line and a type line for each metric, then one line per shard.
 #pragma once
 
 #include <fmt/core.h>
@@ -10,13 +10,13 @@
 
 namespace lockstep::tools {
 
-/// The text, as it grows.
+/// The text as it is composed.
 template <class Totals>
 class MetricsPage {
  public:
   explicit MetricsPage(const std::vector<Totals>& shards) : shards_(shards) {}
 
-  /// `of`: the number of a shard.
+  /// `of`: gives the number of a shard.
   template <class Of>
   void counter(const char* name, const char* help, Of of) {
     head(name, help, "counter");
@@ -30,7 +30,7 @@ class MetricsPage {
   void head(const char* name, const char* help, const char* type) {
     text += fmt::format("# HELP lockstep_{} {}\n# TYPE lockstep_{} {}\n", name, help, name, type);
   }
-  /// `label`: `reason="x",` or nothing.
+  /// `label`: `reason="x",` or empty.
   template <class Of>
   void lines(const char* name, const std::string& label, Of of) {
     for (std::size_t i = 0; i < shards_.size(); ++i) {
@@ -38,7 +38,7 @@ class MetricsPage {
     }
   }
 
-  /// What every shard counts.
+  /// The counters that every shard has.
   void add_shard() {
     add_tcp();
     add_port();

@@ -1,4 +1,4 @@
-// What is served as metrics, and that the dashboard asks for nothing else.
+// The metrics page, and that the dashboard queries exactly its metrics.
 #include "tools/verbs/serve/metrics.hpp"
 
 #include <fmt/core.h>
@@ -48,7 +48,7 @@ TEST(Metrics, EachHasHelpATypeAndALineAShard) {
 }
 
 TEST(Metrics, EachNumberOfAPortAShardAndALoopIsServed) {
-  // Each counter has a value of its own; those of one metric, summed or by a label, are named so.
+  // Each counter gets a distinct value; counters that one metric sums or labels are listed.
   ServeTotals busy;
   busy.port = {.frames_in = 101,
                .frames_out = 102,
@@ -90,7 +90,7 @@ TEST(Metrics, TheDashboardAsksForWhatIsServed) {
       asked.insert(names.begin(), names.end());
     }
   }
-  // Each of them, and none besides.
+  // All metrics, and no others.
   EXPECT_EQ(asked, served());
 }
 

@@ -1,4 +1,4 @@
-// Opens the interface of a plan: one place for the servers and the load.
+// Opens the interface of a plan, for the servers and the load.
 #pragma once
 
 #include <fmt/core.h>
@@ -27,9 +27,9 @@ inline std::string how_it_steers(const hw::TapInterface& tap, ShardCount shards)
                                        : "each flow's frames steered to its shard");
 }
 
-/// Opens a queue for each shard and ends as `go_on` does, which gets the port as a
-/// std::type_identity, what each shard's is made of, and how the interface is driven; empty:
-/// nothing is to be said of that. Throws Failure before that if the interface cannot be had.
+/// Opens a queue for each shard, calls `go_on`, and returns its result. `go_on` gets the port's
+/// type as a std::type_identity, the device of each shard, and text on how the interface is driven
+/// (empty: nothing to report). Throws Failure before that if the interface cannot be opened.
 template <class GoOn>
 int with_ports(const ServePlan& plan, GoOn go_on) {
   if (plan.port == PortKind::tap) {

@@ -1,4 +1,4 @@
-// The two servers as roles, and the little that they count.
+// The echo and memcached servers as roles, and their counters.
 #include "tools/verbs/serve/plain.hpp"
 
 #include <fmt/core.h>
@@ -26,11 +26,11 @@ namespace {
 
 struct PlainTotals : ShardTotals {
   std::uint64_t connections = 0;
-  std::uint64_t answers = 0;  ///< of memcached
+  std::uint64_t answers = 0;  ///< answers of memcached
   std::uint32_t open = 0;
 };
 
-/// What of it is the server's own.
+/// Copies the server's own counters.
 void count_app(const load::EchoServer& app, PlainTotals& totals) {
   totals.connections = app.counters().connections;
 }
@@ -39,7 +39,7 @@ void count_app(const load::CacheServer& app, PlainTotals& totals) {
   totals.answers = app.counters().answers;
 }
 
-/// A server without files: every shard has one, of the same settings.
+/// A server without files: each shard has one, with the same settings.
 template <class Server, class Settings>
 struct PlainRole {
   using App = Server;

@@ -1,4 +1,4 @@
-// The verbs `lockstep serve echo` and `serve memcached`: what a load can be tried on.
+// The verbs `lockstep serve echo` and `serve memcached`: servers for loads.
 #pragma once
 
 #include "tools/verbs/serve/serve.hpp"
@@ -7,8 +7,9 @@ namespace lockstep::tools {
 
 enum class PlainServer : unsigned char { echo, memcached };
 
-/// Until SIGINT or SIGTERM; then a summary. Throws Failure before it has begun. Of the options
-/// those of http alone do not count; memcached is one shard: keys would be each shard's own.
+/// Serves until SIGINT or SIGTERM, then prints a summary. Throws Failure before it starts. Options
+/// that belong to http only are ignored. memcached has one shard, because each shard would have its
+/// own keys.
 int run_serve_plain(PlainServer what, const ServeOptions& options);
 
 }  // namespace lockstep::tools

@@ -1,4 +1,4 @@
-// Text to configuration: addresses, pools by the number of connections, keys by seed or by chance.
+// Converts options to a configuration: addresses, pools by the number of connections, keys.
 #include "tools/verbs/serve/plan.hpp"
 
 #include <fmt/core.h>
@@ -19,7 +19,7 @@
 namespace lockstep::tools {
 namespace {
 
-/// Of a loopback interface the kernel says more, which no link carries.
+/// The largest MTU; a loopback interface reports a larger one, which no Ethernet frame carries.
 constexpr std::uint32_t mtu_max = 65'000;
 
 [[noreturn]] void refuse(const std::string& message) {
@@ -37,7 +37,7 @@ HostAddress address_in(const std::string& option, const std::string& text) {
   return {found->address, found->prefix_bits};
 }
 
-/// Why no host may have that address; empty: one may.
+/// Why a host cannot have that address; empty: it can.
 std::string_view unfit(const HostAddress& ours) {
   IpAddress const& address = ours.address;
   if (address.is_multicast() || address.is_unspecified()) {
@@ -49,7 +49,7 @@ std::string_view unfit(const HostAddress& ours) {
   if (!address.is_v4() || ours.prefix_bits >= 31) {
     return {};
   }
-  // RFC 1122 3.2.1.3: all bits of the host 0 or 1 mean the network, and all of it.
+  // RFC 1122 3.2.1.3: host bits that are all 0 or all 1 denote the network or a broadcast to it.
   std::uint32_t const host_bits = ~std::uint32_t{0} >> ours.prefix_bits;
   std::uint32_t const host = address.as_v4().value & host_bits;
   return host == 0           ? "it is the address of the network"
@@ -129,9 +129,9 @@ void size_pools(tcp::Config& tcp, std::uint32_t connections) {
   tcp.active_max = Count{connections};
   tcp.time_wait_max = Count{std::max(tcp.time_wait_max.value, connections)};
   tcp.owed_max = Count{std::max(tcp.owed_max.value, connections)};
-  // A head and two loans of a body that is generated.
+  // A head and two lent pieces of a generated body.
   tcp.pieces_max = Count{std::max(tcp.pieces_max.value, connections * 3)};
-  // A request that is being read and a head that is being sent, each in a block.
+  // A request that is being read and a head that is being sent, one block each.
   tcp.blocks_max = Count{tcp.blocks_max.value + connections * 2};
 }
 
@@ -141,8 +141,8 @@ void by_chance(std::span<std::byte> into) {
   }
 }
 
-/// The key of each concern, and the link address where there is none yet: such a one says that it
-/// is locally administered.
+/// Draws each key, and a link address if there is none yet, which is marked as locally
+/// administered.
 void draw_secrets(const std::string& seed, Config& config) {
   std::array<std::uint64_t, 11> words{};
   if (seed.empty()) {
@@ -171,7 +171,7 @@ void draw_secrets(const std::string& seed, Config& config) {
   }
 }
 
-/// By what the interface is driven.
+/// Parses the driver of the interface.
 void read_driver(const ServeOptions& options, ServePlan& plan) {
   if (!options.tap.empty()) {
     if (options.driver != "packet") {
@@ -190,7 +190,7 @@ void read_driver(const ServeOptions& options, ServePlan& plan) {
   }
 }
 
-/// Which interface it is. Of one that is there already the MTU and the link address are its own.
+/// Determines the interface. If it exists already, its MTU and link address are used.
 Bytes read_interface(const ServeOptions& options, ServePlan& plan) {
   read_driver(options, plan);
   bool const on_tap = plan.port == PortKind::tap;
@@ -219,8 +219,8 @@ Bytes read_interface(const ServeOptions& options, ServePlan& plan) {
   return options.mtu == 0 ? Bytes{std::min(facts.mtu.count, mtu_max)} : Bytes{options.mtu};
 }
 
-/// How many connections a shard takes: flows fall where they fall, so each has a quarter more than
-/// its part.
+/// The number of connections of a shard: a quarter more than its part, as flows are not spread
+/// evenly.
 std::uint32_t share_of(std::uint32_t connections, ShardCount shards) {
   std::uint32_t const part = (connections + shards.value - 1) / shards.value;
   return shards.value == 1 ? connections : part + part / 4 + 1;
@@ -271,13 +271,14 @@ Endpoint metrics_of(const ServeOptions& options, const ServePlan& plan) {
   return place;
 }
 
-/// Each shard makes its own stack, in a thread where nobody could be told that there is no memory.
+/// Checks that memory suffices: later each shard makes its stack in its own thread, where failure
+/// could not be reported.
 void check_memory(const ServeOptions& options, const ServePlan& plan) {
-  // What the application and the threads take beside it.
+  // for the application and the threads
   std::uint64_t const beside = std::uint64_t{64} << 20;
   std::uint64_t const one = Stack::arena_bytes(plan.config);
   std::uint64_t const wanted = (one + one / 8) * plan.shards.value + beside;
-  // The kernel says whether it could be had; nothing of it is touched.
+  // Tries to map the memory; nothing of it is touched.
   void* const tried =
       mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (tried == MAP_FAILED) {
@@ -290,7 +291,7 @@ void check_memory(const ServeOptions& options, const ServePlan& plan) {
   munmap(tried, wanted);
 }
 
-/// What is written is written to different files.
+/// Output files must differ.
 void check_outputs(const ServeOptions& options) {
   for (std::uint32_t i = 0; !options.record.empty() && i < options.shards; ++i) {
     std::string const name =
@@ -303,7 +304,7 @@ void check_outputs(const ServeOptions& options) {
   }
 }
 
-/// A snapshot is one record of a journal.
+/// A snapshot must fit into one record of a journal.
 void check_snapshot(const ServeOptions& options, const Config& config) {
   std::uint64_t const most =
       Stack::arena_bytes(config) + http::Server::snapshot_bytes_max(config.tcp.connections_max);

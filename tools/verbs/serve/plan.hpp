@@ -1,4 +1,4 @@
-// What a serve run is made of, checked before anything is opened.
+// The plan of a serve run, checked before anything is opened.
 #pragma once
 
 #include <optional>
@@ -21,18 +21,19 @@ namespace lockstep::tools {
 enum class PortKind : unsigned char { tap, packet, xdp };
 
 struct ServePlan {
-  std::string interface;  ///< a TAP, or what is there already
+  std::string interface;  ///< a TAP, or an existing interface
   PortKind port = PortKind::tap;
-  hw::TapSettings tap;                         ///< of a TAP only
-  hw::XdpPlace place = hw::XdpPlace::fitting;  ///< of AF_XDP only
-  bool must_be_zero_copy = false;              ///< of AF_XDP only
-  Config config;                               ///< of each shard, but for its number
+  hw::TapSettings tap;                         ///< for a TAP only
+  hw::XdpPlace place = hw::XdpPlace::fitting;  ///< for AF_XDP only
+  bool must_be_zero_copy = false;              ///< for AF_XDP only
+  Config config;                               ///< of each shard, except its number
   http::ServerSettings server;
   hw::LoopSettings loop;
   std::optional<Endpoint> metrics;
-  std::optional<journal::Troubles> record_on;  ///< none: all is recorded, if anything is
+  std::optional<journal::Troubles>
+      record_on;  ///< none: everything is recorded, if --record is given
   ShardCount shards;
-  std::vector<hw::Cpu> cpus;  ///< of each shard; none: anywhere
+  std::vector<hw::Cpu> cpus;  ///< of each shard; empty: not pinned
 
   Config config_of(ShardId shard) const {
     Config mine = config;
@@ -41,7 +42,8 @@ struct ServePlan {
   }
 };
 
-/// Throws Failure (bad input) for options that contradict each other, the machine or the ranges.
+/// Throws Failure (bad input) for options that contradict each other or the machine, or are out of
+/// range.
 ServePlan plan_of(const ServeOptions& options);
 
 }  // namespace lockstep::tools

@@ -1,4 +1,4 @@
-// What the drivers say is wrong, as the program says it.
+// Converts an error of the drivers to the program's Failure.
 #pragma once
 
 #include "hw/trouble.hpp"
@@ -6,7 +6,7 @@
 
 namespace lockstep::tools {
 
-/// Throws Failure, unless there is no trouble.
+/// Throws Failure if there is an error.
 inline void refuse(const hw::Trouble& trouble) {
   if (trouble) {
     throw Failure(

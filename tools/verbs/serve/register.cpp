@@ -45,7 +45,7 @@ void register_calls(CLI::App& serve, int& exit_code) {
   verb->callback([options, &exit_code] { exit_code = run_serve_calls(*options); });
 }
 
-/// The interface, and how the stack stands on it.
+/// The options of the interface, and of the stack on it.
 void add_place(CLI::App& verb, ServeOptions& options) {
   CLI::Option_group* const where = verb.add_option_group("where", "one of these");
   where->add_option("--tap", options.tap, "a TAP interface; created if it does not exist");
@@ -86,7 +86,7 @@ void add_place(CLI::App& verb, ServeOptions& options) {
   verb.add_option("--json", options.json, "also write the summary to this file");
 }
 
-/// Several of them, and where they run.
+/// The number of shards, and their processors.
 void add_shards(CLI::App& verb, ServeOptions& options) {
   verb.add_option("--shards", options.shards,
                   "threads, each with its own stack and its share of the flows")
@@ -96,7 +96,7 @@ void add_shards(CLI::App& verb, ServeOptions& options) {
                   "processors to pin the shards to, one each, like 0,2-3 (default: not pinned)");
 }
 
-/// What is kept of a run, and what is told of it meanwhile.
+/// The options of journal and metrics.
 void add_books(CLI::App& verb, ServeOptions& options, const std::string& more) {
   verb.add_option("--metrics", options.metrics,
                   "ADDRESS:PORT, one of our addresses: serve the counters at /metrics, in "
@@ -118,7 +118,7 @@ void register_plain(CLI::App& serve, int& exit_code, PlainServer what) {
   options->port = echo ? 7 : 11'211;
   add_place(*verb, *options);
   if (echo) {
-    add_shards(*verb, *options);  // memcached's keys would be each shard's own
+    add_shards(*verb, *options);  // memcached has one shard, because each would have its own keys
   }
   add_books(*verb, *options, "");
   verb->footer(

@@ -1,4 +1,4 @@
-// Opens, announces, loops, sums up.
+// Opens the interface, serves, and prints the summary.
 #include "tools/verbs/serve/serve.hpp"
 
 #include <fmt/core.h>
@@ -58,7 +58,7 @@ int conclude(const std::vector<Finished<ServeTotals>>& shards, const ServePlan& 
   return static_cast<int>(ExitCode::fine);
 }
 
-/// The web server, of which every shard has one over the same site.
+/// The web server: one on every shard, over the same site.
 struct HttpRole {
   using App = http::Server;
   using Totals = ServeTotals;
@@ -103,7 +103,7 @@ int run_serve_http(const ServeOptions& options) {
     load_folder(options.folder, site);
   }
   site.complete();
-  // The interface first, so that nothing is written where it cannot be had.
+  // The interface first, so that no file is written if it cannot be opened.
   return with_ports(
       plan, [&]<class Port, class Device>(std::type_identity<Port>, std::vector<Device> devices,
                                           const std::string& how) {

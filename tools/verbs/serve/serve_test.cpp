@@ -1,4 +1,4 @@
-// Options that do not fit, the folder, keys, and what is said at the end.
+// Bad combinations of options, the folder, keys, and the summary.
 #include "tools/verbs/serve/serve.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ ServeOptions good() {
   return options;
 }
 
-/// The message with which it is refused, empty if it is not.
+/// The error message, empty if the options are accepted.
 std::string refusal_of(const ServeOptions& options) {
   try {
     plan_of(options);

@@ -1,4 +1,4 @@
-// One shard of a server or of a load: its stack, its port, its application, and the loop over them.
+// One shard of a server or a load: its stack, port and application, and the loop over them.
 #pragma once
 
 #include <time.h>
@@ -28,8 +28,8 @@
 
 namespace lockstep::tools {
 
-/// What runs on every shard, as all shards share it. App: the application, which a shard makes for
-/// itself; Totals: what is counted of it, ShardTotals being a part.
+/// What runs on every shard; one object is shared by all. App: the application, one per shard;
+/// Totals: its counters, which include ShardTotals.
 template <class R>
 concept Role = std::derived_from<typename R::Totals, ShardTotals> &&
                requires(const R role, typename R::App app, const typename R::App seen, Stack& stack,
@@ -42,11 +42,12 @@ concept Role = std::derived_from<typename R::Totals, ShardTotals> &&
                  { role.moment(totals) } -> std::same_as<Moment>;
                  { role.metrics(shards) } -> std::same_as<std::string>;
                  { role.write_parts(writer, run, self) } -> std::same_as<void>;
-                 // Nothing is left to do: once it is so of all shards, they are asked to stop.
+                 // True when the application has finished. When all have, the shards are asked to
+                 // stop.
                  { R::is_over(seen) } -> std::same_as<bool>;
                };
 
-/// Of a role whose seconds around a trouble can be kept.
+/// A role whose state can be snapshotted, for --record-on.
 template <class R>
 concept KeptRole = requires(const typename R::App app) {
   { R::resets(app) } -> std::same_as<std::uint64_t>;
@@ -57,11 +58,11 @@ struct ArenaLine {
   alignas(64) std::array<std::byte, 64> bytes;
 };
 
-/// Of the calling thread, while a journal is kept: so that a failed CHECK leaves it whole.
+/// The calling thread's journal, so that a failed CHECK leaves it complete.
 inline thread_local journal::TurnLog* open_log = nullptr;
 
-/// Everything that lives as long as the run does. Made by the thread that runs it, so that its
-/// memory lies where that one does.
+/// Everything that lives as long as a shard's run. Constructed by the shard's thread, so that its
+/// memory is on that thread's NUMA node.
 template <class Port, Role R>
 struct Service {
   template <class Device>
@@ -72,7 +73,7 @@ struct Service {
         port(std::move(device), {config.mtu, burst_of(plan)}),
         app(role.app(self, config.tcp.connections_max)) {}
 
-  /// Of several shards the other half of a burst comes from the siblings.
+  /// With several shards the other half of a burst comes from the other shards.
   static Count burst_of(const ServePlan& plan) {
     Count const whole = plan.config.burst_frames;
     return plan.shards.value == 1 ? whole : Count{std::max(1u, whole.value / 2)};
@@ -85,7 +86,7 @@ struct Service {
   typename R::App app;
 };
 
-/// Of the calling thread.
+/// Processor time of the calling thread.
 inline Duration processor_time() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -105,7 +106,7 @@ typename R::Totals totals_of(const R& role, Service<Port, R>& service, Instant n
   return totals;
 }
 
-/// What all shards of a run look at.
+/// What all shards of a run share.
 template <Role R>
 struct Common {
   Common(const ServePlan& run_plan, const R& run_role)
@@ -126,24 +127,24 @@ struct Common {
   const ServePlan& plan;
   const R& role;
   PublishedTotals<typename R::Totals> published;
-  std::atomic<std::uint32_t> at_work;  ///< shards whose application is not over
-  bool draws;                          ///< a table, on a terminal
+  std::atomic<std::uint32_t> at_work;  ///< shards whose application has not finished
+  bool draws;                          ///< draw the live table, on a terminal
 };
 
-/// What one shard runs with, besides what is its own.
+/// What one shard runs with, besides its service.
 template <Role R>
 struct Surroundings {
   Common<R>& common;
   ShardId self;
   hw::StopSeat& signals;
-  journal::Writer* writer;         ///< none: no journal of everything
-  std::string kept;                ///< where the seconds around a trouble go; empty: nowhere
-  const hw::ShardCounters* shard;  ///< none of a lone one
+  journal::Writer* writer;         ///< none: no continuous journal
+  std::string kept;                ///< file for the seconds around events; empty: none
+  const hw::ShardCounters* shard;  ///< none if there is only one shard
 };
 
-/// Puts the shard's counters on the board each second where somebody reads them; draws the table of
-/// all of them on a terminal, if it is the first; asks all shards to stop when the last of their
-/// applications is over; and hands the journal over before each sleep.
+/// Publishes the shard's counters each second if they are needed; on the first shard draws the live
+/// table of all shards, on a terminal; asks all shards to stop when the last application has
+/// finished; and passes the journal on before each sleep.
 template <class Port, Role R>
 class Reporter {
  public:
@@ -205,11 +206,11 @@ class Reporter {
   Instant due_ = Instant{} + hw::MonotonicClock::start + Duration::seconds(1);
 };
 
-/// How a shard came to its end.
+/// How a shard ended.
 struct Ended {
   hw::Ending ending = hw::Ending::stopped;
-  std::vector<std::string> kept;  ///< files with the seconds around a trouble
-  int kept_failed = 0;            ///< the error number of the first that could not be written
+  std::vector<std::string> kept;  ///< files with the seconds around events
+  int kept_failed = 0;            ///< the errno of the first that could not be written
 };
 
 template <class Totals>
@@ -223,7 +224,7 @@ inline std::uint64_t unix_ns() {
       duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count());
 }
 
-/// The journal of one shard: of everything, or of the seconds around a trouble, or none.
+/// The journal of one shard: of everything, of the seconds around events, or none.
 template <class Port, Role R>
 class Notes {
  public:
@@ -257,7 +258,7 @@ class Notes {
   journal::TurnLog* log() { return log_ ? &*log_ : nullptr; }
   journal::FlightRecorder* flight_recorder() { return flight_recorder_.get(); }
 
-  /// After the last turn. How many octets were written.
+  /// Call after the last turn. Returns the number of octets written.
   std::uint64_t finish(Ended& out) {
     if (flight_recorder_ != nullptr) {
       log_->catch_up();
@@ -280,7 +281,7 @@ class Notes {
   std::unique_ptr<journal::FlightRecorder> flight_recorder_;
 };
 
-/// The page of the metrics, where they are asked for: of the board, which all shards write.
+/// The page of metrics, if requested: from the published counters of all shards.
 template <Role R>
 http::PageSettings metrics_page(const Common<R>& common) {
   http::PageSettings page;
@@ -291,8 +292,9 @@ http::PageSettings metrics_page(const Common<R>& common) {
   return page;
 }
 
-/// Loops until it is stopped. A journal that cannot be written any more is no reason to stop: it is
-/// told at the end. `port`: the service's own, or what stands around it.
+/// Runs the loop until it is stopped. If the journal cannot be written any more, the loop
+/// continues, and the error is reported at the end. `port`: the service's own, or a wrapper around
+/// it.
 template <class Port, class Driver, Role R>
 Finished<typename R::Totals> run_service(const Surroundings<R>& around, Service<Port, R>& service,
                                          Driver& port) {
@@ -313,7 +315,7 @@ Finished<typename R::Totals> run_service(const Surroundings<R>& around, Service<
   } else if (plan.metrics) {
     http::PageServer page(metrics_page(around.common));
     Refusal const refused = page.start(service.stack);
-    CHECK(refused == Refusal::none);  // the port is another one, and the address ours
+    CHECK(refused == Refusal::none);  // the port and the address were checked before
     http::WithPage both(service.app, page);
     run(port, both);
   } else {

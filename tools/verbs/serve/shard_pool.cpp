@@ -1,4 +1,4 @@
-// Files before the run; what of its end is the same for every role.
+// Opens the journals before the run, and reports errors after it, for every role.
 #include "tools/verbs/serve/shard_pool.hpp"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// Runs a role on one shard, or on several side by side, whatever drives the interface.
+// Runs a role on one or several shards, with any driver.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace lockstep::tools {
 
 /// The journals of a run, opened before it begins.
 struct Journals {
-  std::vector<std::unique_ptr<journal::Writer>> writers;  ///< of each shard; none: no journal
-  std::vector<std::string> kept;  ///< of each shard, as Surroundings has it; none: no such files
+  std::vector<std::unique_ptr<journal::Writer>> writers;  ///< of each shard; empty: no journal
+  std::vector<std::string> kept;  ///< of each shard, as in Surroundings; empty: no such files
 
   std::string kept_of(ShardId shard) const {
     return kept.empty() ? std::string() : kept[shard.value];
@@ -26,15 +26,16 @@ struct Journals {
   }
 };
 
-/// --record: FILE of one shard, FILE.0 and so on of several. Throws Failure (environment). A CHECK
-/// of ours that fails from here on leaves them whole.
+/// Opens --record: FILE for one shard, FILE.0 and so on for several. Throws Failure (environment).
+/// From then on a failed CHECK leaves the journals complete.
 Journals open_journals(const ServePlan& plan, const std::string& record);
 
-/// Of all shards: the worst ending, all files.
+/// Combines all shards: the worst ending, all files.
 Ended ended_of(const std::vector<Ended>& shards);
-/// A line for each file with the seconds around a trouble.
+/// One line for each file with the seconds around an event.
 std::string kept_text(const Ended& ended);
-/// Throws Failure (environment) if the interface went, or a journal could not be written. Last.
+/// Throws Failure (environment) if the interface was deleted or a journal could not be written.
+/// Call last.
 void fail_if_cut_short(const Ended& ended, const ServePlan& plan, const Journals& journals);
 
 template <class Totals>
@@ -42,7 +43,7 @@ Ended ended_of(const std::vector<Finished<Totals>>& shards) {
   return ended_of(std::vector<Ended>(shards.begin(), shards.end()));
 }
 
-/// All shards side by side, each in a thread of its own. None begins before all can.
+/// All shards in parallel, each in its own thread. None begins before all can.
 template <class Port, class Device, Role R>
 class ShardPool {
  public:
@@ -59,7 +60,7 @@ class ShardPool {
         troubles_(plan.shards.value),
         finished_(plan.shards.value) {}
 
-  /// `begun` is called once all can begin, and before any does.
+  /// `begun` is called when all can begin, and before any does.
   template <class Begun>
   Results run(std::vector<Device> devices, const Begun& begun) {
     refuse(mesh_.open());
@@ -105,7 +106,7 @@ class ShardPool {
     }
   }
 
-  /// Once all are ready: nobody writes them any more.
+  /// Call when all are ready, after which no thread writes the errors.
   hw::Trouble first_trouble() const {
     for (const hw::Trouble& each : troubles_) {
       if (each) {
@@ -127,8 +128,9 @@ class ShardPool {
   std::vector<std::thread> threads_;
 };
 
-/// Until SIGINT or SIGTERM, or until all is over: what each shard came to. `begun` is called once
-/// nothing can be refused any more, and before anything is done. Throws Failure before that.
+/// Runs until SIGINT or SIGTERM, or until all applications have finished; returns the result of
+/// each shard. `begun` is called when all checks have passed and before anything is done. Throws
+/// Failure before that.
 template <class Port, class Device, Role R, class Begun>
 std::vector<Finished<typename R::Totals>> run_role(const ServePlan& plan, const R& role,
                                                    std::vector<Device> devices,

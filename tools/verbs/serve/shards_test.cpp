@@ -1,4 +1,4 @@
-// Two shards in one process, asked by the kernel's sockets: what the sanitizers look at.
+// Two shards in one process with clients on the kernel's sockets, for the sanitizers.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -27,12 +27,12 @@ constexpr auto patience = std::chrono::seconds(60);
 constexpr std::uint32_t connections = 24;
 constexpr std::size_t body_octets = 20'000;
 
-/// Why it cannot be tried, or nothing.
+/// Why the test cannot run here; empty: it can.
 std::string why_not() {
   if (access("/dev/net/tun", R_OK | W_OK) != 0) {
     return "/dev/net/tun cannot be had";
   }
-  // Of this thread and of those that it makes: nothing else of the machine sees the TAP.
+  // The namespace is for this thread and its children: the TAP is invisible to others.
   return unshare(CLONE_NEWNET) == 0 ? "" : "no right to a network namespace: run as root";
 }
 
@@ -50,12 +50,12 @@ hw::Descriptor connected() {
     if (connect(made.number(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0) {
       return made;
     }
-    usleep(10'000);  // the TAP is not there yet, or nobody listens
+    usleep(10'000);  // the TAP does not exist yet, or nothing listens
   }
   return {};
 }
 
-/// The length of what comes before the end; the answers' text is looked at by test_shards.py.
+/// The number of octets until the end; test_shards.py checks the content of answers.
 std::size_t heard_from(const hw::Descriptor& socket) {
   std::array<char, 65'536> into;
   std::size_t out = 0;
@@ -79,7 +79,7 @@ TEST(Shards, TwoAnswerAndEndTogether) {
   options.connections = 256;
   options.json = summary.string();
   auto served = std::async(std::launch::async, [&options] { return run_serve_http(options); });
-  // The signal is for the server's threads, as in the program, where there are no others.
+  // The signal is for the server's threads only, as in the program, which has no others.
   sigset_t interrupt, before;
   sigemptyset(&interrupt);
   sigaddset(&interrupt, SIGINT);
@@ -93,7 +93,7 @@ TEST(Shards, TwoAnswerAndEndTogether) {
               static_cast<ssize_t>(request.size()));
     EXPECT_GT(heard_from(socket), body_octets);
   }
-  kill(getpid(), SIGINT);  // after which it takes some seconds at most
+  kill(getpid(), SIGINT);  // the server then ends within some seconds
   EXPECT_EQ(served.get(), 0);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   auto const said = nlohmann::json::parse(std::ifstream(summary));

@@ -1,4 +1,4 @@
-// Only what is not zero is named, so that a drop stands out.
+// The summary of a run. Only counters that are not zero are listed, so that drops stand out.
 #include "tools/verbs/serve/summary.hpp"
 
 #include <fmt/core.h>
@@ -11,7 +11,7 @@
 namespace lockstep::tools {
 namespace {
 
-/// Calls visit(name, count) for every end of connections that is no answer.
+/// Calls visit(name, count) for each kind of ending of a connection that is an error.
 template <class Visit>
 void visit_ends(const http::ServerCounters& server, Visit&& visit) {
   for (std::uint32_t i = 0; i < cause_count; ++i) {

@@ -1,4 +1,4 @@
-// What a web server's run came to: a summary at its end.
+// The summary of a web server's run.
 #pragma once
 
 #include <string>
@@ -10,19 +10,19 @@
 
 namespace lockstep::tools {
 
-/// Everything that is counted of a web server, at one moment.
+/// All counters of a web server at one moment.
 struct ServeTotals : ShardTotals {
   http::ServerCounters server;
   std::uint32_t open = 0;
 };
 
-/// Adds what another shard counted. `lasted` is the longest.
+/// Adds another shard's counters. `lasted` is the longest.
 void add(ServeTotals& sum, const ServeTotals& each);
-/// Connections that did not end as they should.
+/// Connections that ended with an error.
 std::uint64_t errors_of(const http::ServerCounters& server);
 /// "shard 1          1,234 connections, ...": one line of the summary.
 std::string shard_text(ShardId shard, const ServeTotals& totals);
-/// The same for a machine.
+/// The same as JSON.
 std::string with_shards(const std::string& summary, const std::vector<ServeTotals>& shards);
 
 std::string summary_text(const ServeTotals& totals);

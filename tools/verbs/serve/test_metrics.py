@@ -1,5 +1,5 @@
-# The metrics over the stack itself, scraped by the kernel's sockets, in a namespace.
-"""Root's alone: elsewhere these are skipped, with the reason, and counted as skipped."""
+# The metrics over the stack itself, scraped through the kernel's sockets, in a namespace.
+"""Needs root; otherwise skipped, with the reason, and counted as skipped."""
 import json
 import re
 import subprocess

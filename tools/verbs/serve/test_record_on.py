@@ -1,5 +1,5 @@
-# The seconds around a trouble, and what a killed server leaves: each replays octet by octet.
-"""Root's alone: elsewhere these are skipped, with the reason, and counted as skipped."""
+# Journals of the seconds around events and of a killed server: each replays octet by octet.
+"""Needs root; otherwise skipped, with the reason, and counted as skipped."""
 import hashlib
 import shutil
 import signal
@@ -16,20 +16,20 @@ pytestmark = pytest.mark.skipif(ns.why_not() is not None, reason=str(ns.why_not(
 
 
 def check(text, size):
-    """It is an answer with all octets of such a body."""
+    """Checks that it is an answer with all octets of such a body."""
     body = text.split(b"\r\n\r\n", 1)[1]
     assert hashlib.sha256(body).hexdigest() == hashlib.sha256(ns.generated(size)).hexdigest()
 
 
 def fetch(size):
-    """One body on a connection of its own, hashed."""
+    """Fetches one body on its own connection, hashed."""
     with ns.connect() as sock:
         sock.sendall(ns.get(f"/bytes/{size}", "Connection: close"))
         check(b"".join(iter(lambda: sock.recv(1 << 20), b"")), size)
 
 
 def reset_one():
-    """A connection that the peer resets in the middle."""
+    """A connection that the peer resets in the middle of a body."""
     with ns.connect() as sock:
         sock.sendall(ns.get("/bytes/100000000"))
         sock.recv(10_000)
@@ -37,7 +37,7 @@ def reset_one():
 
 
 def wait_for(path, patience=90):
-    """Until the file is there."""
+    """Waits until the file exists."""
     end = time.monotonic() + patience
     while not path.exists():
         assert time.monotonic() < end, f"no {path}"
@@ -53,10 +53,10 @@ def test_the_seconds_around_a_reset(tmp_path, kind):
             ns.make_pair()
         with ns.Server(tmp_path, "--record", str(journal), "--record-on", "reset",
                        kind=kind) as server:
-            end = time.monotonic() + 7  # longer than a piece: the first seconds are given up
+            end = time.monotonic() + 7  # longer than a piece: the first seconds are discarded
             while time.monotonic() < end:
                 fetch(200_000)
-            kept = ns.connect()  # open across the snapshot, and in the middle of a body
+            kept = ns.connect()  # open during the snapshot, in the middle of a body
             kept.sendall(ns.get("/bytes/3000000"))
             kept.recv(1000)
             reset_one()
@@ -68,7 +68,7 @@ def test_the_seconds_around_a_reset(tmp_path, kind):
             code, summary, errors = server.end()
     assert code == 0, errors
     assert summary["ends"]["reset"] >= 2
-    assert second.exists()  # its five seconds were cut short by the end
+    assert second.exists()  # the end of the run cut its five seconds short
     for path in (journal, second):
         code, text = ns.replay(path)
         assert code == 0, text
@@ -94,7 +94,7 @@ def test_a_timeout(tmp_path):
     with ns.fresh_namespace():
         with ns.Server(tmp_path, "--record", str(journal), "--record-on", "rto") as server:
             with ns.connect() as sock:
-                ns.lose(100, ns.NAME)  # until the server has noticed, and kept its seconds
+                ns.lose(100, ns.NAME)  # until the server has timed out, and saved its seconds
                 sock.sendall(ns.get("/bytes/300000", "Connection: close"))
                 wait_for(journal)
                 ns.lose_no_more()

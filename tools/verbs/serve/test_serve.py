@@ -1,5 +1,5 @@
-# The server on a TAP, and on a veth pair by each driver, in a namespace: every octet hashed.
-"""Root's alone: elsewhere these are skipped, with the reason, and counted as skipped."""
+# The server on a TAP, and on a veth pair with each driver, in a namespace: every octet hashed.
+"""Needs root; otherwise skipped, with the reason, and counted as skipped."""
 import fcntl
 import hashlib
 import http.client
@@ -29,11 +29,11 @@ SIZES = [0, 1, 2, 1447, 1448, 1449, 65_535, 65_536, 1_048_573, 1_048_574, 10_000
                                        pytest.param("xdp-generic",
                                                     marks=[needs_xdp, needs_ethtool])])
 def served_fixture(tmp_path, request):
-    """A server with a journal; what it recorded is replayed at the end, whatever happened."""
+    """A server with a journal, which is replayed at the end even if the test failed."""
     with ns.fresh_namespace():
         if request.param != "tap":
             ns.make_pair()
-        if request.param == "xdp-generic":  # which cannot take frames of many segments apart
+        if request.param == "xdp-generic":  # which cannot split merged frames
             ns.run("ethtool", "-K", ns.PEER, "tso", "off", "gso", "off")
         with ns.Server(tmp_path, "--record", str(tmp_path / "journal"),
                        kind=request.param) as server:
@@ -42,7 +42,8 @@ def served_fixture(tmp_path, request):
 
 
 def finish(server):
-    """Stop it: no exit code but 0, and a journal that replays octet by octet. The summary."""
+    """Stops it: the exit code must be 0, and the journal replay octet by octet. Returns the
+    summary."""
     code, summary, errors = server.end()
     assert code == 0, errors
     code, text = ns.replay(server.journal)
@@ -52,19 +53,19 @@ def finish(server):
 
 
 def sha(octets):
-    """What is compared, so that a difference is one line."""
+    """A hash to compare, so that a difference is one line."""
     return hashlib.sha256(octets).hexdigest()
 
 
 def fetch(connection, path, headers=None, method="GET"):
-    """(response, body) of one request on a kept connection."""
+    """(response, body) of one request on a persistent connection."""
     connection.request(method, path, headers=headers or {})
     response = connection.getresponse()
     return response, response.read()
 
 
 def http_connection(address=ns.OURS):
-    """A client of the standard library on a connection that is there."""
+    """A client of the standard library on an established connection."""
     connection = http.client.HTTPConnection(address, timeout=60)
     connection.sock = ns.connect(address)
     return connection
@@ -102,7 +103,7 @@ def test_head_and_range(served):
 
 
 def read_all(sock, expected):
-    """Reads until so many octets, or the end."""
+    """Reads this many octets, or to the end."""
     out = bytearray()
     while len(out) < expected:
         more = sock.recv(min(1 << 20, expected - len(out)))
@@ -216,7 +217,7 @@ def test_stop_closes_what_is_open(served):
 
 
 def finish_stopped(server):
-    """As finish, of one that has been told to stop."""
+    """As finish, for a server that was already asked to stop."""
     server.process.send_signal = lambda number: None
     return finish(server)
 
@@ -234,7 +235,7 @@ def test_a_killed_server_leaves_its_journal(served):
 
 
 def edited_replay(journal, folder, request):
-    """(exit code, output) of a journal's replay after the last digit of what was asked changed."""
+    """(exit code, output) of a journal's replay after the last digit of the request was changed."""
     octets = bytearray(journal.read_bytes())
     at = octets.index(request) + len(request) - 1
     octets[at] = ord("7")
@@ -255,7 +256,8 @@ def test_an_edited_journal_is_caught(served, tmp_path):
 
 @pytest.mark.skipif(shutil.which("nft") is None, reason="nft is missing: tools/setup")
 def test_an_edited_journal_of_a_run_with_loss_is_caught(served, tmp_path):
-    """Frames are lost on both ways; the journal replays, and with one octet changed it does not."""
+    """Frames are lost in both directions; the journal replays, and does not with one octet
+    changed."""
     connection = http_connection()
     ns.lose(3, served.device())
     ns.lose_sent(3, served.device())
@@ -269,8 +271,8 @@ def test_an_edited_journal_of_a_run_with_loss_is_caught(served, tmp_path):
     code, text = edited_replay(served.journal, tmp_path, b"GET /bytes/400001")
     assert code == 1
     first = int(re.search(r"first divergence: frame ([\d,]+)", text)[1].replace(",", ""))
-    # The first answer came as it had, loss and all; it is the head of the second that differs, and
-    # not only its end.
+    # The first answer is as recorded, with its losses; the second one differs already in its head,
+    # not only at its end.
     segments = 400_000 // 1448
     assert segments < first < 2 * segments, text
 
@@ -289,12 +291,12 @@ def test_the_interface_goes_down_and_up(served):
         whole = begun + read_all(sock, 1 << 30)
     assert sha(whole.split(b"\r\n\r\n", 1)[1]) == sha(ns.generated(50_000_000))
     summary = finish(served)
-    # What AF_XDP had been given already waits; by then it may have been all.
+    # What was passed to AF_XDP waits there; that may have been everything.
     assert summary["lost"]["port_link_down"] + summary["frames_blocked"] > 0
 
 
 def xdp_programs():
-    """How many XDP programs stand on the interfaces here."""
+    """The number of XDP programs attached to interfaces here."""
     text = subprocess.run(["ip", "-d", "link"], check=True, capture_output=True, text=True).stdout
     return text.count("lockstep_xdp")
 
@@ -309,7 +311,7 @@ def test_no_program_is_left_behind(tmp_path, number):
             assert fetch(http_connection(), "/bytes/1000")[1] == ns.generated(1000)
             server.end(number)
             assert xdp_programs() == 0
-        with ns.Server(tmp_path, kind="xdp"):  # at once
+        with ns.Server(tmp_path, kind="xdp"):  # without a pause
             assert fetch(http_connection(), "/bytes/1000")[1] == ns.generated(1000)
 
 
@@ -411,8 +413,7 @@ def test_the_capture_of_a_run_with_loss_is_clean(served, tmp_path):
 
 def what_the_kernel_has():
     """Everything of the TAP that a program could change: settings, addresses, offloads, header.
-
-    Not the addresses of its link, which the kernel makes by itself."""
+    Link-local addresses, which the kernel creates, are left out."""
     def said(*words):
         return subprocess.run(words, check=True, capture_output=True, text=True).stdout
     link = json.loads(said("ip", "-j", "link", "show", "dev", ns.NAME))[0]

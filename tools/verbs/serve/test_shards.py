@@ -1,5 +1,5 @@
-# The server of several shards against the kernel: every octet hashed, each journal replayed.
-"""Root's alone: elsewhere these are skipped, with the reason, and counted as skipped."""
+# The server on several shards with the kernel's clients: every octet hashed, each journal replayed.
+"""Needs root; otherwise skipped, with the reason, and counted as skipped."""
 import hashlib
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ EXPECTED = hashlib.sha256(ns.generated(SIZE)).hexdigest()
 
 
 def read_to_end(sock):
-    """All that the other side says before it closes."""
+    """Reads until the other side closes."""
     out = bytearray()
     while more := sock.recv(1 << 20):
         out += more
@@ -22,7 +22,7 @@ def read_to_end(sock):
 
 
 def ask(address, count):
-    """So many connections side by side, each for a body that is hashed."""
+    """Opens this many connections in parallel, each for a body that is hashed."""
     sockets = [ns.connect(address) for _ in range(count)]
     for sock in sockets:
         sock.sendall(ns.get(f"/bytes/{SIZE}", "Connection: close"))
@@ -40,7 +40,8 @@ needs_queues = pytest.mark.skipif(ns.why_not() is None and (ns.why_no_xdp() is n
 @pytest.mark.parametrize("shards", [2, 5])
 @pytest.mark.parametrize("kind", ["tap", "packet", pytest.param("xdp", marks=needs_queues)])
 def test_shards(tmp_path, kind, shards):
-    """Frames come to their shard by the kernel's steering or, from a queue of AF_XDP, by ours."""
+    """Frames reach their shard by the kernel's steering or, from a queue of AF_XDP, by
+    forwarding."""
     count = 40 * shards
     with ns.fresh_namespace():
         if kind != "tap":
@@ -63,11 +64,12 @@ def test_shards(tmp_path, kind, shards):
     assert all(part["connections"] > 0 for part in parts)
     forwarded = sum(part["forwarded"] for part in parts)
     if kind == "xdp":
-        # The sender chose the queue by a hash of its own: most flows came to another's.
+        # The sender chose the queue by its own hash, so most flows arrived at another shard's
+        # queue.
         assert forwarded > count, parts
         assert all(part["given"] > 0 for part in parts), parts
     else:
-        # Steered by the kernel: what is forwarded is no flow's, but ICMP of some kind.
+        # With the kernel's steering no frame of a flow is forwarded, only some ICMP.
         assert forwarded < count / 4, parts
     assert sum(part["announced"] for part in parts) > 0
     for i in range(shards):
@@ -78,7 +80,8 @@ def test_shards(tmp_path, kind, shards):
 
 @needs_queues
 def test_a_queue_for_each_shard(tmp_path):
-    """Any other number is one line with its mend; so is zero-copy, which veth does not have."""
+    """Any other number of queues is refused in one line with a fix; so is zero-copy, which veth
+    lacks."""
     with ns.fresh_namespace():
         ns.make_pair(2)
         for words, said in [
@@ -94,7 +97,7 @@ def test_a_queue_for_each_shard(tmp_path):
             assert done.returncode == 3, done
             assert said in done.stderr
             assert done.stderr.count("\n") == 1
-        # Nothing is left behind: the same interface serves at once.
+        # Nothing is left behind: the same interface can be used again at once.
         with ns.Server(tmp_path, "--shards", "2", kind="xdp") as server:
             ask(ns.OURS, 8)
             assert server.end()[0] == 0

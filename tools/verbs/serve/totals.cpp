@@ -1,4 +1,4 @@
-// Sums over shards, and names of what is not zero.
+// Sums over shards, and lists of the counters that are not zero.
 #include "tools/verbs/serve/totals.hpp"
 
 #include <fmt/core.h>
@@ -32,7 +32,7 @@ std::string losses_text(const ShardTotals& before, const ShardTotals& now) {
 
 std::uint64_t a_second(std::uint64_t count, Duration time) {
   constexpr std::uint64_t million = 1'000'000;
-  // Microseconds keep the product within 64 bits for 2^44 things.
+  // Microseconds keep the product within 64 bits for counts up to 2^44.
   std::uint64_t const us = time.ns / 1'000;
   return us == 0 ? 0 : count * million / us;
 }

@@ -1,4 +1,4 @@
-// What every shard counts, whatever runs on it.
+// The counters that every shard has, whatever role it runs.
 #pragma once
 
 #include <array>
@@ -16,19 +16,19 @@
 
 namespace lockstep::tools {
 
-/// Everything that is counted of one shard, or of all, at one moment.
+/// All counters of one shard, or of all, at one moment.
 struct ShardTotals {
   Duration lasted;
   Statistics stack;
   hw::PortCounters port;
   hw::LoopCounters loop;
-  hw::ShardCounters shard;  ///< of frames between shards
+  hw::ShardCounters shard;  ///< frames between shards
   std::uint64_t journal_bytes = 0;
   std::uint64_t time_wait = 0;
-  Duration processor;  ///< time of the shard's thread
+  Duration processor;  ///< processor time of the shard's thread
 };
 
-/// Everything that is counted is an unsigned 64-bit number, so that structures are added by words.
+/// Counters are unsigned 64-bit numbers throughout, so structures are added word by word.
 template <class Counters>
 void add_words(Counters& sum, const Counters& each) {
   static_assert(std::is_trivially_copyable_v<Counters> && sizeof(Counters) % 8 == 0);
@@ -41,10 +41,10 @@ void add_words(Counters& sum, const Counters& each) {
   sum = std::bit_cast<Counters>(left);
 }
 
-/// Adds what another shard counted. `lasted` is the longest.
+/// Adds another shard's counters. `lasted` is the longest.
 void add(ShardTotals& sum, const ShardTotals& each);
 
-/// Calls visit(name, count) for every way in which a frame was lost since, by stack or port.
+/// Calls visit(name, count) for every kind of loss since `before`, in the stack or the port.
 template <class Visit>
 void visit_losses(const ShardTotals& before, const ShardTotals& now, Visit&& visit) {
   for (std::uint32_t i = 0; i < drop_count; ++i) {
@@ -62,9 +62,9 @@ void visit_losses(const ShardTotals& before, const ShardTotals& now, Visit&& vis
   visit("shard_ring_full", now.shard.lost - before.shard.lost);
 }
 
-/// "3 tcp_checksum, 1 port_missed": every reason for which a frame was lost since, or empty.
+/// "3 tcp_checksum, 1 port_missed": the losses since `before`, by reason; may be empty.
 std::string losses_text(const ShardTotals& before, const ShardTotals& now);
-/// Of things in that time, one a second; 0 if it was none.
+/// Events per second over that time; 0 if the time is zero.
 std::uint64_t a_second(std::uint64_t count, Duration time);
 
 }  // namespace lockstep::tools

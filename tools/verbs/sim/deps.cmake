@@ -1,4 +1,4 @@
-# Runs are of worlds read from TOML, and end in tables and files.
+# Worlds from TOML, tables and output files.
 set(LIBS lockstep_output lockstep_process lockstep_sim lockstep_sim_apps lockstep_text
   lockstep_world_file)
 set(TEST_LIBS lockstep_sim_nic)

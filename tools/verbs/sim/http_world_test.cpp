@@ -1,4 +1,4 @@
-// HTTP in worlds: every octet of every body, the same frames with either port, and going back.
+// HTTP in worlds: every octet of every body, the same frames with either port, and rollback.
 #include "tools/lib/sim_apps/http_app.hpp"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ struct Ran {
   std::uint64_t frames = 0;
 };
 
-// All requests have been answered, and rightly.
+// Runs to the end, where all requests must have correct answers.
 Ran run_whole(const sim::World& world, std::uint64_t seed, std::uint64_t asked = requests) {
   sim::Kernel kernel(world, seed, world_registry());
   sim::Findings findings;
@@ -63,7 +63,7 @@ Ran run_whole(const sim::World& world, std::uint64_t seed, std::uint64_t asked =
   }
   EXPECT_GE(kernel.ledger().flows().size(), 6u);
   EXPECT_GT(read, asked * body);
-  EXPECT_LT(read, asked * (body + 400));  // the heads
+  EXPECT_LT(read, asked * (body + 400));  // plus the heads
   return {kernel.fingerprint(), kernel.frames_sent()};
 }
 
@@ -88,7 +88,7 @@ TEST(HttpWorld, EveryBodyIsWholeOnNicsThatErr) {
   }
 }
 
-// Each worker asks, and each serves whom the NIC leads to it, or another hands over.
+// Each worker sends requests and serves the connections that the NIC or another worker gives it.
 TEST(HttpWorld, WorkersThatShareANicServeIt) {
   for (const char* hash : {"ours", "nic"}) {
     for (const char* workers : {"4", "36"}) {
@@ -102,7 +102,8 @@ TEST(HttpWorld, WorkersThatShareANicServeIt) {
   }
 }
 
-// Two words of a body change places: no checksum sees that, who looks at each octet does.
+// Two 16-bit words of a body are swapped: no checksum detects that, but the check of each octet
+// does.
 TEST(HttpWorld, AWrongOctetOfABodyIsSeen) {
   for (bool const has_nics : {false, true}) {
     sim::World world =

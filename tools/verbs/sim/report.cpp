@@ -21,7 +21,7 @@ using sim::Side;
 
 using Align = TextTable::Align;
 
-/// The end that sent most: what its connection measured is what is of interest.
+/// The end that sent most, whose measurements are shown.
 Side busy_side(const Flow& flow) {
   return flow.end(Side::acceptor).written > flow.end(Side::opener).written ? Side::acceptor
                                                                            : Side::opener;

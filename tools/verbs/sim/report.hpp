@@ -1,4 +1,4 @@
-// What a run came to, as a table for people and as JSON for programs.
+// The result of a run as a text table and as JSON.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 namespace lockstep::tools {
 
 /// Per connection: bytes, goodput, segments, retransmissions, RTT, cwnd, duration; per link:
-/// frames, drops by named reason; per host: what its stack dropped, by name. `width` is that of
-/// the terminal, 0 where there is none.
+/// frames, drops by named reason; per host: its stack's drops by name. `width` is that of the
+/// terminal, 0 if there is none.
 std::string report_text(const sim::Kernel& kernel, sim::Ending ending, std::size_t width);
 std::string report_json(const sim::Kernel& kernel, sim::Ending ending);
 
-/// Every connection ended well and every byte that was read had been written there.
+/// True if every connection ended well and every byte read equals the byte written at that place.
 bool all_well(const sim::Kernel& kernel, sim::Ending ending);
 
 }  // namespace lockstep::tools

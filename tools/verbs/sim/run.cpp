@@ -1,4 +1,4 @@
-// The verb's work: read the world, run it with its traces, report.
+// Reads the world, runs it with its traces, and reports.
 #include "tools/verbs/sim/run.hpp"
 
 #include <fmt/core.h>
@@ -37,7 +37,7 @@ std::uint64_t parse_seed(const std::string& text) {
   return seed;
 }
 
-/// How far the run is in virtual time.
+/// Draws how far the run is in virtual time.
 void show(Progress& progress, const sim::Kernel& kernel, Instant limit) {
   if (kernel.steps() % 65'536 == 0 && progress.is_due()) {
     progress.draw(
@@ -110,7 +110,7 @@ int run_simulation(const SimRunOptions& options) {
     json->keep();
   }
   fmt::print("{}", report_text(kernel, ending, terminal_columns()));
-  // Asked to stop early, it did what it was asked.
+  // A run that --until stopped early counts as complete.
   const bool stopped = !options.until.empty() && ending == sim::Ending::limit_reached;
   const bool lawful = print_findings(findings);
   return all_well(kernel, stopped ? sim::Ending::completed : ending) && lawful ? 0 : 1;

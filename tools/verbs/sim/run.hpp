@@ -1,4 +1,4 @@
-// Runs one world file once and writes what was asked for.
+// Runs one world file once and writes the requested files.
 #pragma once
 
 #include <cstdint>

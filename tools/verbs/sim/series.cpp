@@ -1,4 +1,4 @@
-// What each sender's congestion control does over time, as rows of a CSV file.
+// Time series of each sender's congestion control, as rows of a CSV file.
 #include "tools/verbs/sim/series.hpp"
 
 #include <fmt/core.h>

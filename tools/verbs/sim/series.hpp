@@ -1,4 +1,4 @@
-// What each sender's congestion control does over time, as rows of a CSV file.
+// Time series of each sender's congestion control, as rows of a CSV file.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace lockstep::tools {
 
-/// A row after each turn of a host that has changed something of a connection that it opened; times
-/// in nanoseconds, windows in octets, rates in octets per second, the queue in frames of the first
-/// link's way forward. The first line names the columns.
+/// A row after each turn of a host that changed a connection that the host opened; times in
+/// nanoseconds, windows in octets, rates in octets per second, the queue of the first link's
+/// forward direction in frames. The first line names the columns.
 class Series final : public sim::Observer {
  public:
   explicit Series(AtomicFile& into);
@@ -23,7 +23,7 @@ class Series final : public sim::Observer {
     std::uint32_t cwnd = 0;
     std::uint32_t ssthresh = 0;
     Sequence una;
-    std::uint64_t acked = 0;  // beyond what sequence numbers tell apart
+    std::uint64_t acked = 0;  // without the wrap-around of sequence numbers
     std::uint64_t retransmissions = 0;
     std::uint32_t queue = 0;
   };

@@ -1,4 +1,4 @@
-// The examples run to completion, alike twice, and leave whole files.
+// The examples run to completion, repeat exactly, and leave complete files.
 #include "tools/verbs/sim/run.hpp"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(All, Example,
                                          "long_fat_path", "mpipe", "http_mpipe"),
                          [](const auto& each) { return each.param; });
 
-/// What the reader of the long fat path has after so many seconds.
+/// Octets read on the long fat path after this many seconds.
 std::uint64_t read_after(sim::World world, std::uint64_t seconds) {
   sim::Kernel kernel(world, 1);
   kernel.run_until(Instant{Duration::seconds(seconds).ns});
@@ -62,19 +62,19 @@ std::uint64_t read_after(sim::World world, std::uint64_t seconds) {
 
 //= rfc7323#2.2
 //= type=test
-//# 7323:TS-1 with scaled windows a flow fills 2.5 MB of path; if one host has them off, 64 KiB
+// 7323:TS-1 with scaled windows a flow fills 2.5 MB of path; if one host has them off, 64 KiB
 TEST(Examples, ALongFatPathNeedsScaledWindows) {
   sim::World world = read_world((examples() / "long_fat_path.toml").string());
   constexpr std::uint64_t all = std::uint64_t{32} << 20;
   EXPECT_EQ(read_after(world, 5), all);
   world.hosts.at(1).config.tcp.window_scale = false;
-  // At most one window of 65,535 octets in each round trip of 100 ms.
+  // At most one window of 65,535 octets per round trip of 100 ms.
   EXPECT_LT(read_after(world, 5), 50u * 65'535u);
 }
 
 TEST(Examples, ShowWhatTheyAreFor) {
   sim::Kernel slow(read_world((examples() / "slow_reader.toml").string()), 1);
-  // The window closes: the sender meets a window of zero while the reader sleeps.
+  // The window closes: the sender sees a window of zero while the reader sleeps.
   slow.run_until(Instant{Duration::milliseconds(1'500).ns});
   const sim::FlowEnd& sender = slow.ledger().flows().at(0).end(sim::Side::opener);
   EXPECT_EQ(slow.host({0}).stack().inspect(sender.id).send.wnd.count, 0u);

@@ -1,4 +1,4 @@
-// Captures of every node, and the lines that a run's findings are told in.
+// Captures of every node, and the lines that report a run's findings.
 #include "tools/verbs/sim/spectators.hpp"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// Who watches a simulated run for a verb: captures and findings.
+// What a verb records of a simulated run: captures and findings.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,12 @@
 
 namespace lockstep::tools {
 
-/// One capture a node, each in its own file of `folder`; none if that is empty.
+/// One capture per node, each in its own file of `folder`; none if that is empty.
 class Captures {
  public:
-  /// Before the kernel's first step. Throws Failure (environment).
+  /// Construct before the kernel's first step. Throws Failure (environment).
   Captures(const std::string& folder, const sim::World& world, sim::Kernel& kernel);
-  /// The files get their names.
+  /// Completes the files under their names.
   void keep();
 
  private:
@@ -25,7 +25,7 @@ class Captures {
   std::vector<std::unique_ptr<sim::Trace>> traces_;
 };
 
-/// What the referee has found; whether that was nothing.
+/// Prints the referee's findings; returns true if there are none.
 bool print_findings(const sim::Findings& findings);
 
 }  // namespace lockstep::tools

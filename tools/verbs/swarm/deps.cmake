@@ -1,2 +1,2 @@
-# Whole output files, and a bar while it runs.
+# Atomic output files, and a progress bar.
 set(LIBS lockstep_output lockstep_process lockstep_sim lockstep_sim_nic)

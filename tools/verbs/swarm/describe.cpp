@@ -1,4 +1,4 @@
-// A world in words, for the reader of a failure.
+// Describes a world as text, for the report of a failure.
 #include <fmt/core.h>
 
 #include "core/stack/config_fields.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 double milliseconds(Duration duration) { return static_cast<double>(duration.ns) / 1e6; }
 
-// The fields that differ from a bare Config's.
+// The fields that differ from those of a bare Config.
 std::string describe(const Config& config) {
   std::vector<std::uint64_t> usual;
   Config const bare;

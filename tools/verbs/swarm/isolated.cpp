@@ -1,4 +1,4 @@
-// Worker processes that share a page of memory each with the one that started them.
+// Worker processes that each share a page of memory with their parent.
 #include "tools/verbs/swarm/isolated.hpp"
 
 #include <fmt/core.h>
@@ -53,7 +53,7 @@ void put(std::array<char, N>& into, std::string_view text) {
 
 FailureNote* fatal_note = nullptr;
 
-// On the failing thread of a worker: no more than plain stores.
+// Runs on the failing thread of a worker, so it only does plain stores.
 void note_failed_check(const CheckSite& site) {
   sim::RunNote const run = sim::current_run();
   fatal_note->seed = run.seed;
@@ -65,7 +65,7 @@ void note_failed_check(const CheckSite& site) {
   put(fatal_note->what, text);
 }
 
-// Memory that forked processes share, all zero.
+// Zeroed memory shared by forked processes.
 class SharedMemory {
  public:
   explicit SharedMemory(std::size_t bytes) : bytes_(bytes) {
@@ -145,7 +145,7 @@ class Swarm {
   }
 
   [[noreturn]] void labour(WorkerPage& page) {
-    // Nobody would wait for what it finds once the one that started it has been ended.
+    // The worker ends with its parent, which alone could use the results.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     rlimit const no_core{0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
@@ -193,7 +193,7 @@ class Swarm {
     }
   }
 
-  // The process died at some seed: that seed has failed.
+  // The process died: the seed that it ran has failed.
   void bury(std::uint32_t index, int status) {
     WorkerPage& page = *pages_[index];
     FailureNote note;

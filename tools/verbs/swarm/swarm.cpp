@@ -52,7 +52,7 @@ void print_table(const sim::Tally& tally) {
   });
 }
 
-// The world that a seed of this run stands for.
+// The world of a seed of this run.
 sim::World world_of(const SwarmOptions& options, std::uint64_t seed) {
   sim::World world =
       options.world.empty() ? sim::draw_world(seed) : load_saved_world(options.world).world;
@@ -65,7 +65,8 @@ sim::World world_of(const SwarmOptions& options, std::uint64_t seed) {
   return world;
 }
 
-// As it is run: what is drawn, shrunk and saved knows nothing of shards.
+// Applies --driver and --workers just before the run; drawn, shrunk and saved worlds do not hold
+// them.
 sim::World on_workers(const SwarmOptions& options, sim::World world) {
   if (options.workers > 1) {
     spread_over_workers(world, {options.workers});
@@ -153,11 +154,11 @@ nlohmann::json json_of(const SwarmOptions& options, const SwarmResult& result) {
   return out;
 }
 
-// A capture of a run as far as it came.
+// A capture of the run, as far as it got.
 class FileSink final : public sim::ByteSink {
  public:
   explicit FileSink(const std::string& path) : path_(path), out_(path, std::ios::binary) {}
-  // Flushed at once: the run may end in a failed CHECK.
+  // Flushed at once, because the run may end in a failed CHECK.
   void put(std::span<const std::byte> bytes) override {
     out_.write(reinterpret_cast<const char*>(bytes.data()),
                static_cast<std::streamsize>(bytes.size()));

@@ -1,4 +1,5 @@
-// The verb `swarm`: the same result for any number of jobs, deaths contained, known seeds replayed.
+// The verb `swarm`: the same result for any number of jobs, crashes contained, known seeds
+// replayed.
 #include "tools/verbs/swarm/swarm.hpp"
 
 #include <gmock/gmock.h>
@@ -63,14 +64,14 @@ TEST(Swarm, ThreeHundredSeedsPass) {
   }
 }
 
-// What the verb writes of a run.
+// The JSON that the verb writes for a run.
 nlohmann::json verdict_of(SwarmOptions options) {
   options.json = (std::filesystem::path(LOCKSTEP_BINARY_DIR) / "swarm-verdict.json").string();
   EXPECT_EQ(run_swarm_verb(options), 0);
   return nlohmann::json::parse(content_of(options.json));
 }
 
-// Among these seeds are hosts with one port to call from, which must find one for each worker.
+// Some of these worlds have hosts with a single local port, which must find one for each worker.
 TEST(Swarm, FourWorkersOfEachHostPassOnEveryDriver) {
   SwarmOptions options;
   options.seeds = {0, 39};
@@ -114,7 +115,7 @@ TEST(Swarm, ASeedIsReproducedByteForByte) {
   std::filesystem::remove_all(folder);
 }
 
-// One seed fails a CHECK, one ends its process otherwise: both are failures, the rest goes on.
+// One seed fails a CHECK, one ends its process otherwise: both are failures, and the others go on.
 TEST(Swarm, ADeathIsOneFailedSeed) {
   SwarmWork work;
   work.seeds = {10, 19};
@@ -173,7 +174,7 @@ TEST(SavedWorld, IsReadAsItWasWritten) {
   EXPECT_GT(faults, 300u);
 }
 
-// Nothing that a run depends on is missing from the text.
+// The text contains everything that a run depends on.
 TEST(SavedWorld, RunsAsTheSeedDid) {
   for (std::uint64_t seed = 500; seed < 540; ++seed) {
     sim::World const drawn = sim::draw_world(seed);
@@ -222,7 +223,7 @@ TEST(SavedWorld, BadTextIsOneLine) {
   EXPECT_THAT(refused(""), HasSubstr("file: "));
 }
 
-// What broke once, as the world that it broke in: the drawing of seeds changes, these don't.
+// Failures of the past, saved as worlds, because seeds draw other worlds when the drawing changes.
 TEST(KnownSeeds, AllPassNow) {
   std::uint32_t count = 0;
   std::filesystem::path const folder = LOCKSTEP_SOURCE_DIR "/sim/swarm/known_seeds";

@@ -23,7 +23,7 @@ struct Line {
   std::string value;
 };
 
-/// Either collects the value of each field that it is led past, or sets it.
+/// Visits fields, and either collects their values or sets them.
 class Walk {
  public:
   Walk() = default;
@@ -63,7 +63,7 @@ class Walk {
     }
   }
 
-  /// Leads `each(walk, prefix, part)` past all parts.
+  /// Calls `each(walk, prefix, part)` for all parts.
   template <class T, class Each>
   void list(const std::string& name, std::vector<T>& parts, Each each) {
     auto count = static_cast<std::uint32_t>(parts.size());
@@ -77,7 +77,7 @@ class Walk {
     }
   }
 
-  /// Whatever was not asked for is a mistake.
+  /// Fields that the walk did not visit are errors.
   void finish() const {
     for (const auto& [name, line] : lines_) {
       refuse(line.number, fmt::format("{}: not a field of a world", name));
@@ -122,7 +122,7 @@ void walk_key(Walk& walk, const std::string& name, HashKey& key) {
   walk.number(name + ".second", key.second);
 }
 
-// The number inside of a field of Config.
+// The number in a field of Config.
 std::uint32_t& plain(Count& value) { return value.value; }
 std::uint32_t& plain(Bytes& value) { return value.count; }
 std::uint64_t& plain(Duration& value) { return value.ns; }
@@ -178,7 +178,7 @@ void walk_chance(Walk& walk, const std::string& name, Probability& chance) {
   walk.number(name, chance.per_billion);
 }
 
-// Of a host with the plain port nothing is written.
+// Writes nothing for a host with the plain port.
 void walk_nic(Walk& walk, const std::string& prefix, sim::NicSpec& nic) {
   if (!walk.reads() && nic.plain()) {
     return;

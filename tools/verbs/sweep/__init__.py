@@ -1,1 +1,1 @@
-# The Python part of `lockstep sweep`: cells of a described sweep, on processes or on a cluster.
+# The Python part of `lockstep sweep`: runs the cells of a sweep on processes or on a cluster.

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import tempfile
 
-# Sent from outside; by any other signal a program has ended itself, and would again.
+# Signals sent from outside. A program that died of another signal would die again.
 KILLED_BY = (1, 2, 9, 15)
 
 
 def changed_file(files):
-    """The first file that is not here as it was where the sweep began; None: all are."""
+    """The first file that is missing or differs from where the sweep was started; None: all are
+    equal."""
     known = vars(sys).setdefault("_lockstep_sweep_files", {})
     for path, expected in files.items():
         try:
@@ -28,7 +29,8 @@ def changed_file(files):
 
 
 def run_cell(work):
-    """{"exit", "result", "error"}; "killed" in place of a result, "stop" where all would be so."""
+    """{"exit", "result", "error"}; "killed" instead of a result, "stop" for an error of every
+    cell."""
     changed = changed_file(work["files"])
     if changed is not None:
         return {"stop": f"{changed}: missing on this worker, or different from where the sweep was"

@@ -1,2 +1,2 @@
-# It runs the Python program beside it.
+# The verb starts the Python program in this folder.
 set(LIBS lockstep_process)

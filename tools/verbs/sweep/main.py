@@ -1,5 +1,5 @@
-# What `lockstep sweep` starts: runs the cells of a sweep that have no result yet.
-"""The verb's options are read and explained by register.cpp beside this, which starts this."""
+# Runs the cells of a sweep that have no result yet; started by `lockstep sweep`.
+"""register.cpp in this folder declares the options, and starts this program."""
 import argparse
 import json
 import pathlib
@@ -12,7 +12,7 @@ from verbs.sweep.plan import Failure, Plan  # noqa: E402  (the path comes first)
 from verbs.sweep.pools import DaskPool, LocalPool  # noqa: E402
 from verbs.sweep.results import Results  # noqa: E402
 
-# A cell whose process or worker was killed is done again so often.
+# How often a cell is tried if its process or worker is killed.
 TRIES = 3
 BAR = 30
 
@@ -40,7 +40,7 @@ class Progress:
 
 
 class Sweep:
-    """The cells that are missing, handed to a pool, their results kept as they come."""
+    """Passes the missing cells to a pool, and keeps their results as they arrive."""
 
     def __init__(self, plan, results, program):
         self.plan = plan
@@ -60,7 +60,7 @@ class Sweep:
                 "files": self.plan.files}
 
     def take(self, index, outcome):
-        """What became of a cell."""
+        """Processes the outcome of a cell."""
         if "stop" in outcome:
             raise Failure(outcome["exit"], f"cell {index} ({' '.join(self.plan.cells[index][0])}):"
                                            f" {outcome['stop']}")

@@ -8,8 +8,8 @@
     [options]                           # --KEY=VALUE, which flags understand too
     until = ["10s", "20s"]
 
-The values of an axis are a list or "FIRST..LAST". The cells are all combinations, in the file's
-order.
+The values of an axis are a list or "FIRST..LAST". The cells are all combinations, in the order of
+the file.
 """
 import hashlib
 import itertools
@@ -20,8 +20,8 @@ import tomllib
 CELLS_MAX = 1_000_000
 RANGE = re.compile(r"(\d+)\.\.(\d+)")
 
-# Of each verb: how its report is had ("file": --json FILE, "flag": --json prints it, "text": what
-# it prints), and its option for seeds.
+# For each verb: how it reports ("file": --json FILE, "flag": --json prints it, "text": its output),
+# and its option for seeds.
 VERBS = {
     ("sim", "run"): ("file", "--seed"),
     ("ns3", "run"): ("flag", "--seed"),
@@ -29,7 +29,7 @@ VERBS = {
     ("swarm",): ("file", "--seeds"),
     ("matrix",): ("text", None),
 }
-# What the sweep itself hands to the verb, or would be written by all cells at once.
+# Options that the sweep itself sets, or that name a file which all cells would write.
 RESERVED = ("json", "jobs", "write", "out", "pcapng", "series", "save")
 
 
@@ -42,7 +42,7 @@ class Failure(Exception):
 
 
 class Description:
-    """The file, with the line of each key for what is wrong with it."""
+    """The parsed file, with the line of each key for error messages."""
 
     def __init__(self, path):
         self.path = path
@@ -64,7 +64,7 @@ class Description:
 
 
 def word_of(value):
-    """A value as the command line has it."""
+    """A value as written on the command line."""
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
 
 
@@ -88,7 +88,7 @@ def values_of(description, key, values):
 
 
 def verb_of(description):
-    """The words of `run`, its verb, how the report is had, and the option for seeds."""
+    """The words of `run`, its verb, how it reports, and its option for seeds."""
     words = description.table.get("run")
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise description.wrong("run", 'expected a verb and its arguments, like run = ["sim",'
@@ -129,7 +129,7 @@ def axes_of(description, verb, seeds_option):
 
 
 def words_of(axis, value, seeds_option):
-    """What an axis adds to the command line."""
+    """The words that an axis adds to the command line."""
     kind, key, _ = axis
     if kind == "set":
         return ["--set", f"{key}={word_of(value)}"]
@@ -137,12 +137,12 @@ def words_of(axis, value, seeds_option):
 
 
 def digest(path):
-    """Of a file's bytes."""
+    """The SHA-256 of a file."""
     return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
 
 
 class Plan:
-    """The cells of a sweep, each the words of its command line and what it is called."""
+    """The cells of a sweep, each with the words of its command line and its name."""
 
     def __init__(self, path, program):
         description = Description(path)
@@ -162,7 +162,7 @@ class Plan:
         self.files = self.read_files(program, verb)
 
     def name_of(self, values):
-        """{"options": {...}, "set": {...}, "seed": n}, without what is empty."""
+        """{"options": {...}, "set": {...}, "seed": n}, without empty members."""
         name = {}
         for (kind, key, _), value in zip(self.axes, values):
             if kind == "seed":
@@ -172,7 +172,8 @@ class Plan:
         return name
 
     def read_files(self, program, verb):
-        """Whatever decides what a cell gives: the program, and the files that it is told of."""
+        """Digests of all that determines a cell's result: the program, and the files it is
+        given."""
         paths = [program]
         if verb == ("ns3", "run"):
             paths.append(str(pathlib.Path(program).parent / "lockstep_ns3"))
@@ -182,6 +183,6 @@ class Plan:
         return {path: digest(path) for path in paths if pathlib.Path(path).is_file()}
 
     def identity(self):
-        """Equal only if all cells would give the same again."""
+        """A hash; equal if all cells would give the same results."""
         text = repr((self.run, self.axes, sorted(self.files.values())))
         return hashlib.sha256(text.encode()).hexdigest()

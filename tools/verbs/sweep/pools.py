@@ -11,12 +11,12 @@ from verbs.sweep import cell
 from verbs.sweep.plan import Failure
 
 CONNECT_S = 10
-# So long a cluster may have no worker at all while cells wait for one.
+# Seconds that a cluster may have no worker while cells wait.
 EMPTY_S = 120
 
 
 class LocalPool:
-    """So many cells at once, each a process of its own."""
+    """Runs this many cells in parallel, each in a process."""
 
     def __init__(self, jobs):
         self.size = jobs
@@ -28,7 +28,7 @@ class LocalPool:
         future.add_done_callback(lambda ended: self.ended.put((index, ended)))
 
     def next(self):
-        """(index, what run_cell() gave) of a cell that ended."""
+        """(index, result of run_cell()) of a cell that has ended."""
         index, future = self.ended.get()
         return index, future.result()
 
@@ -40,7 +40,7 @@ class LocalPool:
 
 
 class ByValue:
-    """A function of ours that arrives whole where its module is not, at a scheduler and workers."""
+    """A function that is pickled by value, so that scheduler and workers do not need its module."""
 
     def __init__(self, function, dumps):
         self.octets = dumps(function)
@@ -73,7 +73,7 @@ class DaskPool:
         self.ended = queue.Queue()
         self.size = 4 * max(16, self.threads_there())
         self.kept = {}
-        self.tag = uuid.uuid4().hex  # another sweep may be on the same cluster
+        self.tag = uuid.uuid4().hex  # other sweeps may use the same cluster
         self.count = itertools.count()
 
     def threads_there(self):
@@ -82,7 +82,7 @@ class DaskPool:
 
     @contextlib.contextmanager
     def scheduler(self):
-        """What fails within since there is no scheduler any more is one line."""
+        """Converts the loss of the scheduler to a one-line Failure."""
         gone = (OSError, concurrent.futures.CancelledError,
                 self.distributed.client.ClosedClientError)
         try:
@@ -99,8 +99,8 @@ class DaskPool:
         future.add_done_callback(lambda ended: self.ended.put((index, ended)))
 
     def next(self):
-        """As of LocalPool. A worker that dies is none of ours to see, but for one cell that takes
-        several with it."""
+        """As in LocalPool. Dask repeats the cells of a worker that dies, except for a cell that
+        took several workers with it."""
         with self.scheduler():
             while True:
                 try:

@@ -1,4 +1,4 @@
-// The verb `lockstep sweep`: its options; the work is done in Python, in main.py beside this file.
+// The verb `lockstep sweep`: its options; main.py in this folder does the work.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

@@ -1,7 +1,7 @@
-# The results of a sweep: a line a cell, written one at a time, and at the end in order.
-"""While a sweep runs, OUT.part holds the lines in the order in which cells end. Each is one write
-and reaches the disk before the next cell of its worker begins; what a crash tore off is cut away.
-When all are there they are written to OUT in the cells' order, whole or not at all."""
+# The results of a sweep: one line per cell, written as cells end, and sorted when all have.
+"""While a sweep runs, OUT.part holds the lines in the order in which cells end. Each line is one
+write, which is on the disk before the next cell of its worker begins; a line that a crash truncated
+is removed. When all are there, they are written to OUT in the order of the cells, atomically."""
 import fcntl
 import json
 import os
@@ -11,12 +11,12 @@ from verbs.sweep.plan import Failure
 
 
 def line_of(value):
-    """JSON on one line, the same everywhere."""
+    """A value as JSON on one line, the same on every machine."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 class Results:
-    """Of one sweep; whoever has it open is alone with the file."""
+    """The results of one sweep; opening them locks the file."""
 
     def __init__(self, path, plan, fresh=False):
         self.path = pathlib.Path(path)
@@ -46,10 +46,10 @@ class Results:
             raise
 
     def resume(self):
-        """Takes over what is there of this very sweep."""
+        """Takes over existing results of the same sweep."""
         for path in (self.path, self.part):
             data = path.read_bytes() if path.exists() else b""
-            # Only the file that grows line by line can end in a line that was torn off.
+            # Only OUT.part, which grows line by line, can end in a truncated line.
             whole = data[:data.rfind(b"\n") + 1] if path == self.part else data
             if whole:
                 self.read(path, whole)
@@ -59,7 +59,7 @@ class Results:
             self.append(self.head)
 
     def read(self, path, data):
-        """The lines of one file."""
+        """Reads the lines of one file."""
         try:
             values = [json.loads(line) for line in data.decode().splitlines()]
             if not isinstance(values[0], dict) or "sweep" not in values[0]:
@@ -73,19 +73,19 @@ class Results:
                           ) from error
 
     def append(self, value):
-        """One line, at once and to the disk."""
+        """Appends one line and syncs it to the disk."""
         data = line_of(value).encode()
         if os.write(self.descriptor, data) != len(data):
             raise Failure(3, f"{self.part}: disk full: free some space and run the sweep again")
         os.fsync(self.descriptor)
 
     def add(self, value):
-        """A cell has ended."""
+        """Stores the result of a cell that has ended."""
         self.append(value)
         self.lines[value["cell"]] = value
 
     def finish(self):
-        """Writes the whole in order, in place of the parts."""
+        """Writes all results in order to OUT, and removes OUT.part."""
         draft = pathlib.Path(f"{self.path}.draft")
         with open(draft, "w", encoding="utf-8") as file:
             file.write(line_of(self.head))
@@ -97,7 +97,8 @@ class Results:
         self.part.unlink()
 
     def close(self):
-        """A file without a result is removed: a description that was refused may be mended."""
+        """Closes the files. A file without results is removed, so that a refused description can be
+        corrected."""
         if not self.lines and self.part.exists():
             self.part.unlink()
         os.close(self.descriptor)
