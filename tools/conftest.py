@@ -1,4 +1,4 @@
-# Gives the tests here the fixture `tcp`, as conformance/conftest.py does.
+# Provides the fixture `tcp` to the tests here, as conformance/conftest.py does.
 from dev.test import module
 
 if module.is_there():

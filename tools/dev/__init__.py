@@ -1,1 +1,1 @@
-"""What those use who work on the project itself."""
+"""Tools for work on the project itself."""

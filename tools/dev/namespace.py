@@ -1,5 +1,5 @@
-# A network namespace of the test's own, a server in it, and what the kernel's sockets say to it.
-"""Only the calling thread is moved, and moved back: the namespace is gone with its last process."""
+# A network namespace for a test, a server in it, and clients on the kernel's sockets.
+"""Only the calling thread enters it and returns. The namespace ends with its last process."""
 import contextlib
 import ctypes
 import hashlib
@@ -28,7 +28,7 @@ MASK = (1 << 64) - 1
 
 
 def why_not():
-    """Why nothing can be tried here, or None."""
+    """Why such tests cannot run here, or None."""
     if not PROGRAM.exists():
         return f"{PROGRAM} is not built"
     if os.geteuid() != 0:
@@ -53,7 +53,7 @@ def why_no_xdp():
 
 @contextlib.contextmanager
 def back_afterwards():
-    """Wherever this thread goes, it returns."""
+    """Returns this thread to its present namespace at the end."""
     before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     try:
         yield
@@ -63,14 +63,15 @@ def back_afterwards():
 
 
 def enter(descriptor):
-    """This thread goes to that namespace."""
+    """Moves this thread to that namespace."""
     if LIBC.setns(descriptor, CLONE_NEWNET):
         raise OSError(ctypes.get_errno(), "setns")
 
 
 @contextlib.contextmanager
 def fresh_namespace():
-    """Inside of it, sockets and children of this thread are in a namespace with nothing but lo."""
+    """Inside the block, sockets and children of this thread are in a new namespace that has only
+    lo."""
     with back_afterwards():
         if LIBC.unshare(CLONE_NEWNET):
             raise OSError(ctypes.get_errno(), "unshare")
@@ -79,7 +80,7 @@ def fresh_namespace():
 
 
 class Namespace:
-    """One that lasts until it is closed, and nobody runs in it."""
+    """A namespace that exists until it is closed, even without processes."""
 
     def __init__(self):
         with fresh_namespace():
@@ -87,7 +88,7 @@ class Namespace:
 
     @contextlib.contextmanager
     def inside(self):
-        """Sockets and children of this thread are in it."""
+        """Inside the block, sockets and children of this thread are in it."""
         with back_afterwards():
             enter(self.descriptor)
             yield
@@ -100,15 +101,15 @@ class Namespace:
 
 
 def run(*words):
-    """Run a program of the system."""
+    """Runs a system command."""
     subprocess.run(words, check=True, capture_output=True)
 
 
 def make_pair(queues=1):
-    """A veth pair: its first end is for the server, its other the kernel's, with its addresses.
+    """Creates a veth pair: one end for the server, the other for the kernel, with its addresses.
 
-    Offloads stay as the kernel sets them: it leaves checksums out and hands over text in frames of
-    many segments. The kernel spreads what it sends over as many queues by a hash of its own."""
+    Offloads stay as the kernel sets them: it offloads checksums, and passes data in frames of many
+    segments. With several queues the kernel spreads what it sends by its own hash."""
     many = ["numrxqueues", str(queues), "numtxqueues", str(queues)]
     run("ip", "link", "add", "dev", NAME, *many, "type", "veth", "peer", "name", PEER, *many)
     if queues > 1:
@@ -123,7 +124,7 @@ def make_pair(queues=1):
 
 
 def until_up(*names, patience=30):
-    """The kernel says that an interface is up a little after it is."""
+    """Waits until the interfaces are up, which the kernel reports with a delay."""
     end = time.monotonic() + patience
     for name in names:
         while "state UP" not in subprocess.run(["ip", "link", "show", "dev", name], check=True,
@@ -133,28 +134,28 @@ def until_up(*names, patience=30):
 
 
 def frames_lost():
-    """How many frames of the server the kernel has not taken from the TAP."""
+    """The number of frames from the server that the kernel refused at the TAP."""
     shown = subprocess.run(["ip", "-s", "-j", "link", "show", "dev", NAME], check=True,
                            capture_output=True).stdout
     return json.loads(shown)[0]["stats64"]["rx"]["dropped"]
 
 
 def until_frames_are_lost(before, patience=30):
-    """Wait until more than `before` are; fails after `patience` seconds."""
+    """Waits until more than `before` are lost; fails after `patience` seconds."""
     end = time.monotonic() + patience
     while frames_lost() <= before:
         assert time.monotonic() < end, f"no frame was lost on {NAME} in {patience} s"
 
 
 def frames_sent(journal):
-    """How many frames a journal has so far that left, of a server that still writes it."""
+    """The number of sent frames in the journal of a running server."""
     return int(re.search(r"([\d,]+) frames out", replay(journal)[1])[1].replace(",", ""))
 
 
 def until_spoken_to_nobody(journal, patience=30):
-    """Wait until a server that hears nothing more has sent another frame by the clock."""
+    """Waits until a server that receives nothing more has sent another frame on a timer."""
     end, size = time.monotonic() + patience, -1
-    while size != journal.stat().st_size:  # what had arrived before is done with
+    while size != journal.stat().st_size:  # everything that had arrived is processed
         size = journal.stat().st_size
         time.sleep(0.1)
     before = frames_sent(journal)
@@ -163,7 +164,7 @@ def until_spoken_to_nobody(journal, patience=30):
 
 
 def lose(percent, device):
-    """From now on the kernel loses so much of what it gets from the device."""
+    """From now on the kernel drops this share of the frames it receives from the device."""
     chance = "" if percent == 100 else f"numgen random mod 100 < {percent} "
     run("nft", f"add table netdev t; "
                f"add chain netdev t c {{ type filter hook ingress device {device} priority 0; }}; "
@@ -171,12 +172,12 @@ def lose(percent, device):
 
 
 def lose_no_more():
-    """What lose() began is over."""
+    """Removes the rule of lose()."""
     run("nft", "delete table netdev t")
 
 
 def lose_sent(percent, device):
-    """From now on so much of what the kernel's TCP sends to the device never gets there."""
+    """From now on this share of what the kernel's TCP sends to the device is dropped."""
     run("nft", f"add table inet sent; "
                f"add chain inet sent c {{ type filter hook postrouting priority 0; }}; "
                f"add rule inet sent c oifname {device} meta l4proto tcp "
@@ -184,7 +185,7 @@ def lose_sent(percent, device):
 
 
 def lost(way="t"):
-    """How many frames the rule of lose(), or "sent": of lose_sent(), has taken."""
+    """The number of frames dropped by the rule of lose(), or with "sent" of lose_sent()."""
     family = "inet" if way == "sent" else "netdev"
     text = subprocess.run(["nft", "-j", "list", "table", family, way], check=True,
                           capture_output=True, text=True).stdout
@@ -196,7 +197,7 @@ def lost(way="t"):
 
 
 def make_pattern():
-    """What /bytes/N repeats: SplitMix64 from seed 1, least octet first."""
+    """The content that /bytes/N repeats: SplitMix64 from seed 1, least significant octet first."""
     out, state = bytearray(), 1
     while len(out) < PATTERN_OCTETS:
         state = (state + 0x9E3779B97F4A7C15) & MASK
@@ -210,7 +211,7 @@ PATTERN = make_pattern()
 
 
 def hash_of_generated(size):
-    """SHA-256 of a generated body, which need not fit in memory."""
+    """SHA-256 of a generated body, which need not fit into memory."""
     whole = hashlib.sha256()
     for _ in range(size // PATTERN_OCTETS):
         whole.update(PATTERN)
@@ -247,11 +248,11 @@ class Server:
             raise AssertionError(f"no server: {first} {self.process.communicate()}")
 
     def device(self):
-        """Where the kernel hears the server."""
+        """The interface on which the kernel receives the server's frames."""
         return NAME if self.kind == "tap" else PEER
 
     def end(self, number=signal.SIGINT):
-        """Stop it by a signal: (exit code, summary or None, what it said on stderr)."""
+        """Stops it by a signal; returns (exit code, summary or None, stderr)."""
         self.process.send_signal(number)
         _, errors = self.process.communicate(timeout=60)
         summary = None
@@ -271,7 +272,7 @@ class Server:
 
 
 def connect(address=OURS, port=80):
-    """A socket of the kernel's; our addresses of IPv6 are tested for duplicates first."""
+    """A connected kernel socket; waits while our IPv6 addresses are tested for duplicates."""
     end = time.monotonic() + 20
     while True:
         try:
@@ -291,7 +292,7 @@ def get(path, *fields, method="GET"):
 
 
 def replay(journal, *words):
-    """(exit code, output) of the journal's replay."""
+    """(exit code, output) of a replay of the journal."""
     done = subprocess.run([str(PROGRAM), "replay", "--journal", str(journal), *map(str, words)],
                           capture_output=True, text=True, check=False, timeout=300)
     return done.returncode, done.stdout + done.stderr

@@ -4,7 +4,7 @@ if(NOT LOCKSTEP_TESTS OR NOT PROJECT_IS_TOP_LEVEL)
   return()
 endif()
 if(TARGET lockstep_runner)
-  # In every build, as it is the build that might change the frames.
+  # In every build, because any build might change the frames.
   add_test(NAME fingerprints COMMAND
     "${PROJECT_SOURCE_DIR}/tools/determinism" --check $<TARGET_FILE:lockstep_runner>)
 endif()

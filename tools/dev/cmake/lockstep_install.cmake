@@ -1,12 +1,12 @@
-# What an installed Lockstep offers: headers, libraries, find_package(lockstep), pkg-config, and the
-# program. Only for a build of its own, and never of the standard-library-free runner.
+# What is installed: headers, libraries, find_package(lockstep), pkg-config, and the program. Not if
+# Lockstep is part of another build, nor for the runner without a standard library.
 if(NOT PROJECT_IS_TOP_LEVEL OR LOCKSTEP_NO_STDLIB)
   return()
 endif()
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/lockstep")
 
-# BSD's sockets, for C and C++: core alone, and the pair in memory that programs are tried on.
+# BSD sockets for C and C++: core alone, and the pair in memory, with which programs can be tried.
 set(LOCKSTEP_SOCKETS "")
 if(TARGET lockstep_sockets)
   set(LOCKSTEP_SOCKETS lockstep_pair lockstep_sockets)
@@ -28,7 +28,7 @@ foreach(module IN ITEMS core sim)
       PATTERN "ns3" EXCLUDE PATTERN "runner" EXCLUDE PATTERN "examples" EXCLUDE)
   endif()
 endforeach()
-# The component ns3: its own targets file, as it wants ns-3 to be found first.
+# The component ns3 has its own targets file, because it needs ns-3 to be found first.
 if(TARGET lockstep_ns3)
   install(TARGETS lockstep_ns3 EXPORT lockstepNs3Targets
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
@@ -39,7 +39,8 @@ if(TARGET lockstep_ns3)
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lockstep/sim"
     FILES_MATCHING PATTERN "*.hpp" PATTERN "*_kit.hpp" EXCLUDE)
 endif()
-# Its web server and load: archives of tools/, lockstep::ns3_http to lockstepConfig.cmake.
+# Its web server and load: archives of tools/, which lockstepConfig.cmake offers as
+# lockstep::ns3_http.
 if(TARGET lockstep_ns3_http)
   install(TARGETS lockstep_ns3_http lockstep_load lockstep_http
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
@@ -54,7 +55,7 @@ if(TARGET program_lockstep_ns3)
 endif()
 if(TARGET program_lockstep)
   install(TARGETS program_lockstep RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-  # Its manual page and what shells complete, as its own command line says.
+  # The manual page and shell completions, which the program prints.
   set(manuals "${PROJECT_BINARY_DIR}/package/manuals")
   file(MAKE_DIRECTORY "${manuals}")
   foreach(kind IN ITEMS man bash zsh fish)
@@ -85,9 +86,9 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/lockstepConfigVe
 install(FILES "${PROJECT_BINARY_DIR}/package/lockstepConfig.cmake"
   "${PROJECT_BINARY_DIR}/package/lockstepConfigVersion.cmake" DESTINATION "${package_dir}")
 
-# <name>.pc, naming the archives among TARGETS, the highest layer first. C: for programs in C too.
-# The prefix of
-# `cmake --install --prefix` is known only then, so the file is written then.
+# Installs <name>.pc, which names the archives among TARGETS, highest layer first. C: for C programs
+# too. The file is written at installation, because only then is the prefix of `cmake --install
+# --prefix` known.
 function(lockstep_pkg_config name description requires)
   cmake_parse_arguments(PARSE_ARGV 3 arg "C" "" "TARGETS")
   set(PC_NAME ${name})

@@ -1,9 +1,9 @@
-# sim/ns3: the stack on nodes of ns-3, where ns-3 is. lockstep::ns3.
+# sim/ns3, the stack on ns-3 nodes, as lockstep::ns3; built only if ns-3 is installed.
 
 include(lockstep_ns3_modules)
 
-# Finds ns-3 into ns3_FOUND. Debian's libns3-dev names programs that are in its package ns3, and
-# stops the configuration where that is missing: so they are looked for first.
+# Sets ns3_FOUND. The CMake files of Debian's libns3-dev name programs of the package ns3, and stop
+# the configuration if they are missing, so this looks for them first.
 macro(lockstep_find_ns3)
   find_file(LOCKSTEP_NS3_CONFIG ns3Config.cmake PATHS ${ns3_DIR}
     PATH_SUFFIXES lib/${CMAKE_LIBRARY_ARCHITECTURE}/cmake/ns3 lib/cmake/ns3 lib64/cmake/ns3)

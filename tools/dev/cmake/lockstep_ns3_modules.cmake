@@ -1,6 +1,6 @@
-# The targets of ns-3's modules by name: of our build, and of who uses the component ns3.
+# The targets of ns-3's modules by name, for our build and for users of the component ns3.
 
-# <out>: the targets of ns-3's modules, which Debian's 3.37 calls ns3::libcore and 3.44 ns3::core.
+# Sets <out> to the targets, which Debian's ns-3.37 names ns3::libcore and 3.44 names ns3::core.
 function(lockstep_ns3_modules out)
   set(found "")
   foreach(module IN LISTS ARGN)

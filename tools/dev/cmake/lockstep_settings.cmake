@@ -1,9 +1,9 @@
-# Compiler settings that hold for all of our own code.
+# Compiler settings for all of our own code.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
-if(NOT DEFINED CMAKE_POSITION_INDEPENDENT_CODE)  # a toolchain file may know better
+if(NOT DEFINED CMAKE_POSITION_INDEPENDENT_CODE)  # a toolchain file may set it
   set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 endif()
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
@@ -16,7 +16,7 @@ if(NOT CMAKE_BUILD_TYPE AND PROJECT_IS_TOP_LEVEL)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
-# Paths in this tree count as relative to it, so that one checkout finds what another has compiled.
+# ccache treats paths in this tree as relative, so that checkouts share compiled files.
 find_program(LOCKSTEP_CCACHE_PROGRAM ccache)
 mark_as_advanced(LOCKSTEP_CCACHE_PROGRAM)
 if(LOCKSTEP_CCACHE AND LOCKSTEP_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -25,19 +25,19 @@ if(LOCKSTEP_CCACHE AND LOCKSTEP_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCH
   set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 
-# The warnings reach only our own sources: every target below links this, nothing exports it.
+# Warnings apply to our own sources only: every target below links this, and none exports it.
 add_library(lockstep_warnings INTERFACE)
 target_compile_options(lockstep_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wshadow>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${LOCKSTEP_WERROR}>>:-Werror>)
-# gcc 12 sees overlapping copies in std::string's operator+ where there are none (its bug 105651),
-# and takes the padding within what a std::variant is made from for a value that nobody set.
+# gcc 12 reports overlapping copies in std::string's operator+ that do not exist (its bug 105651),
+# and padding of values in a std::variant as uninitialized.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(lockstep_warnings INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict -Wno-maybe-uninitialized>)
 endif()
 
-# core/ and sim/ run where there is no unwinder and no type information.
+# core/ and sim/ also run without an unwinder and without type information.
 add_library(lockstep_bare INTERFACE)
 target_compile_options(lockstep_bare INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>)
@@ -46,7 +46,7 @@ if(LOCKSTEP_SANITIZE)
   add_compile_options(-fsanitize=${LOCKSTEP_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${LOCKSTEP_SANITIZE})
   if(LOCKSTEP_SANITIZE MATCHES "undefined")
-    # vptr checks need RTTI, which core/ and sim/ leave out. A finding ends the run.
+    # vptr checks need RTTI, which core/ and sim/ do not have. The first finding ends the program.
     add_compile_options(-fno-sanitize=vptr -fno-sanitize-recover=all)
     add_link_options(-fno-sanitize=vptr)
   endif()

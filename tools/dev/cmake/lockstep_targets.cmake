@@ -1,7 +1,7 @@
-# Functions that turn folders into libraries, test programs and tools.
+# Functions that make libraries, test programs and tools from folders.
 
 # Splits the sources of a folder by their ending into <prefix>_SOURCES, _TESTS, _FUZZERS, _MAINS.
-# Further arguments: RECURSE, and EXCLUDE with folders (relative to the top) to leave out.
+# Options: RECURSE, and EXCLUDE with folders (relative to the top) to leave out.
 function(lockstep_collect prefix folder)
   cmake_parse_arguments(PARSE_ARGV 2 arg "RECURSE" "" "EXCLUDE")
   set(glob GLOB)
@@ -25,8 +25,8 @@ function(lockstep_collect prefix folder)
   set(${prefix}_MAINS ${mains} PARENT_SCOPE)
 endfunction()
 
-# lockstep_<name>: static from sources, or INTERFACE when the folder has only headers.
-# PUBLIC names what it stands on. BARE: without exceptions and RTTI.
+# lockstep_<name>: a static library, or INTERFACE if the folder has only headers. PUBLIC lists its
+# dependencies. BARE: without exceptions and RTTI.
 function(lockstep_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "BARE" "" "SOURCES;PUBLIC")
   set(target lockstep_${name})
@@ -53,7 +53,7 @@ function(lockstep_library name)
   target_link_libraries(${target} ${scope} ${arg_PUBLIC})
 endfunction()
 
-# <name>_test from gtest sources, run as one ctest entry that leaves its counts in gtest/.
+# <name>_test from gtest sources, run as one ctest entry that writes its counts to gtest/.
 function(lockstep_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
   if(NOT LOCKSTEP_TESTS OR NOT arg_SOURCES)
@@ -63,8 +63,8 @@ function(lockstep_test name)
   add_executable(${name}_test ${arg_SOURCES})
   target_link_libraries(${name}_test PRIVATE
     ${arg_LIBRARIES} lockstep_warnings GTest::gmock GTest::gtest_main)
-  # Half of the time of compiling a test is spent on making it fast, which it need not be: what it
-  # tests is optimized.
+  # Optimization is half of the time of compiling a test, and not needed: the tested code is
+  # optimized.
   target_compile_options(${name}_test PRIVATE -O0)
   set_target_properties(${name}_test PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
@@ -89,13 +89,13 @@ function(lockstep_fuzzers)
     set_target_properties(${name} PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz")
     if(NOT TARGET fuzzers)
-      add_custom_target(fuzzers)  # all of these programs, and of the libraries only what they need
+      add_custom_target(fuzzers)  # all fuzz programs, and only the libraries they need
     endif()
     add_dependencies(fuzzers ${name})
   endforeach()
 endfunction()
 
-# The layers of core/, lowest first; each links only those below it. lockstep::core is all.
+# The layers of core/, lowest first; each links only those below it. lockstep::core links all.
 function(lockstep_core)
   set(below "")
   foreach(layer IN LISTS ARGV)
@@ -112,20 +112,20 @@ function(lockstep_core)
   set(LOCKSTEP_LIBRARIES ${below} lockstep_core PARENT_SCOPE)
 endfunction()
 
-# The simulator: one library of all its folders. Its runner is lockstep_runner's.
+# The simulator: one library of all its folders. lockstep_runner builds its runner.
 function(lockstep_sim)
   lockstep_collect(sim sim RECURSE EXCLUDE sim/ns3 sim/examples sim/runner)
   lockstep_library(sim BARE SOURCES ${sim_SOURCES} PUBLIC lockstep_core)
   lockstep_test(sim SOURCES ${sim_TESTS} LIBRARIES lockstep_sim)
   if(TARGET sim_test)
-    # Tests derive from classes of sim, which has no type information to derive theirs from.
+    # Tests derive from classes of sim, which has no type information.
     target_compile_options(sim_test PRIVATE -fno-rtti)
   endif()
   lockstep_fuzzers(SOURCES ${sim_FUZZERS} LIBRARIES lockstep_sim)
 endfunction()
 
-# tools/dev/tilegx/segments: the workloads of tools/proofs/bench as a program that every machine
-# can run; tools/dev/tilegx/estimate builds it and counts its instructions.
+# tools/dev/tilegx/segments: the workloads of tools/proofs/bench as a program for any machine;
+# tools/dev/tilegx/estimate builds it and counts its instructions.
 function(lockstep_segments)
   add_executable(lockstep_segments EXCLUDE_FROM_ALL tools/dev/tilegx/segments/main.cpp
     tools/proofs/bench/bulk.cpp tools/lib/pair/pair.cpp tools/proofs/bench/transactions.cpp)
@@ -136,8 +136,8 @@ function(lockstep_segments)
   lockstep_without_stdlib(lockstep_segments)
 endfunction()
 
-# sim/runner: a program of core, sim and the mPIPE driver alone. With LOCKSTEP_NO_STDLIB it links no
-# C++ library, and then takes what the headers still ask for from sim/runner/no_stdlib.cpp.
+# sim/runner: a program of core, sim and the mPIPE driver only. With LOCKSTEP_NO_STDLIB it links no
+# C++ library, and sim/runner/no_stdlib.cpp defines what the headers still need.
 function(lockstep_runner)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/sim/runner/*.cpp")
   set(mains ${sources})
@@ -147,9 +147,9 @@ function(lockstep_runner)
   endif()
   list(FILTER sources EXCLUDE REGEX "/no_stdlib\\.cpp$")
   if(LOCKSTEP_MPIPE STREQUAL "kit")
-    return()  # its worlds have nics that stand on the model
+    return()  # its worlds have NICs on the model
   endif()
-  # sim knows no driver; the nics of the runner's hosts are brought from above it.
+  # sim does not depend on drivers, so the NICs of the runner's hosts come from tools/.
   file(GLOB nics CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/lib/sim_nic/*_nic.cpp"
     "${PROJECT_SOURCE_DIR}/tools/lib/sim_nic/*_nics.cpp")
   add_executable(lockstep_runner ${sources} ${nics})
@@ -160,11 +160,11 @@ function(lockstep_runner)
   lockstep_without_stdlib(lockstep_runner)
 endfunction()
 
-# With LOCKSTEP_NO_STDLIB a program gets its own of what a C++ library would give.
+# With LOCKSTEP_NO_STDLIB a program defines its own replacements for a C++ library.
 function(lockstep_without_stdlib target)
   if(LOCKSTEP_NO_STDLIB)
     target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/sim/runner/no_stdlib.cpp")
-    # The C driver names neither a C++ library nor the part of a sanitizer's runtime that needs one.
+    # The C driver links neither a C++ library nor the part of a sanitizer's runtime that needs one.
     set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)
   endif()
   if(LOCKSTEP_RUNTIME)
@@ -173,7 +173,7 @@ function(lockstep_without_stdlib target)
   endif()
 endfunction()
 
-# A program that tries the functions of such a folder.
+# A program that tests the functions of such a folder.
 function(lockstep_memory_check)
   if(LOCKSTEP_RUNTIME)
     add_executable(lockstep_memory_check EXCLUDE_FROM_ALL tools/dev/tilegx/memory_check/main.cpp)
@@ -186,7 +186,7 @@ function(lockstep_memory_check)
   endif()
 endfunction()
 
-# A toolchain file without a C library names a folder that stands in for one.
+# A toolchain file without a C library names a folder that replaces it.
 function(lockstep_runtime folder)
   if(TARGET lockstep_runtime)
     return()
@@ -196,12 +196,12 @@ function(lockstep_runtime folder)
   target_compile_features(lockstep_runtime PRIVATE cxx_std_20)
   target_include_directories(lockstep_runtime PRIVATE "${PROJECT_SOURCE_DIR}")
   target_link_libraries(lockstep_runtime PRIVATE lockstep_warnings lockstep_bare)
-  # A loop that copies must not be made a call of memcpy: this is memcpy.
+  # The compiler must not turn a copying loop into a call of memcpy: this is memcpy.
   target_compile_options(lockstep_runtime PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-ffreestanding -fno-builtin -fno-tree-loop-distribute-patterns>)
 endfunction()
 
-# hw/mpipe: on our model of the hardware, or against the vendor's kit. It knows no system, so that
+# hw/mpipe: with our model of the hardware, or with the vendor's kit. It makes no system calls, so
 # it is built wherever sim is.
 function(lockstep_mpipe)
   set(left_out "")
@@ -222,7 +222,7 @@ function(lockstep_mpipe)
   endif()
   lockstep_test(mpipe SOURCES ${mpipe_TESTS} LIBRARIES lockstep_mpipe)
   if(TARGET mpipe_test)
-    # They derive from a class of the model, which has no type information.
+    # The tests derive from a class of the model, which has no type information.
     target_compile_options(mpipe_test PRIVATE -fno-rtti)
   endif()
 endfunction()
@@ -234,10 +234,10 @@ function(lockstep_hw)
   lockstep_test(hw SOURCES ${hw_TESTS} LIBRARIES lockstep_hw)
 endfunction()
 
-# Reads a folder's optional deps.cmake, which lists LIBS: libraries of ours (lockstep_replay) or of
-# others (pcap) that the folder's own files include; TEST_LIBS: what its tests include beyond those;
-# and NEEDS: a target without which the folder is left out. CORE_ALONE: it is installed, and links
-# core and no third-party library but those that it lists.
+# Reads a folder's optional deps.cmake, which sets LIBS: libraries of ours (lockstep_replay) or of
+# others (pcap) that the folder's own files include; TEST_LIBS: further ones that its tests include;
+# NEEDS: a target without which the folder is left out; CORE_ALONE: the library is installed, and
+# links only core and the third-party libraries that it lists.
 macro(lockstep_read_deps folder)
   set(LIBS "")
   set(TEST_LIBS "")
@@ -250,8 +250,8 @@ macro(lockstep_read_deps folder)
   endif()
 endmacro()
 
-# The name of a folder's library behind lockstep_, and of its test: verb_load of tools/verbs/load,
-# load of tools/lib/load.
+# The name of a folder's library without lockstep_, and of its test: verb_load for tools/verbs/load,
+# load for tools/lib/load.
 function(lockstep_name_of result folder)
   get_filename_component(name "${folder}" NAME)
   if(folder MATCHES "^tools/verbs/")
@@ -299,7 +299,7 @@ function(lockstep_tool folder)
   endif()
 endfunction()
 
-# What every tool may use. core/ and sim/ never see it.
+# Libraries that all tools can use; core/ and sim/ do not link them.
 function(lockstep_find_third_party)
   foreach(package IN ITEMS fmt CLI11 nlohmann_json tomlplusplus)
     find_package(${package} QUIET)
@@ -308,11 +308,11 @@ function(lockstep_find_third_party)
     endif()
   endforeach()
   add_library(lockstep_third_party INTERFACE)
-  # A wheel takes fmt along, as nobody knows what is installed where it goes.
+  # A wheel contains fmt, because it may be missing where the wheel is installed.
   target_link_libraries(lockstep_third_party INTERFACE
     $<IF:$<BOOL:${SKBUILD}>,fmt::fmt-header-only,fmt::fmt>
     CLI11::CLI11 nlohmann_json::nlohmann_json)
-  # gcc 12 at -O3 warns of writes that it inlined and that hold to the length.
+  # gcc 12 at -O3 warns about inlined writes that are within bounds.
   add_library(lockstep_inlined_writes INTERFACE)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(lockstep_inlined_writes INTERFACE
@@ -321,7 +321,7 @@ function(lockstep_find_third_party)
   target_link_libraries(lockstep_third_party INTERFACE lockstep_inlined_writes)
 endfunction()
 
-# Every folder with C++ of the named parents; tools/verbs/cli last, as it links all other verbs.
+# All folders with C++ of the named parents; tools/verbs/cli last, because it links all other verbs.
 function(lockstep_tools)
   lockstep_find_third_party()
   set(folders "")

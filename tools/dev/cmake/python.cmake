@@ -1,7 +1,7 @@
-# The module `lockstep` for Python, beside its Python files in <build>/python, and in a wheel.
+# The Python module `lockstep`, in <build>/python beside its Python files, and in a wheel.
 
-# The interpreter that has nanobind: the build frontend's, or that of build/venv. What it finds
-# belongs to the caller.
+# Finds the interpreter that has nanobind: the build frontend's, or that of build/venv. A macro, so
+# that the variables are set in the caller's scope.
 macro(lockstep_find_nanobind)
   set(venv "${PROJECT_SOURCE_DIR}/build/venv/bin/python")
   if(NOT SKBUILD AND NOT Python_EXECUTABLE AND EXISTS "${venv}")
@@ -12,7 +12,7 @@ macro(lockstep_find_nanobind)
     execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir
       OUTPUT_VARIABLE folder OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
     if(folder)
-      # By force: a build folder that was configured before remembers that there was none.
+      # Forced: a build folder that was configured earlier has cached that there was none.
       set(nanobind_DIR "${folder}" CACHE PATH "Where nanobind's CMake files are" FORCE)
     endif()
   endif()
@@ -21,7 +21,7 @@ macro(lockstep_find_nanobind)
   endif()
 endmacro()
 
-# What is missing, or nothing.
+# Names what is missing; empty if nothing is.
 function(lockstep_why_no_module out)
   set(why "")
   if(NOT Python_FOUND)
@@ -32,7 +32,8 @@ function(lockstep_why_no_module out)
   set(${out} "${why}" PARENT_SCOPE)
 endfunction()
 
-# Copies what is written in Python to where the module lies, so that it can be imported from there.
+# Copies the Python files beside the compiled module, so that the package can be imported from
+# there.
 function(lockstep_python_files folder)
   set(from "${PROJECT_SOURCE_DIR}/tools/python/package/lockstep")
   file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE "${from}" "${from}/*.py" "${from}/*.pyi"
@@ -74,7 +75,7 @@ function(lockstep_python_module)
     LIBRARY_OUTPUT_DIRECTORY "${folder}")
   lockstep_python_files("${folder}")
   add_dependencies(python_core python_files)
-  # The types of the compiled part, as the module itself tells them.
+  # Type stubs of the compiled part, generated from the module.
   nanobind_add_stub(python_stub MODULE lockstep._core OUTPUT "${folder}/_core.pyi"
     PYTHON_PATH "${PROJECT_BINARY_DIR}/python" DEPENDS python_core python_files)
   install(FILES "${folder}/_core.pyi" DESTINATION lockstep COMPONENT python EXCLUDE_FROM_ALL)

@@ -1,1 +1,1 @@
-"""The parts of tools/mutants: branches under a citation, broken one at a time at run time."""
+"""The parts of tools/mutants, which breaks branches below citations one at a time at run time."""

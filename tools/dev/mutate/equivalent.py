@@ -1,4 +1,4 @@
-"""The mutants that change nothing which can be seen: listed by hand, each with its reason."""
+"""The mutants whose effect cannot be observed: listed by hand, each with its reason."""
 
 import pathlib
 import tomllib
@@ -8,11 +8,12 @@ KEYS = {"id", "row", "code", "reason"}
 
 
 class BadInput(Exception):
-    """What is wrong with the list."""
+    """An error in the list."""
 
 
 def load(mutants, path=FILE):
-    """Each id with its reason. Raises BadInput if an entry is of no mutant, or of another code."""
+    """Each id with its reason. Raises BadInput if an entry has no mutant, or the mutant's code
+    differs."""
     known = {mutant.id: mutant for mutant in mutants}
     reasons, wrong = {}, []
     try:

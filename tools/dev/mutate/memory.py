@@ -1,12 +1,12 @@
-"""What was found before: a run that was interrupted goes on from there."""
+"""Results that are kept between runs, so that an interrupted run can resume."""
 
 import json
 import threading
 
 
 class Memory:
-    """Who noticed each mutant, None for nobody. What was found of these programs, whose digest is
-    `now`, holds; of others it says where to look first."""
+    """What noticed each mutant, None if nothing did. Results with the same programs, whose digest
+    is `now`, are final; results with others only tell what to try first."""
 
     def __init__(self, file, now, fresh=False):
         self.file, self.now = file, now
@@ -17,7 +17,7 @@ class Memory:
             try:
                 then, one, caught = json.loads(line)
             except ValueError:
-                continue  # the line that an interruption cut
+                continue  # a line truncated by an interruption
             if then == now:
                 self.found[one] = caught
             if caught:

@@ -1,4 +1,4 @@
-"""What can notice a mutant: tests, scenarios, scripts, seeds; and which mutants each reaches."""
+"""What can notice a mutant: tests, scenarios, scripts, seeds; and the mutants that each reaches."""
 
 import concurrent.futures
 import dataclasses
@@ -14,7 +14,7 @@ SEEDS_A_UNIT = 100
 
 @dataclasses.dataclass
 class Unit:
-    """One thing that can be run alone; the mutants that it reaches, its processor time."""
+    """One thing that can be run alone, with the mutants that it reaches and its processor time."""
     program: str  # stack_test, conformance, pkt, swarm
     name: str
     microseconds: int = 0
@@ -28,7 +28,7 @@ def environment(**more):
 
 
 def command(place, program, names, scratch):
-    """Runs these units of one program, and stops at the first failure if it can."""
+    """Runs these units of one program; stops at the first failure if the program can."""
     lockstep = str(place.program("lockstep"))
     if program == "conformance":
         return [lockstep, program, *names, "--json", str(scratch / "report.json"),
@@ -59,7 +59,8 @@ def lines_of(path):
 
 
 def run_unit(place, program, names, label):
-    """Runs with no mutant chosen. Raises Unable if it fails; the lines of what was reached."""
+    """Runs without a mutant. Returns the lines of what was reached; raises Unable if the run
+    fails."""
     scratch = place.home / "reach" / label
     scratch.mkdir(parents=True, exist_ok=True)
     told = scratch / "reached"
@@ -74,7 +75,7 @@ def run_unit(place, program, names, label):
 
 
 def measure(place, jobs):
-    """All units, each with what it reaches."""
+    """All units, each with the mutants that it reaches."""
     units = []
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         tests = [(program, pool.submit(run_unit, place, program, None, program))
@@ -90,7 +91,7 @@ def measure(place, jobs):
 
 
 def units_of(place, jobs, now):
-    """The same, kept while `now`, the digest of programs and inputs, stays."""
+    """The same, kept as long as `now`, the digest of programs and inputs, does not change."""
     path = place.home / "reach.json"
     if path.exists():
         kept = json.loads(path.read_text(encoding="utf-8"))

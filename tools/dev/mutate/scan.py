@@ -1,4 +1,4 @@
-"""Reads the statements of a C++ file of core/: enough of the language for how core/ is written."""
+"""Parses the statements of a C++ file of core/: as much of the language as core/ uses."""
 
 import dataclasses
 import re
@@ -29,7 +29,7 @@ class Token:
 
 @dataclasses.dataclass(eq=False)
 class Node:
-    """A statement or a function: tokens `begin` up to `end`, which lies behind the last."""
+    """A statement or a function: tokens `begin` up to `end`, which is after the last one."""
     kind: str
     begin: int
     parent: "Node" = None
@@ -47,12 +47,12 @@ class Node:
 
 
 class Unread(Exception):
-    """What this reader does not understand, with its line."""
+    """A construct that this parser does not support, with its line."""
 
 
 def tokens_of(text):
-    """All tokens but spaces and directives; comments apart, each with the number of the token that
-    follows it."""
+    """All tokens except spaces and directives; comments separately, each with the number of the
+    token that follows it."""
     tokens, comments = [], []
     for match in TOKEN.finditer(text):
         kind = match.lastgroup
@@ -64,7 +64,7 @@ def tokens_of(text):
 
 
 class Reader:
-    """Makes the tree of one file. `nodes` are the functions; statements lie below them."""
+    """Builds the tree of one file. `nodes` are the functions; statements are below them."""
 
     def __init__(self, text, path="?"):
         self.text, self.path = text, path
@@ -80,14 +80,14 @@ class Reader:
         return self.text.count("\n", 0, self.tokens[index].begin) + 1
 
     def source(self, begin, end):
-        """The text of tokens `begin` up to `end`, in one line."""
+        """The text of tokens `begin` up to `end`, on one line."""
         return " ".join(self.text[self.tokens[begin].begin:self.tokens[end - 1].end].split())
 
     def fail(self, index, what):
         raise Unread(f"{self.path}:{self.line(index)}: {what} near '{self.at(index)}'")
 
     def close(self, index):
-        """Behind the bracket that closes the one at `index`."""
+        """The index after the bracket that closes the one at `index`."""
         depth = []
         for at in range(index, len(self.tokens)):
             text = self.at(at)
@@ -100,7 +100,7 @@ class Reader:
         return self.fail(index, "a bracket that nothing closes")
 
     def angles(self, index):
-        """Behind the '>' of the template parameters at `index`."""
+        """The index after the '>' of the template parameters at `index`."""
         depth = 0
         while True:
             depth += {"<": 1, ">": -1}.get(self.at(index), 0)
@@ -108,7 +108,7 @@ class Reader:
             if depth == 0:
                 return index
 
-    # What stands in a file, a namespace or a class.
+    # Members of a file, a namespace or a class.
 
     def outer(self, index, end):
         while index < end:
@@ -130,7 +130,7 @@ class Reader:
                 index = self.member(index, begin)
 
     def scope(self, index):
-        """A pair of braces with members in it, or the ';' that stands in its place."""
+        """Skips a pair of braces with members in it, or the ';' in its place."""
         if self.at(index) != "{":
             return index + 1
         end = self.close(index)
@@ -138,7 +138,7 @@ class Reader:
         return end
 
     def record(self, index, begin, plain):
-        """A class; `plain`: an enum, of which nothing is read. A function may return one."""
+        """A class; `plain`: an enum, whose contents are skipped. A function may return one."""
         at = index
         while self.at(at) not in ("{", ";", "(", "="):
             at += 1
@@ -147,7 +147,8 @@ class Reader:
         return self.close(at) if plain and self.at(at) == "{" else self.scope(at)
 
     def member(self, index, begin):
-        """A function, which is kept if it has a body, or any other declaration."""
+        """A function, which is kept if it has a body, or any other declaration, which is
+        skipped."""
         name, called, assigned, initialises = "", False, False, False
         while self.at(index) != ";":
             text, before = self.at(index), self.at(index - 1)
@@ -176,7 +177,7 @@ class Reader:
         node.end = self.block(body, node)
         return node.end
 
-    # Statements. Each returns the token behind what it read.
+    # Statements. Each function returns the index after what it parsed.
 
     def block(self, index, parent):
         end = self.close(index)
@@ -242,7 +243,7 @@ class Reader:
         return node.end
 
     def split(self, begin, end, sign):
-        """The tokens from `begin` to `end`, cut at each `sign` outside of brackets."""
+        """The tokens from `begin` to `end`, cut at each `sign` outside brackets."""
         parts, start, at = [], begin, begin
         while at < end:
             if self.at(at) == sign:

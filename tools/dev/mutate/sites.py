@@ -1,4 +1,4 @@
-"""Finds what can be broken under each citation, and writes the file in which it can be."""
+"""Finds the mutants below each citation, and writes the file that contains them."""
 
 import collections
 import dataclasses
@@ -17,12 +17,13 @@ INCLUDE = '#include "core/units/mutant.hpp"\n'
 
 @dataclasses.dataclass
 class Mutant:
-    """One way to break one place. `id` stays as long as the function's code around it does."""
+    """One way to break one place. `id` stays the same as long as the surrounding code of its
+    function does."""
     file: str
     line: int
     function: str
     kind: str  # negated, never, skipped
-    code: str  # what is broken, in one line
+    code: str  # the code that is changed, on one line
     rows: tuple
     number: int = 0
     id: str = ""
@@ -35,8 +36,8 @@ class Site:
     end: int
     line: int
     function: str
-    skips: str = ""  # what to write before a statement or into a body; empty: a condition
-    name: str = ""   # what the condition declares
+    skips: str = ""  # text to insert before a statement or into a body; empty: a condition
+    name: str = ""   # the variable that the condition declares
     rows: set = dataclasses.field(default_factory=set)
 
 
@@ -75,14 +76,14 @@ class File:
                 cited.setdefault(follows, (set(), line))[0].update(self.ids[line])
         return cited
 
-    # What there is to break.
+    # Finding sites.
 
     def site(self, begin, end, node, **more):
         return Site(begin, end, self.reader.line(begin), node.name, **more)
 
     def in_function(self, function, cited):
-        """The branches of a function that have no citation of their own; its body if it has none
-        and returns nothing; else why there is nothing."""
+        """The branches of a function that have no citation of their own; if there are none and it
+        returns nothing, its body; else the reason why there is no site."""
         sites = []
         for node in function.everything():
             if node.begin not in cited:
@@ -96,7 +97,7 @@ class File:
         return [self.site(function.head[1], function.end, function, skips="return;")]
 
     def in_statement_at(self, at, statements):
-        """The same for the statement that begins there, or has its middle there."""
+        """The same for the statement that begins at this token or contains it."""
         read = self.reader
         if read.at(at) == "}" and read.at(at + 1) == "else":
             node = statements[at + 2]
@@ -105,7 +106,7 @@ class File:
         return self.in_statement(node) if node and read.at(at) != "}" else "data"
 
     def in_statement(self, node):
-        """What one statement has to break, or why it has nothing."""
+        """The sites of one statement, or the reason why it has none."""
         while node.kind in ("declaration", "check", "label", "constant", "block"):
             found = self.choices(node) or self.truth(node)
             if found:
@@ -136,7 +137,7 @@ class File:
         return self.around(node)
 
     def around(self, node):
-        """The branch that a statement without one of its own stands in."""
+        """The branch that contains a statement without a branch of its own."""
         above = node.parent
         while above.kind in ("block", "else"):
             above = above.parent
@@ -153,7 +154,7 @@ class File:
         return [self.site(begin, end, node, name=named)]
 
     def choices(self, node):
-        """The condition of each '?' of a simple statement."""
+        """The condition of each '?' in a simple statement."""
         if node.kind not in ("return", "expression", "declaration"):
             return []
         sites, read = [], self.reader
@@ -170,7 +171,7 @@ class File:
         return text in LEFT or text in CLOSES
 
     def opens(self, at):
-        """The bracket that belongs to the one that closes at `at`, or `at` if none does."""
+        """The bracket that the one at `at` closes, or `at` if it closes none."""
         depth = 0
         while True:
             text = self.reader.at(at)
@@ -180,7 +181,7 @@ class File:
             at -= 1
 
     def truth(self, node):
-        """What a declaration of a bool takes, unless it is a constant."""
+        """The initializer of a bool declaration, unless it is a constant."""
         read = self.reader
         texts = [read.at(at) for at in range(node.begin, node.end)]
         if node.kind != "declaration" or "bool" not in texts[:2] or "=" not in texts:
@@ -210,7 +211,7 @@ class File:
     def answers(self, function):
         return self.returns(function) == "bool"
 
-    # What is written.
+    # Writing.
 
     def mutants(self):
         """All mutants of the file, in the order of their places, numbered from 0."""
@@ -263,7 +264,7 @@ def top(node):
 
 
 def following(node):
-    """The statement behind a node in the same block, or None."""
+    """The statement after a node in the same block, or None."""
     beside = node.parent.below
     index = beside.index(node) + 1
     return beside[index] if index < len(beside) else None
@@ -275,9 +276,8 @@ def innermost(nodes, at):
 
 
 def files_of(root):
-    """The sources of core/ that are neither tests nor fuzzers nor their kits. What a header makes
-    only in others' programs (a template that core/ does not use) is in no object of core/: it is
-    left."""
+    """The sources of core/ except tests, fuzzers and their kits. Templates in headers that core/
+    itself does not instantiate are in no object of core/ and are skipped."""
     root = pathlib.Path(root)
     ids = citing.read(root).code
     paths = {str(path.relative_to(root)): path for path in sorted((root / "core").rglob("*"))}

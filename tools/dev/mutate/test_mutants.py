@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The parts of tools/mutants: what is found under a citation, what is written, what is tried."""
+"""The parts of tools/mutants: finding sites, writing mutants, and trying them."""
 
 import pathlib
 import shutil
@@ -34,7 +34,7 @@ def file_of(text):
 
 
 def found(text):
-    """What the mutants of a text are, each as 'kind code'."""
+    """The mutants of a text, each as 'kind code'."""
     return [f"{mutant.kind} {mutant.code}" for mutant in file_of(text).mutants()]
 
 
@@ -131,7 +131,7 @@ int main(int count, char**) {{
 
 
 class Written(unittest.TestCase):
-    """What is written is compiled, and does what each number says."""
+    """Compiles what was written, and checks the effect of each number."""
 
     def outputs(self, folder):
         folder = pathlib.Path(folder)
@@ -168,7 +168,7 @@ class Written(unittest.TestCase):
             "skipped said = true;": plain,
             "negated more(count)": ["if", "while", "more"], "never more(count)": plain,
             'skipped std::puts(more(count) ? "more" : "one");': ["if", "while"]})
-        # A condition that never held here would not differ if it never held.
+        # A condition that is always false is unchanged by the mutant that makes it false.
         (_, name, numbers), = self.reached
         self.assertEqual(name, "all")
         self.assertEqual(numbers, {2, 4, 5, 6, 7, 8, 9, 10})

@@ -20,12 +20,12 @@ ERROR = re.compile(r"(core/[\w/]+\.[ch]pp):(\d+):\d+: error: (.*)")
 
 
 class Unable(Exception):
-    """Why nothing can be said here."""
+    """Why no result is possible."""
 
 
 @dataclasses.dataclass
 class Place:
-    """Where all this lies."""
+    """The folders and files in use."""
     root: pathlib.Path
 
     @property
@@ -68,7 +68,7 @@ def find(root):
 
 
 def contents(files):
-    """What the copy consists of: each name with its text."""
+    """The files of the copy: each name with its text."""
     made, number = {}, 2
     for file in files:
         mutants = len(file.mutants())
@@ -82,7 +82,7 @@ def contents(files):
 
 
 def write(place, made):
-    """Brings the copy up to date: what did not change keeps its time, and is not built again."""
+    """Updates the copy. Unchanged files keep their times, and are not rebuilt."""
     place.tree.mkdir(parents=True, exist_ok=True)
     for path in [path for path in place.tree.rglob("*") if path.is_file()]:
         if str(path.relative_to(place.tree)) not in made:
@@ -98,8 +98,8 @@ def put(path, text):
 
 
 def build(place, jobs):
-    """Builds the tests of all layers and the program as they are, compiles the copy of core/, and
-    links each of them with that in place of core/. Raises Unable with what is in the way."""
+    """Builds the tests of all layers and the program, compiles the copy of core/, and links each of
+    them with the copy instead of core/. Raises Unable with the reason if that fails."""
     for command in (["cmake", "--preset", "release"],
                     ["cmake", "--build", "--preset", "release", "-j", jobs,
                      *targets("--target")]):
@@ -120,9 +120,9 @@ def targets(option=None):
 
 
 def instructions(place, commands):
-    """What ninja is told, made from the commands that build the tree as it is. The copy of core/ is
-    linked whole and first: no object then takes anything from core/ as it is, inline functions that
-    were not inlined included."""
+    """Ninja instructions, made from the commands that build the tree. The copy of core/ is linked
+    whole and first, so that no object takes anything from the original core/, including inline
+    functions that were not inlined."""
     lines = ["rule compile", "  command = $run -MD -MF $out.d -o $out -c $in", "  depfile = $out.d",
              "  deps = gcc", "rule archive", "  command = rm -f $out && ar qc $out $in",
              "rule link", "  command = $run"]
@@ -147,7 +147,7 @@ def instructions(place, commands):
 
 
 def compiled(place, lines, words, name):
-    """Adds how one source of the copy is compiled. Its object."""
+    """Adds the compilation of one source of the copy; returns its object."""
     kept = []
     for word in words[:words.index("-MD")]:
         if not OPTIMIZES.match(word):
@@ -159,7 +159,7 @@ def compiled(place, lines, words, name):
 
 
 def linked(place, lines, words):
-    """Adds how one program is linked: as it was, with the copy first."""
+    """Adds the link of one program: its original command with the copy first."""
     words = [word for word in words if word not in (":", "&&")]
     at = words.index("-o") + 1
     name = words[at].split("/")[-1]
@@ -175,7 +175,7 @@ def linked(place, lines, words):
 
 
 def digest(place):
-    """Of the programs that run, and of what they read."""
+    """Digest of the programs that run, and of the files that they read."""
     total = hashlib.sha256()
     inputs = [path for folder in INPUTS for path in sorted((place.root / folder).rglob("*"))
               if path.is_file()]
@@ -185,12 +185,12 @@ def digest(place):
 
 
 def keep(path, value):
-    """Writes JSON so that an interruption leaves the old or the new."""
+    """Writes JSON atomically: an interruption leaves the old file or the new one."""
     scratch = path.with_suffix(".new")
     scratch.write_text(json.dumps(value) + "\n", encoding="utf-8")
     scratch.replace(path)
 
 
 def be_modest():
-    """A run takes long: whatever else runs here goes first."""
+    """Lowers the priority, because a run takes long."""
     os.nice(max(0, 10 - os.nice(0)))

@@ -13,20 +13,20 @@ from dev.mutate.tree import LAYERS
 
 FAILED = re.compile(r"^\[  FAILED  \] ([\w/.]+)", re.M)
 RUNNING = re.compile(r"^\[ RUN      \] ([\w/.]+)", re.M)
-SPECIFIC = 24  # so many tests that reach the fewest mutants run before the rest
-SHORT_US = 20_000  # and of the rest those that are over so soon
+SPECIFIC = 24  # this many tests that reach the fewest mutants run before the rest
+SHORT_US = 20_000  # tests of the rest that are shorter than this run first
 CHUNK = {"conformance": 16, "pkt": 48, "swarm": 1}
 MEMORY_MAX = 4 << 30
 
 
 def plain(name):
-    """The name of a test as it stands in its file: without the prefix and number of an instance."""
+    """The name of a test as written in its file: without the prefix and number of an instance."""
     suite, _, test = name.partition(".")
     return f"{suite.split('/')[-1]}.{test.split('/')[0]}"
 
 
 class Trials:
-    """All units, and in what order they try a mutant."""
+    """All units, and the order in which they try a mutant."""
 
     def __init__(self, place, units):
         self.place, self.units = place, units
@@ -37,8 +37,8 @@ class Trials:
                 self.by_mutant[number].append(unit)
 
     def batches(self, mutant):
-        """Lists of units of one program each, those first that likely notice: the tests that cite
-        the row, those that reach little else, the rest of its layer and of those above, then
+        """Lists of units of one program each, the likeliest to notice first: tests that cite the
+        requirement, tests that reach few mutants, the rest of its layer and of higher layers, then
         scenarios, scripts and seeds, and the long tests."""
         reaching = self.by_mutant.get(mutant.number, [])
         tests = sorted((unit for unit in reaching if unit.program.endswith("_test")),
@@ -60,7 +60,8 @@ class Trials:
         yield from by_program([unit for unit in rest if unit not in short], near)
 
     def try_one(self, mutant, hint, scratch):
-        """Who notices, as (program, names), or None. `hint` did before, in another tree perhaps."""
+        """What notices, as (program, names), or None. `hint` noticed before, perhaps in another
+        tree."""
         scratch.mkdir(parents=True, exist_ok=True)
         if hint:
             known = [unit for unit in self.by_mutant.get(mutant.number, ())
@@ -74,7 +75,8 @@ class Trials:
         return None
 
     def notices(self, mutant, batch, scratch):
-        """The units of the batch that failed, all of them if it does not say which; else None."""
+        """The units of the batch that failed, all if the program does not say which; None if none
+        did."""
         program = batch[0].program
         seconds = 2 + 20 * sum(unit.microseconds for unit in batch) // 1_000_000
         report = scratch / "report.xml"
@@ -104,7 +106,7 @@ def by_program(units, programs):
 
 
 def bound(seconds):
-    """What a run may take at most, in processor time and memory; it leaves no core file."""
+    """Limits the processor time and memory of a run; disables core files."""
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Installs a build into a temporary prefix and builds a consumer project against it, both ways."""
+"""Installs a build into a temporary prefix, and builds a consumer with CMake and with
+pkg-config."""
 
 import argparse
 import os
@@ -18,7 +19,7 @@ HTTP_CONSUMER = CONSUMER.with_name("consumer_ns3_http")
 
 
 def run(*command, **more):
-    """Runs a command; a failure shows it and what it printed, and ends the test."""
+    """Runs a command; if it fails, prints it and its output, and ends the test."""
     words = [str(word) for word in command]
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=False, **more)
@@ -57,7 +58,8 @@ def try_pkg_config(prefix, folder, compiler, flags):
 
 
 def try_sockets(prefix, folder, compiler, flags):
-    """The sockets' example, in C, by find_package and by pkg-config: it links the core alone."""
+    """The example of the sockets, in C, by find_package and by pkg-config: it links the core
+    alone."""
     build_consumer(SOCKETS_CONSUMER, folder / "cmake", prefix, compiler, flags)
     expect_printed("lockstep::sockets: its user in C", folder / "cmake" / "consumer", EXAMPLE_SAYS)
     paths = [str(path) for path in prefix.glob("lib*/**/pkgconfig")]
@@ -77,7 +79,7 @@ def expect_printed(what, program, pattern):
 
 
 def try_ns3(prefix, folder, compiler, flags):
-    """README's example in ns-3 and the dumbbell against the component ns3, where it was built."""
+    """The example of sim/ns3/README.md and the dumbbell with the component ns3, if it was built."""
     if not list(prefix.glob("lib*/**/lockstepNs3Targets.cmake")):
         return "built without ns-3"
     text = (CONSUMER.parents[3] / "sim/ns3/README.md").read_text(encoding="utf-8")
@@ -90,7 +92,7 @@ def try_ns3(prefix, folder, compiler, flags):
     build_consumer(source, folder / "build", prefix, compiler, flags)
     expect_printed("sim/ns3/README.md: its example", folder / "build" / "example",
                    "1000000 octets\n")
-    # Of a bottleneck of 10 Mbit/s neither flow starves the other.
+    # Neither flow gets less than its share of a bottleneck of 10 Mbit/s.
     build_consumer(CONSUMER.parents[3] / "sim/examples/ns3", folder / "dumbbell", prefix, compiler,
                    flags)
     expect_printed("sim/examples/ns3", folder / "dumbbell" / "dumbbell",

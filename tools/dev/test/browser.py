@@ -1,5 +1,5 @@
-# A Chromium without a window, for the tests of pages.
-"""A Chromium without a window, spoken to over a pipe: pages are loaded, measured and pictured."""
+# A headless Chromium for tests of pages.
+"""Controls a headless Chromium through a pipe: loads, measures and captures pages."""
 
 import base64
 import json
@@ -17,7 +17,7 @@ ANSWER_SECONDS = 60
 
 
 class Browser:
-    """One tab. A context manager: the process and its folder are gone at the end."""
+    """One tab. A context manager: at the end the process and its folder are removed."""
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="lockstep-browser-")
@@ -25,8 +25,8 @@ class Browser:
         self.from_browser, to_write = os.pipe()
 
         def hand_over():
-            # Chromium reads commands from 3 and writes answers to 4. The copies first stand where
-            # neither can be overwritten.
+            # Chromium reads commands from descriptor 3 and writes answers to 4. The pipes are first
+            # copied to numbers that dup2 cannot overwrite.
             reading, writing = os.dup(to_read), os.dup(to_write)
             high = [os.dup2(reading, 30), os.dup2(writing, 31)]
             os.dup2(high[0], 3)
@@ -61,7 +61,7 @@ class Browser:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def call(self, method, **parameters):
-        """Sends a command and waits for its answer; what happens meanwhile is in `events`."""
+        """Sends a command and waits for its answer; events in between are added to `events`."""
         self.number += 1
         message = {"id": self.number, "method": method, "params": parameters}
         if self.session:
@@ -112,17 +112,17 @@ class Browser:
                 raise TimeoutError(f"{address} was not loaded within {ANSWER_SECONDS} s")
 
     def requests(self):
-        """What the page asked for since it was loaded, itself included."""
+        """The requests of the page since it was loaded, including its own."""
         return [event["params"]["request"]["url"] for event in self.events
                 if event.get("method") == "Network.requestWillBeSent"]
 
     def errors(self):
-        """What scripts of the page threw since it was loaded."""
+        """The exceptions of the page's scripts since it was loaded."""
         return [event["params"]["exceptionDetails"]["text"] for event in self.events
                 if event.get("method") == "Runtime.exceptionThrown"]
 
     def picture(self, path):
-        """Writes what the window shows as PNG."""
+        """Writes the contents of the window as PNG."""
         data = self.call("Page.captureScreenshot", format="png")["data"]
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_bytes(base64.b64decode(data))

@@ -1,4 +1,4 @@
-# Without the module that the build makes pytest says so in one line, with the mend.
+# Without the built module pytest reports that in one line, with the fix.
 import importlib.metadata
 import subprocess
 import sys
@@ -11,7 +11,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def is_installed():
-    """True if a wheel of it is in this environment, so that it is never missing."""
+    """True if a wheel is installed in this environment, in which case the module is never
+    missing."""
     try:
         importlib.metadata.version("lockstep")
     except importlib.metadata.PackageNotFoundError:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Counts the test cases of one run: of ctest's or pytest's JUnit file, and of gtest's own files."""
+"""Counts the test cases of a run from the JUnit file of ctest or pytest, and from gtest's own
+files."""
 
 import argparse
 import json
@@ -9,7 +10,7 @@ import xml.etree.ElementTree
 
 
 def gtest_counts(folder, name):
-    """(cases, failures) that a gtest program wrote, or None where the entry is none of gtest."""
+    """(cases, failures) that a gtest program wrote, or None if the entry is not a gtest program."""
     file = folder / f"{name}.json"
     try:
         report = json.loads(file.read_text(encoding="utf-8"))
@@ -19,7 +20,7 @@ def gtest_counts(folder, name):
 
 
 def tally(junit, gtest_folder):
-    """(passed, failed, skipped). A program that crashed counts as one failure at least."""
+    """(passed, failed, skipped). A crashed program counts as at least one failure."""
     passed = failed = skipped = 0
     for case in xml.etree.ElementTree.parse(junit).getroot().iter("testcase"):
         bad = case.find("failure") is not None or case.find("error") is not None \

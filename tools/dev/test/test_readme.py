@@ -1,4 +1,4 @@
-"""What the front page shows is what its commands print."""
+"""The outputs shown in README are what its commands print."""
 
 import pathlib
 import re

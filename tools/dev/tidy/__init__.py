@@ -1,1 +1,1 @@
-"""The rules of tools/tidy, one subject a file."""
+"""The rules of tools/tidy, one subject per file."""

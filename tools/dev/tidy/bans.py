@@ -24,7 +24,7 @@ CORE_REPLACEMENT = {
     "assert.h": "CHECK of core/units/check.hpp",
 }
 
-# Headers that sim/ may not use, with what to use; any other <x.h> is an OS header and banned too.
+# Headers that sim/ may not use, with replacements; any other <x.h> is an OS header and also banned.
 SIM_HEADERS = {
     **{name: "nothing: a run has one thread" for name in
        "thread mutex shared_mutex atomic condition_variable future semaphore barrier".split()},
@@ -45,7 +45,7 @@ SIM_HEADERS = {
     "cassert": "CHECK of core/units/check.hpp",
 }
 
-# (pattern, reason, replacement), for core/ and sim/ alike, tests included.
+# (pattern, reason, replacement), for core/ and sim/, including tests.
 DETERMINISM = [
     (r"\bunordered_(map|set|multimap|multiset)\b", "its order comes from hashes",
      "use a sorted vector or a table of core/memory"),
@@ -62,10 +62,10 @@ DETERMINISM = [
      "leave it out"),
 ]
 
-# Not in tests: they align their arenas.
+# Not in tests, which align their arenas.
 ADDRESSES = [(r"\bu?intptr_t\b", "addresses differ by run", "use an index")]
 
-# Not in tests: they may hold what gtest wants.
+# Not in tests, which may use what gtest needs.
 INTEGERS = [
     (r"\b(float|double)\b|(?<![\w.])\d+\.\d+\w*", "floats round differently by machine",
      "use integers, with the unit in the name"),
@@ -91,7 +91,7 @@ MEMBER = re.compile(r"^\s*(mutable\s+)?(std::)?(size_t|ptrdiff_t)\s+\w+\s*(=[^;(
 
 
 def applies(source):
-    """Whether the laws of core/ and sim/ hold in this file."""
+    """Whether the laws of core/ and sim/ apply to this file."""
     return (source.is_cpp and source.module in ("core", "sim")
             and not source.path.startswith(("sim/ns3/", "sim/examples/")))
 
@@ -133,7 +133,7 @@ def check_words(source):
 
 
 def check_members(source):
-    """No std::size_t in stored state: its width differs by machine."""
+    """No std::size_t in stored state, because its width differs between machines."""
     if source.is_test:
         return
     functions = [(b.first, b.last) for b in source.blocks if b.kind == "function"]

@@ -1,4 +1,4 @@
-"""The one exception list, exceptions.toml: each entry has a reason, and must still be needed."""
+"""The exception list, exceptions.toml: each entry has a reason and must still be needed."""
 
 import fnmatch
 import tomllib
@@ -10,11 +10,11 @@ KEYS = {"rule", "path", "contains", "reason"}
 
 
 class BadList(Exception):
-    """The exception list cannot be read; the text says where and how to mend it."""
+    """The exception list cannot be read; the message names the place and the fix."""
 
 
 def load(root):
-    """The entries, each with the line that it begins at."""
+    """The entries, each with the line where it begins."""
     file = root / LIST
     if not file.is_file():
         return []

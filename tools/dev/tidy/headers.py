@@ -1,4 +1,4 @@
-"""Each header compiles alone. Results are kept by content, so that a second run is quick.
+"""Checks that each header compiles alone. Results are cached by content.
 
 A header that is the first include of its own .cpp file is compiled alone by every build, so only
 the others are compiled here.
@@ -21,7 +21,7 @@ BARE = ["-fno-exceptions", "-fno-rtti"]
 
 
 def proven_by_build(sources):
-    """The headers whose own .cpp file includes them before anything else."""
+    """The headers that their own .cpp file includes before anything else."""
     proven = set()
     for source in sources:
         if source.path.endswith(".cpp") and source.includes:
@@ -41,7 +41,7 @@ def find_compiler():
 
 
 def closure_digest(root, path, texts):
-    """A digest of a header and of all of ours that it reaches."""
+    """A digest of a header and of all headers of ours that it includes, directly or not."""
     seen, waiting = {}, [path]
     while waiting:
         name = waiting.pop()
@@ -58,7 +58,7 @@ def closure_digest(root, path, texts):
 
 def compile_alone(compiler, root, path):
     """None, or the compiler's first error."""
-    inside_ns3 = path.startswith("sim/ns3/")  # with ns-3's types, and only where ns-3 is
+    inside_ns3 = path.startswith("sim/ns3/")  # uses ns-3's types, so it needs ns-3
     flags = FLAGS + (BARE if path.startswith(("core/", "sim/")) and not inside_ns3 else [])
     if "clang" not in compiler:
         flags = [flag for flag in flags if "outside-header" not in flag]

@@ -1,11 +1,11 @@
-"""Which module and layer may include which."""
+"""Which modules and layers may include which."""
 
 from dev.tidy.source import Finding
 
 LAYERS = ["units", "memory", "wire", "link", "internet", "tcp", "stack"]
 MODULES = ["core", "sim", "hw", "tools", "conformance"]
 
-# What each module may include; tools and conformance join everything (wings.py has more on them).
+# What each module may include; tools and conformance may include all (wings.py has further rules).
 MAY = {
     "core": ["core"],
     "sim": ["core", "sim"],
@@ -14,7 +14,7 @@ MAY = {
     "conformance": MODULES,
 }
 
-# Libraries that both worlds use, so that they stand on neither.
+# Libraries used both in simulations and on interfaces, so they may include neither sim/ nor hw/.
 BOTH_WORLDS = ["sockets", "http", "load"]
 
 
@@ -39,7 +39,7 @@ def module_finding(source, line, name):
 
 
 def check(source):
-    """Upward includes, and includes that do not start at the root."""
+    """Includes of higher layers, and paths that do not start at the root."""
     if not source.is_cpp or source.module not in MODULES:
         return
     if source.module == "core" and source.path.count("/") > 1 and source.layer not in LAYERS:

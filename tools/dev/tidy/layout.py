@@ -1,4 +1,4 @@
-"""What clang-format writes otherwise, by the settings of .clang-format."""
+"""Where the layout differs from clang-format's with the settings of .clang-format."""
 
 import concurrent.futures
 import os
@@ -9,13 +9,13 @@ import subprocess
 
 from dev.tidy.source import Finding
 
-PROGRAM = "clang-format-19"  # another version breaks lines elsewhere
+PROGRAM = "clang-format-19"  # other versions break lines elsewhere
 WARNING = re.compile(r"^(.*?):(\d+):\d+: warning: ", re.M)
 AT_ONCE = 40
 
 
 class Missing(Exception):
-    """There is no clang-format of that version."""
+    """clang-format of that version is not installed."""
 
 
 def run(root, arguments, files):
@@ -38,14 +38,14 @@ def run(root, arguments, files):
 
 
 def formatted_files(root, sources):
-    """The files that the rule is about."""
+    """The files that the rule applies to."""
     if not (pathlib.Path(root) / ".clang-format").is_file():
         return []
     return [source.path for source in sources if source.is_cpp]
 
 
 def check(root, sources):
-    """Findings of the rule 'format': one a file, at its first line that differs."""
+    """Findings of the rule 'format': one per file, at its first line that differs."""
     files = formatted_files(root, sources)
     if not files:
         return
@@ -58,7 +58,7 @@ def check(root, sources):
 
 
 def fix(root, sources):
-    """Rewrites the files of which `check` finds something."""
+    """Reformats the files that have findings."""
     files = formatted_files(root, sources)
     if files:
         run(root, ["-i"], files)

@@ -1,4 +1,4 @@
-"""Two draws in one expression: C++ leaves their order to the compiler, so worlds would differ."""
+"""Two random draws in one expression: C++ leaves their order open, so worlds could differ."""
 
 import re
 
@@ -11,7 +11,7 @@ JOINED = re.compile(DRAW + r"(?:[^()]|\([^()]*\))*\)\s*[-+*/%^|&]\s*(?:\w+\s*\(\
 
 
 def arguments_of(inside):
-    """The arguments of a call, cut at the commas of its own depth."""
+    """The arguments of a call, split at the commas of its own depth."""
     depth, parts = 0, [""]
     for character in inside:
         depth += (character in "([{") - (character in ")]}")
@@ -23,7 +23,7 @@ def arguments_of(inside):
 
 
 def calls_with_two_draws(code):
-    """Where each call begins that has draws in two of its arguments; braces are in order."""
+    """The start of each call with draws in two of its arguments; braces have a defined order."""
     opened = []
     for index, character in enumerate(code):
         if character in "({":

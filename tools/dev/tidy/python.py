@@ -1,4 +1,4 @@
-"""What ruff says of the Python files, by the settings of pyproject.toml."""
+"""Findings of ruff in the Python files, with the settings of pyproject.toml."""
 
 import json
 import pathlib
@@ -9,7 +9,7 @@ from dev.tidy.source import Finding
 
 
 class Missing(Exception):
-    """There is no ruff."""
+    """ruff is not installed."""
 
 
 def find_ruff():

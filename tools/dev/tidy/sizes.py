@@ -1,4 +1,4 @@
-"""Sizes and first lines: 70 lines a function, 700 a file, 100 columns, a purpose at the top."""
+"""Sizes and first lines: 70 lines per function, 700 per file, 100 columns, a purpose at the top."""
 
 import ast
 import re
@@ -70,7 +70,8 @@ def check_first_line(source):
 
 
 def check_twins(source):
-    """Two integers of one width side by side in a declaration: a swap would compile."""
+    """Two integers of one width side by side in a declaration: a call with swapped arguments
+    compiles."""
     if source.module not in ("core", "sim") or not source.is_header \
             or source.is_test:
         return

@@ -1,4 +1,4 @@
-"""One file of the tree as the rules see it: its lines, and its C++ without comments and strings."""
+"""One source file for the rules: its lines, and its C++ without comments and strings."""
 
 import functools
 import pathlib
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 CPP = (".hpp", ".cpp", ".h", ".c")
 TEXT = CPP + (".py", ".sh", ".cmake", ".toml", ".md", ".json", ".txt", ".yml")
 
-# A comment, a raw string, a string or a character: what blanking removes.
+# A comment, a raw string, a string or a character: what is blanked.
 HIDDEN = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"\((?:.*?)\)"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])+\'',
     re.S)
@@ -16,7 +16,7 @@ HIDDEN = re.compile(
 
 @dataclass(frozen=True)
 class Finding:
-    """A line to mend: why, and what to write instead."""
+    """A finding: the line, the reason, and the replacement."""
     rule: str
     path: str
     line: int
@@ -66,7 +66,7 @@ class Source:
 
     @functools.cached_property
     def code(self):
-        """The C++ with comments and literals turned into spaces; line numbers stay."""
+        """The C++ with comments and literals replaced by spaces; line numbers are unchanged."""
         def blank(match):
             return re.sub(r"[^\n]", " ", match.group(0))
         return HIDDEN.sub(blank, self.text)
@@ -91,7 +91,8 @@ class Source:
 
 
 def classify(head, inside):
-    """What a '{' opens, by the text since the last statement and by what it stands in."""
+    """The kind of block that a '{' opens, from the text since the last statement and the enclosing
+    block."""
     words = head.strip()
     if re.search(r"\bnamespace\b", words) or re.search(r'\bextern\s*$', words):
         return "namespace"
@@ -105,7 +106,7 @@ def classify(head, inside):
 
 
 def scan_blocks(code):
-    """The braced blocks of preprocessed-free C++ text, each once, when it closes."""
+    """The braced blocks of C++ text without directives, each reported when it closes."""
     code = re.sub(r"^[ \t]*#(?:\\\n|[^\n])*", lambda m: re.sub(r"[^\n]", " ", m.group(0)),
                   code, flags=re.M)
     stack = []

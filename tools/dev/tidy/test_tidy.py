@@ -1,4 +1,4 @@
-"""Each rule of tools/tidy finds a planted violation, names its line, and lets clean code pass."""
+"""Each rule of tools/tidy finds a planted violation, names its line, and accepts clean code."""
 
 import contextlib
 import importlib.machinery
@@ -19,7 +19,7 @@ CMAKE_TOP = "# A file that a test of tidy has planted.\n"
 
 
 class Planted(unittest.TestCase):
-    """A tree of its own for each test."""
+    """A new tree for each test."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()

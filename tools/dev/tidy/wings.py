@@ -4,19 +4,19 @@ import re
 
 from dev.tidy.source import Finding
 
-# Lowest first. tools/dev holds no library.
+# Lowest first. tools/dev has no library.
 WINGS = ["tools/base", "tools/lib", "conformance", "tools/python", "tools/verbs", "tools/proofs"]
 
-# What every verb is declared in; no library.
+# The declarations of all verbs; not a library.
 VERBS = "tools/verbs/verbs.hpp"
 
-# Folders whose headers are of a library of another name, longest first.
+# Folders whose headers belong to a library of another name, longest first.
 OTHERS = {"sim/ns3": "lockstep_ns3", "sim": "lockstep_sim", "hw/mpipe": "lockstep_mpipe",
           "hw": "lockstep_hw"}
 
 
 def wing_of(path):
-    """The wing that a file or an include lies in, or None."""
+    """The wing of a file or an include, or None."""
     return next((wing for wing in WINGS if path.startswith(wing + "/")), None)
 
 
@@ -29,7 +29,7 @@ def folder_of(path):
 
 
 def library_of(path):
-    """The library that has the header `path`, or None if it is in no folder with one."""
+    """The library of the header `path`, or None if its folder has none."""
     folder = folder_of(path)
     if folder:
         name = folder.split("/")[-1]
@@ -50,7 +50,7 @@ def check(source):
 
 
 class Folder:
-    """What the files of one folder include, and what its deps.cmake names."""
+    """What the files of one folder include, and what its deps.cmake lists."""
 
     def __init__(self):
         self.includes = {"LIBS": {}, "TEST_LIBS": {}}  # library -> (source, line)
@@ -58,7 +58,7 @@ class Folder:
         self.deps = None
 
     def add(self, own, source):
-        """Takes a file's includes in."""
+        """Adds the includes of a file."""
         kind = "TEST_LIBS" if source.is_test and not source.path.endswith("_fuzz.cpp") else "LIBS"
         for line, name, _ in source.includes:
             library = library_of(name)
@@ -77,7 +77,7 @@ class Folder:
 
 
 def check_links(sources):
-    """deps.cmake of a folder names exactly the libraries of ours that its files include."""
+    """deps.cmake of a folder must list exactly the libraries of ours that its files include."""
     folders = {}
     for source in sources:
         folder = folder_of(source.path)
@@ -96,7 +96,7 @@ def check_links(sources):
 
 
 def compare(name, folder):
-    """What deps.cmake lacks, and what it names in vain."""
+    """What deps.cmake lacks, and what it lists needlessly."""
     own = folder.includes["LIBS"]
     tests = {lib: at for lib, at in folder.includes["TEST_LIBS"].items() if lib not in own}
     for variable, needed in (("LIBS", own), ("TEST_LIBS", tests)):

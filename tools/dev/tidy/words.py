@@ -1,10 +1,10 @@
-"""What no file may say: paths of one machine, hosts of registries, things left to do."""
+"""Words that no file may contain: paths of one machine, hosts of registries, open tasks."""
 
 import re
 
 from dev.tidy.source import Finding
 
-# Put together from pieces, so that this file does not hold what it looks for.
+# Composed from pieces, so that this file does not contain what it searches for.
 REGISTRIES = (r"\b(?:py" r"pi|python" r"hosted|cra" r"tes|npm" r"js|ma" r"ven|deb" r"ian|"
               r"ubu" r"ntu|go" r"lang)\.(?:org|io|com|net)\b")
 WORDS = [
@@ -18,7 +18,7 @@ WORDS = [
     ("origin", re.compile(r"\bC" r"EO\b|\b(?:sub-?)?ag" r"ents?\b(?! of)|co-auth" r"ored-by", re.I),
      "how the text came about is no part of it", "leave it out"),
 ]
-# A citation says what an RFC requires, in the RFC's words.
+# A citation's lines describe an RFC's requirement, and may use its words.
 QUOTED = re.compile(r"^\s*(?://#|##) ")
 
 

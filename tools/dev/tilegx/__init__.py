@@ -1,1 +1,1 @@
-"""What tools/dev/tilegx/estimate is made of."""
+"""The parts of tools/dev/tilegx/estimate."""

@@ -1,4 +1,4 @@
-"""Counts instructions by stage of turn(), in the trace that user-mode QEMU writes of a program."""
+"""Counts instructions per stage of turn() in the trace of a program from user-mode QEMU."""
 
 import bisect
 import collections
@@ -18,7 +18,8 @@ class Failure(Exception):
 
 
 def role_of(function):
-    """What it means that the program is in this function, or None: it goes on with what it did."""
+    """The stage that begins when the program enters this function, or None: the stage does not
+    change."""
     name = function.split("(")[0]
     for side in SIDES:
         if f"{BENCHMARK}Pair::{side}_turn" in name:
@@ -40,8 +41,8 @@ def role_of(function):
 
 
 def next_state(state, role):
-    """(side, stage) in a function of this role. Parsing a burst is `receive`; what a segment does
-    to its connection, events, calls and timers are `protocol`; writing frames is `send`."""
+    """(side, stage) after a function of this role. Parsing a burst is `receive`; processing a
+    segment in its connection, events, calls and timers are `protocol`; writing frames is `send`."""
     side, stage = state
     if role in SIDES:
         return role, "turn"
@@ -57,7 +58,7 @@ def next_state(state, role):
 
 
 class Symbols:
-    """Which function an address is in, by the addresses that nm printed."""
+    """Maps addresses to functions, from the output of nm."""
 
     def __init__(self, text):
         found = {}
@@ -74,7 +75,7 @@ class Symbols:
 
 
 def operations(disassembly):
-    """Of each bundle's address how many instructions are in it, idle ones left out."""
+    """The number of instructions in the bundle at each address, without nops."""
     found = {}
     for line in disassembly.splitlines():
         match = re.match(r"\s*([0-9a-f]+):\s.*\{ (.*) \}", line)
@@ -85,9 +86,9 @@ def operations(disassembly):
 
 
 def count(lines, symbols, each=None):
-    """{(side, stage): [steps, instructions]} of a trace of single steps, from where the workload
-    begins, which start-up and warming up come before. `each` tells of an address how many
-    instructions a step there holds; without it that is one."""
+    """{(side, stage): [steps, instructions]} of a trace of single steps, from the start of the
+    workload, after start-up and warm-up. `each` gives the number of instructions of a step at an
+    address; default one."""
     totals = collections.defaultdict(lambda: [0, 0])
     known = {}
     state = ("", "outside")
@@ -125,7 +126,7 @@ def output_of(command):
 
 
 class Machine:
-    """An emulator with the program that it plays."""
+    """An emulator with the program that it runs."""
 
     def __init__(self, name, emulator, program, binutils=""):
         self.name = name
@@ -137,7 +138,7 @@ class Machine:
             self.each = operations(output_of([f"{binutils}objdump", "-d", program]))
 
     def run(self, *arguments):
-        """The program's own words: {name: number}."""
+        """The numbers that the program prints: {name: number}."""
         words = output_of([*self.command, *map(str, arguments)]).split()
         return {name: int(value) for name, value in zip(words[::2], words[1::2])}
 
@@ -152,7 +153,7 @@ class Machine:
         return totals
 
     def measure(self, workload, size):
-        """{side: {stage: (steps, instructions)}} a unit."""
+        """{side: {stage: (steps, instructions)}} per unit."""
         totals = self.traced(workload, size)
         units = self.run(workload, size)["units"]
         return {side: {stage: tuple(number / units for number in totals[side, stage])

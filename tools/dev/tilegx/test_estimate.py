@@ -1,4 +1,4 @@
-"""The count by stages of a trace, the bundles of a disassembly, and the estimate from both."""
+"""Counts by stages of a trace, bundles of a disassembly, and the estimate from both."""
 
 import importlib.machinery
 import importlib.util
@@ -46,7 +46,7 @@ def test_each_stage_gets_its_steps_and_those_of_what_it_calls():
 
 
 def test_a_call_within_a_stage_does_not_end_it():
-    # transmit() asks another of the stack's own functions: that is sending still.
+    # transmit() calls another function of the stack: that is still `send`.
     lines = trace(0x2000, 0x3000, 0x6000, 0x7000, 0x6008)
     assert steps(counting.count(lines, SYMBOLS))[("client", "send")] == 3
 
@@ -82,7 +82,7 @@ def test_twice_the_cycles_are_half_the_rate():
                 for workload in ("lent", "copied", "transactions")}
     lines = program.estimate(measured)
     first = lines[0]
-    # 126,000 octets are 86.3 segments of 1,000 bundles, and one transaction's more.
+    # 126,000 octets are 86.3 segments of 1,000 bundles, plus one transaction.
     assert first["worker_gbit"] == pytest.approx(126_000 * 8 * 1.2 / (126_000 / 1460 + 1) / 1000)
     assert first["nic_gbit"] == pytest.approx(36 * first["worker_gbit"])
     last = lines[2]

@@ -1,8 +1,7 @@
 # CMake toolchain file of TILE-Gx: upstream GCC 12, no C library, the runtime beside this file.
 #
-# LOCKSTEP_TILEGX, a CMake variable or one of the environment, is the folder that
-# tools/dev/tilegx/build filled (bin/tilegx-linux-gnu-g++, bin/qemu-tilegx); without
-# it build/tilegx-toolchain is taken.
+# LOCKSTEP_TILEGX, a CMake or environment variable, is the folder that tools/dev/tilegx/build filled
+# (bin/tilegx-linux-gnu-g++, bin/qemu-tilegx); the default is build/tilegx-toolchain.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR tilegx)
 
@@ -26,20 +25,19 @@ set(CMAKE_C_COMPILER "${prefix}gcc")
 set(CMAKE_CXX_COMPILER "${prefix}g++")
 set(CMAKE_CROSSCOMPILING_EMULATOR "${LOCKSTEP_TILEGX}/bin/qemu-tilegx")
 
-# There is nothing to link a trial program with.
+# There is no C library to link a test program with.
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
 
-# The emulator lacks some of the vector instructions (and all of floating point, which we have none
-# of), and GCC 12 vectorizes
-# at -O2: without -fno-tree-vectorize a program ends by an illegal instruction.
+# The emulator lacks some vector instructions (and all floating point, which is not used), and GCC
+# 12 vectorizes at -O2: without -fno-tree-vectorize programs end with an illegal instruction.
 set(flags "-fno-tree-vectorize")
 set(CMAKE_C_FLAGS_INIT "${flags}")
 set(CMAKE_CXX_FLAGS_INIT "${flags} -fno-threadsafe-statics -D_GLIBCXX_EXTERN_TEMPLATE=0")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-nostdlib -static")
 set(CMAKE_C_STANDARD_LIBRARIES_INIT "-lgcc")
 
-# The runner takes what a C library would give from here.
+# The runner's replacement for a C library.
 set(LOCKSTEP_RUNTIME "${CMAKE_CURRENT_LIST_DIR}/runtime")
 
 set(CMAKE_FIND_ROOT_PATH "${LOCKSTEP_TILEGX}/tilegx-linux-gnu")

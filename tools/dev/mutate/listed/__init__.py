@@ -1,1 +1,1 @@
-"""The parts of tools/mutants --listed, one subject a file."""
+"""The parts of tools/mutants --listed, one subject per file."""

@@ -50,7 +50,7 @@ def parse_arguments(words):
 
 
 def choose(arguments, known):
-    """The mutations to try. Raises BadInput with every id that has none."""
+    """The mutations to try. Raises BadInput with all ids that have none."""
     ids = arguments.only or sample.draw(ROOT, arguments.seed, arguments.count)
     missing = [one for one in ids if one not in known]
     if missing:
@@ -68,7 +68,7 @@ def digest_of_tree(place):
 
 
 class Memory:
-    """What was found before in the same tree, by mutation."""
+    """The results of earlier runs with the same tree, by mutation."""
 
     def __init__(self, place, fresh):
         self.file = place.home / "found.json"
@@ -156,7 +156,7 @@ def run(arguments):
 
 
 def main(words):
-    """Runs what the command line `words` ask for; returns the exit code."""
+    """Runs what the command line `words` requests; returns the exit code."""
     arguments = parse_arguments(words)
     try:
         return run(arguments)

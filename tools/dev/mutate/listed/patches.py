@@ -1,4 +1,4 @@
-"""The mutations that the repository lists, and how one changes a file's text."""
+"""The mutations listed in the repository, and how one changes a file's text."""
 
 import dataclasses
 import pathlib
@@ -9,7 +9,7 @@ KEYS = ("id", "file", "find", "replace", "why")
 
 
 class BadInput(Exception):
-    """What is wrong with a mutation, with its file."""
+    """An error in a mutation, with its file."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Mutation:
 
 
 def load(root):
-    """All mutations by id. Raises BadInput for what is no mutation, and for an id listed twice."""
+    """All mutations by id. Raises BadInput for a malformed entry, and for an id listed twice."""
     path = pathlib.Path(root) / FILE
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8")).get("mutation", [])
@@ -42,7 +42,7 @@ def load(root):
 
 
 def mutated(text, mutation):
-    """`text` with the mutation's change. Raises BadInput unless `find` stands in it just once."""
+    """`text` with the mutation's change. Raises BadInput unless `find` occurs exactly once."""
     count = text.count(mutation.find) if mutation.find else 0
     if count != 1:
         raise BadInput(f"{FILE}: {mutation.id}: its text stands {count} times in {mutation.file}, "

@@ -1,4 +1,4 @@
-"""Draws the sample: rows that bind, of the RFCs that are finished, that code of core/ cites."""
+"""Draws the sample: binding requirements of finished RFCs that code of core/ cites."""
 
 import hashlib
 import pathlib
@@ -12,7 +12,7 @@ NO_CODE = ("_test", "_fuzz", "_kit")
 
 
 def binding_rows(root):
-    """Each id that must be shown, with its summary, in the order of its list."""
+    """Each id that must be tested, with its summary, in the order of its list."""
     rows = {}
     for rfc in RFCS:
         file = pathlib.Path(root) / "conformance" / "requirements" / f"rfc{rfc}.toml"
@@ -23,7 +23,7 @@ def binding_rows(root):
 
 
 def cited_places(root):
-    """Every id that code of core/ cites, with the places (path, line): tests are left out."""
+    """Every id that code of core/ cites, with the places (path, line); tests are left out."""
     places = {}
     for one, found in read(root).places.items():
         for file, line in found:
@@ -33,8 +33,8 @@ def cited_places(root):
 
 
 def draw(root, seed, count):
-    """`count` ids by seed. Each id has its own place in the order, the hash of seed and id, so that
-    a citation that comes or goes moves one id of the sample, and not all of them."""
+    """`count` ids by seed. Ids are ordered by the hash of seed and id, so that a citation that is
+    added or removed changes one id of the sample and not all."""
     cited = cited_places(root)
     ids = [one for one in binding_rows(root) if one in cited]
     ids.sort(key=lambda one: hashlib.sha256(f"{seed} {one}".encode()).digest())

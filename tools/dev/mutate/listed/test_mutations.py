@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The parts of tools/mutants --listed: the sample, the changes, and what programs' output says."""
+"""The parts of tools/mutants --listed: the sample, the changes, and parsing of programs' output."""
 
 import pathlib
 import subprocess
@@ -19,7 +19,7 @@ HALT = patches.Mutation("9293:MUST-1", "core/tcp/a.cpp", "halt();\n", "", "it go
 
 
 def small_tree(folder, citations):
-    """A tree of one source that cites the ids, and lists that know them and one more."""
+    """A tree of one source that cites the ids, and lists with these ids and one more."""
     root = pathlib.Path(folder)
     (root / "core" / "tcp").mkdir(parents=True)
     lists = root / "conformance" / "requirements"

@@ -11,7 +11,7 @@ import xml.etree.ElementTree as xml
 from dev.mutate.cited import tests_of_core
 from dev.mutate.listed.patches import mutated
 
-# The layers, lowest first: the tests of a change's own layer or of those above can notice it.
+# The layers, lowest first. Tests of a change's own layer and of higher ones can notice it.
 LAYERS = ("units", "memory", "wire", "link", "internet", "tcp", "stack")
 NOT_COPIED = (".ci/", ".git")
 HANGS_AFTER_S = 600
@@ -21,12 +21,12 @@ RUNNING = re.compile(r"^\[ RUN      \] ([\w/.]+)", re.M)
 
 
 class Unable(Exception):
-    """Why no trial is possible here."""
+    """Why no trial is possible."""
 
 
 @dataclasses.dataclass
 class Place:
-    """Where the copy, its build and the reports lie; how many jobs a build may use."""
+    """The folders of the copy, its build and the reports; the jobs that a build may use."""
     root: pathlib.Path
     jobs: int
 
@@ -53,8 +53,7 @@ def run(command, cwd, timeout=None):
 
 
 def copy_tree(place):
-    """Brings the copy up to date; files that did not change keep their times, so that only what
-    differs is built again."""
+    """Updates the copy. Unchanged files keep their times, so that only changed ones are rebuilt."""
     listed = run(["git", "ls-files", "-z"], place.root)
     if listed.returncode != 0:
         raise Unable("git does not list the tree: run this in a clone of the repository")
@@ -102,7 +101,7 @@ def build(place, program):
 
 
 def first_failure(output):
-    """The test that failed, or that was running when its program died."""
+    """The test that failed, or that was running when its program crashed."""
     failed = FAILED.search(output)
     running = RUNNING.findall(output)
     return failed.group(1) if failed else running[-1] if running else "the program's start"
@@ -123,7 +122,7 @@ def run_tests(place, program, only=()):
 
 
 def run_scenarios(place):
-    """The name of the first scenario that does not agree, or twin that does, or None."""
+    """The first scenario that does not agree, or twin that does, or None."""
     junit = place.home / "conformance.xml"
     junit.unlink(missing_ok=True)
     command = [place.build / "lockstep", "conformance", "--junit", junit,
@@ -149,13 +148,13 @@ def build_or_stop(place, program):
 
 
 def notices(place, program):
-    """Which of the program's tests or scenarios fails first in the copy as it is, or None."""
+    """The program's first test or scenario that fails in the copy as it is, or None."""
     build_or_stop(place, program)
     return run_scenarios(place) if program == "lockstep" else run_tests(place, program)
 
 
 def notices_mutation(place, programs, mutation):
-    """The same with the mutation in the copy, which is as it was afterwards. Tests that cite the
+    """The same with the mutation in the copy, which is restored afterwards. Tests that cite the
     requirement run first, then all."""
     path = place.tree / mutation.file
     before = path.read_text(encoding="utf-8")
@@ -175,5 +174,5 @@ def notices_mutation(place, programs, mutation):
 
 
 def be_modest():
-    """The trials take long: whatever else runs here goes first."""
+    """Lowers the priority, because the trials take long."""
     os.nice(max(0, 10 - os.nice(0)))

@@ -1,4 +1,5 @@
-// Two stacks on a wire of one frame: the smallest program that opens a connection with Lockstep.
+// Two stacks joined by a wire of one frame: the smallest program that opens a connection with
+// Lockstep.
 #include <array>
 #include <cstddef>
 #include <cstdio>
@@ -25,7 +26,8 @@ Config config_of(lockstep::IpAddress address) {
   config.link = lockstep::LinkType::ip;
   config.addresses[0] = {address, 24};
   config.address_count = {1};
-  // Sequence numbers, ports and cookies are secrets: each host draws its own, from the system.
+  // Sequence numbers, ports and cookies must be unpredictable: each host draws its keys from the
+  // system.
   std::random_device system;
   lockstep::Entropy entropy;
   for (auto& word : entropy) {
@@ -35,7 +37,7 @@ Config config_of(lockstep::IpAddress address) {
   return config;
 }
 
-// A host: the configuration, the memory that its stack lives in, and what it has been told.
+// A host: the configuration, the memory of its stack, and the events that it received.
 struct Host {
   explicit Host(lockstep::IpAddress address)
       : config(config_of(address)),

@@ -1,4 +1,4 @@
-// Twenty pages of 10,000 octets between two nodes of ns-3, by an installed Lockstep.
+// Twenty pages of 10,000 octets between two ns-3 nodes, with an installed Lockstep.
 #include <ns3/inet-socket-address.h>
 #include <ns3/node-container.h>
 #include <ns3/point-to-point-helper.h>

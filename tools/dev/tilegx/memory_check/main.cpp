@@ -1,4 +1,4 @@
-// Holds the runtime's memory functions to what a loop over octets does, at every alignment.
+// Compares the runtime's memory functions with loops over octets, at every alignment.
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -26,7 +26,7 @@ bool same(const Octets& one, const Octets& other) {
   return true;
 }
 
-// Also within one array, where source and target overlap either way.
+// Also within one array, where source and target overlap in either direction.
 bool moves_well(std::size_t to, std::size_t from, std::size_t length) {
   Octets source, copied, moved, expected, within;
   fill(source, 1);
@@ -59,7 +59,7 @@ bool sets_well(std::size_t to, std::size_t length) {
   return same(found, expected);
 }
 
-// The octet at `length` is another one: beyond what is compared, or the last that is.
+// The octet at `length` differs: it is just beyond what is compared, or the last one compared.
 bool compares_well(std::size_t offset, std::size_t length) {
   Octets one, other;
   fill(one, 4);

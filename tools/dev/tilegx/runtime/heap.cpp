@@ -1,4 +1,4 @@
-// malloc, calloc, aligned_alloc, free over pages of the kernel: free blocks, by powers of two.
+// malloc, calloc, aligned_alloc and free over the kernel's pages: free lists by powers of two.
 #include <cstdlib>
 #include <cstring>
 
@@ -7,10 +7,10 @@
 namespace lockstep::tilegx {
 namespace {
 
-// Stands directly below the address that was given out.
+// Lies directly below the returned address.
 struct Tag {
-  std::byte* block;     // where the block begins
-  std::uint64_t bytes;  // its whole length
+  std::byte* block;     // start of the block
+  std::uint64_t bytes;  // total length
 };
 
 struct FreeBlock {
@@ -18,7 +18,7 @@ struct FreeBlock {
 };
 
 constexpr std::size_t least_bits = 6;
-constexpr std::size_t most_bits = 16;  // longer blocks are pages of their own
+constexpr std::size_t most_bits = 16;  // longer blocks get their own pages
 constexpr std::size_t most_bytes = std::size_t{1} << most_bits;
 constexpr std::size_t chunk_bytes = page_bytes * 16;
 

@@ -1,4 +1,4 @@
-// The system calls of kernel.hpp: those of Linux's generic table.
+// The system calls of kernel.hpp, with the numbers of Linux's generic table.
 #include "tools/dev/tilegx/runtime/kernel.hpp"
 
 #include <cstring>

@@ -1,14 +1,14 @@
-// memcpy, memmove, memset, memcmp and their like, eight octets at a time.
+// memcpy, memmove, memset, memcmp and similar functions, eight octets at a time.
 //
-// A load of eight octets must be aligned. Where source and target are not aligned alike, two
-// neighbouring words are loaded and joined (dblalign).
+// Loads of eight octets must be aligned. If source and target are aligned differently, two
+// neighbouring words are loaded and combined (dblalign).
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 namespace {
 
-// A word that may lie over objects of any type.
+// A word that may alias objects of any type.
 using Word = std::uint64_t __attribute__((may_alias));
 constexpr std::size_t word_bytes = sizeof(Word);
 
@@ -16,8 +16,8 @@ std::size_t past_word(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % word_bytes;
 }
 
-// Whole words to an aligned target, from a source that may lie anywhere. Reads no word that holds
-// nothing of the source.
+// Copies whole words to an aligned target from a source of any alignment. Reads no word without
+// octets of the source.
 void copy_words(std::byte* to, const std::byte* from, std::size_t words) {
   auto* target = reinterpret_cast<Word*>(to);
   if (past_word(from) == 0) {

@@ -1,4 +1,4 @@
-// The start and end of a program, and the little of the C library's input and output that it uses.
+// Program start and end, and the small part of the C library's input and output that is used.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@ namespace {
 
 using namespace lockstep::tilegx;
 
-// Both streams are output. What is written to that of errors leaves at once.
+// Both streams are output. Standard error is not buffered.
 struct Stream {
   int descriptor;
   bool at_once;
@@ -21,7 +21,7 @@ struct Stream {
 
 Stream streams[2] = {{1, false}, {2, true}};
 
-// The header's FILE has no room for a stream, so it only tells which one is meant.
+// The header's FILE has no room for a buffer, so it only identifies a stream.
 FILE handles[2];
 
 Stream& stream_of(const FILE* handle) { return streams[handle - handles]; }
@@ -78,7 +78,7 @@ int fflush(FILE* handle) {
 
 int ferror(FILE* handle) { return stream_of(handle).failed ? 1 : 0; }
 
-// Decimal digits alone: whoever calls has seen that the text begins with one.
+// Decimal digits only: callers have checked that the text begins with one.
 unsigned long long strtoull(const char* text, char** end, int) {
   unsigned long long value = 0;
   for (; *text >= '0' && *text <= '9'; ++text) {
@@ -106,7 +106,7 @@ void exit(int code) {
   end_now(code);
 }
 
-// Nothing is destroyed: the kernel takes all back.
+// Destructors are not run: the kernel frees everything.
 int __cxa_atexit(void (*)(void*), void*, void*);
 int __cxa_atexit(void (*)(void*), void*, void*) { return 0; }
 void* __dso_handle = nullptr;

@@ -1,8 +1,8 @@
-// A workload of tools/proofs/bench on any machine, for who counts instructions from outside.
+// Runs a workload of tools/proofs/bench on any machine, to count its instructions from outside.
 //
-// lockstep-segments copied|lent COUNT carries COUNT full segments over one connection;
-// lockstep-segments transactions COUNT opens and closes COUNT connections, one at a time. It prints
-// how many units, frames and bytes that was, which two machines must agree about.
+// lockstep-segments copied|lent COUNT sends COUNT full segments over one connection;
+// lockstep-segments transactions COUNT opens and closes COUNT connections, one at a time. Prints
+// the numbers of units, frames and bytes, which must be equal on two machines.
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -18,7 +18,7 @@ using namespace lockstep::tools::benchmark;
 
 Result run_bulk(Writing writing, std::uint64_t count) {
   BulkSettings settings;
-  // What is not used need not be touched: the count begins with the program.
+  // Small pools, so that less memory is touched: the count begins with the program.
   settings.pair.connections_max = Count{8};
   settings.pair.active_max = Count{8};
   settings.pair.blocks_max = Count{64};
