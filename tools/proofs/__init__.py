@@ -1,1 +1,1 @@
-"""What shows how fast, how right and how far the rest is: measured, and run by name."""
+"""Measurements of speed, and long proofs of correctness and range, which are run by name."""

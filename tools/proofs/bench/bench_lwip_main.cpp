@@ -1,4 +1,4 @@
-// The same workloads on lwIP, as Debian builds it: one run, as one line of JSON.
+// The same workloads on lwIP, as Debian builds it: one run, printed as one line of JSON.
 #if __has_include(<lwip/tcp.h>)
 
 #include <lwip/init.h>
@@ -19,9 +19,9 @@
 
 #include "tools/proofs/bench/result.hpp"
 
-// Debian's library is built with NO_SYS=0 and core locking, but its core may be called from a
-// single thread as long as tcpip_init() never started another one. Two interfaces of the one
-// instance are joined in memory; each end's connections are bound to its own interface.
+// Debian's library is built with NO_SYS=0 and core locking, but its core may be called from one
+// thread as long as tcpip_init() was not called. Two interfaces of one lwIP instance are joined in
+// memory; each end's connections are bound to its own interface.
 
 namespace {
 
@@ -36,7 +36,7 @@ constexpr std::uint32_t message_bytes = 64;
   std::exit(1);
 }
 
-// Packets on their way to an interface, in order.
+// Packets in flight to an interface, in order.
 struct Wire {
   static constexpr std::uint32_t packets_max = 4096;
   std::array<pbuf*, packets_max> packets{};
@@ -51,7 +51,7 @@ netif client_if;
 netif server_if;
 std::uint64_t data_segments = 0;
 
-// The packet leaves as a frame of its own: copied once, as into a ring.
+// Copies the packet once as a frame, as into a NIC's ring.
 err_t send_packet(netif* from, pbuf* packet, const ip4_addr_t*) {
   Wire& wire = from == &client_if ? to_server : to_client;
   if (wire.tail - wire.head == Wire::packets_max) {
@@ -108,7 +108,7 @@ bool deliver(Wire& wire, netif& into) {
 void step() {
   deliver(to_server, server_if);
   deliver(to_client, client_if);
-  // Timers by the real clock, looked at rarely: nothing here waits for one.
+  // lwIP's timers use the real clock, which is read rarely: no workload waits for a timer.
   static std::uint32_t steps = 0;
   if (++steps % 4096 == 0) {
     sys_check_timeouts();
@@ -166,7 +166,7 @@ bool connected = false;
 void fill() {
   while (connected && handed < target) {
     std::uint64_t const offset = handed % content.size();
-    // A segment takes at most two places in its queue (header and reference, if lent).
+    // A segment takes at most two entries of its queue (header, and a reference if lent).
     std::uint64_t const places = (TCP_SND_QUEUELEN - tcp_sndqueuelen(sender)) / 2;
     std::uint64_t const length =
         std::min<std::uint64_t>({target - handed, content.size() - offset, tcp_sndbuf(sender),
@@ -275,7 +275,7 @@ err_t on_connected(void*, tcp_pcb* pcb, err_t) {
   return tcp_output(pcb);
 }
 
-// TIME-WAIT is cut short, as a small pool would do: lwIP searches all of it for every SYN.
+// Shortens TIME-WAIT, as a small pool would: lwIP searches all of it for every SYN.
 void forget_time_wait() {
   while (tcp_tw_pcbs != nullptr) {
     tcp_abort(tcp_tw_pcbs);
@@ -286,7 +286,7 @@ void carry(std::uint64_t count) {
   std::uint64_t const goal = finished + count;
   while (finished < goal) {
     for (std::uint32_t i = 0; i < 32 && live < at_once; ++i) {
-      // The search for a free port would be quadratic: ports are dealt out in turn.
+      // Local ports are assigned in turn, because lwIP's search for a free port would be quadratic.
       connect_with(on_connected, static_cast<std::uint16_t>(10'000 + opened++ % 50'000));
       ++live;
     }
@@ -311,7 +311,7 @@ Result run(std::uint64_t count) {
 
 }  // namespace transactions
 
-// The value behind `--name`, or `fallback`.
+// The value after `--name`, or `fallback`.
 std::uint64_t option(int argc, char** argv, std::string_view name, std::uint64_t fallback) {
   for (int i = 2; i + 1 < argc; ++i) {
     if (name == argv[i]) {

@@ -1,4 +1,4 @@
-// The program behind tools/bench: one run of one workload on a pair of stacks, as one line of JSON.
+// The program behind tools/bench: one run of one workload on a pair of stacks, printed as JSON.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>

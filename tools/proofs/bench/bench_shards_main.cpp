@@ -1,5 +1,5 @@
-// The program behind tools/bench shards and journal: one run, as one line of JSON. It is no part
-// of bench_pair, so that the link lays out that one's core for its own workloads alone.
+// The program behind tools/bench shards and journal: one run, printed as one line of JSON. Separate
+// from bench_pair, so that the linker lays out that program's core for its own workloads only.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -26,7 +26,7 @@ struct Asked {
   std::string pinned;
 };
 
-// Of shards side by side. Says why not by exit code 3.
+// Shards in parallel threads. If that is not possible, prints the reason and returns exit code 3.
 int run_side_by_side(const Asked& asked) {
   std::vector<hw::Cpu> cpus;
   hw::Trouble const trouble = hw::parse_cpus(asked.pinned, cpus);

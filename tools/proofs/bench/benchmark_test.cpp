@@ -1,4 +1,4 @@
-// The workloads do what they say, and no memory is obtained once the stacks are made.
+// The workloads do what they describe, and nothing is allocated once the stacks are constructed.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -24,7 +24,7 @@ class Allocations : public ::testing::Test {
 
 TEST_F(Allocations, TheCounterCounts) {
   std::uint64_t const before = allocations_made;
-  // Called by their names: a compiler may leave out what a new-expression would obtain.
+  // Called by name, because a compiler may omit the allocation of a new-expression.
   void* const first = operator new(8);
   void* const second = operator new[](8);
   std::uint64_t const made = allocations_made - before;
@@ -96,7 +96,7 @@ TEST(Transactions, SixFramesEachWhateverTheNumberAtOnce) {
 }
 
 TEST(Pinned, EachShardDoesItsOwnAndNothingIsForwarded) {
-  // One processor will do: that they are several is for tools/bench shards --pinned to measure.
+  // One processor is enough here; tools/bench shards --pinned measures with several.
   std::vector<hw::Cpu> const cpus(2, hw::allowed_cpus().front());
   ShardSettings settings;
   settings.shards = {2};

@@ -1,4 +1,4 @@
-// The bulk sender and receiver, and what the transfer between them cost.
+// The bulk sender and receiver, and the cost of the transfer between them.
 #include "tools/proofs/bench/bulk.hpp"
 
 #include <algorithm>
@@ -9,8 +9,8 @@ namespace lockstep::tools::benchmark {
 namespace {
 
 constexpr std::uint16_t server_port_number = 80;
-constexpr std::uint32_t content_bytes = 65'536;  // what is sent again and again
-constexpr std::uint32_t chunk_bytes = 32'768;    // of one call of write or lend
+constexpr std::uint32_t content_bytes = 65'536;  // sent repeatedly
+constexpr std::uint32_t chunk_bytes = 32'768;    // per call of write or lend
 constexpr std::uint32_t table_stride = 128;
 constexpr RegionId region{0};
 
@@ -28,7 +28,7 @@ struct Content {
   wire::ChecksumTable table;
 };
 
-// Keeps the send queue filled until `target` octets of the stream were handed over.
+// Keeps the send queue filled until `target` octets of the stream have been accepted.
 struct Sender {
   const Content& content;
   Writing writing;
@@ -63,7 +63,7 @@ struct Sender {
   }
 };
 
-// Reads all there is, in place.
+// Reads all available data in place.
 struct Receiver {
   const Content& content;
   bool verify;

@@ -1,4 +1,4 @@
-// One connection that carries as much as it can in one direction.
+// One connection that transfers as fast as it can in one direction.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace lockstep::tools::benchmark {
 
-// copied: Stack::write copies into the block store. lent: Stack::lend from a bound region with its
-// table of prefix sums, so that what leaves is not summed.
+// copied: Stack::write copies into the block store. lent: Stack::lend from a bound region with a
+// table of prefix sums, so that no checksum is computed over the data.
 enum class Writing : std::uint8_t { copied, lent };
 
 struct BulkSettings {
   PairSettings pair;
   Writing writing = Writing::copied;
-  std::uint64_t segments = 100'000;  // full-sized ones
-  bool verify = false;               // compare each byte that is read
+  std::uint64_t segments = 100'000;  // full-sized segments
+  bool verify = false;               // compare each byte read
 };
 
-// A transfer that can be run piece by piece, so that what it costs can be watched from outside.
+// A transfer that can be run in parts, so that its cost can be measured from outside.
 class Bulk {
  public:
   explicit Bulk(const BulkSettings& settings);
@@ -28,9 +28,9 @@ class Bulk {
   Bulk(const Bulk&) = delete;
   Bulk& operator=(const Bulk&) = delete;
 
-  // Connects and carries the window once, so that what follows runs in the steady state.
+  // Connects and transfers one window, so that what follows is the steady state.
   void warm_up();
-  // Carries all that the settings ask for. CHECKs that it arrives.
+  // Transfers all that the settings request. CHECKs that it arrives.
   Result run();
 
  private:

@@ -1,5 +1,5 @@
-// Counts every allocation of the program that includes it: operator new, and malloc beneath it.
-// To be included in one source of a program and in no library: it replaces the functions.
+// Counts every allocation of the program: operator new, and malloc below it. Include it in one
+// source of a program and in no library, because it replaces these functions.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ inline std::uint64_t allocations_made = 0;
 #endif
 #endif
 
-// The functions of the C library are counted where it offers what lies beneath them, and where no
-// sanitizer has replaced them already.
+// malloc and its relatives are counted if the C library has entry points below them and no
+// sanitizer has replaced them.
 #if defined(__GLIBC__) && !defined(LOCKSTEP_SANITIZED) && !defined(__SANITIZE_ADDRESS__)
 #define LOCKSTEP_COUNTS_MALLOC 1
 extern "C" {
@@ -59,7 +59,7 @@ void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
 
 namespace lockstep::tools::benchmark {
 
-// ThreadSanitizer's runtime has operators of its own and cannot be linked beside others.
+// ThreadSanitizer's runtime defines these operators too, and cannot be linked with others.
 #if defined(LOCKSTEP_COUNTS_NOTHING)
 inline constexpr bool allocations_counted = false;
 #else
@@ -69,7 +69,7 @@ inline constexpr bool allocations_counted = true;
 }  // namespace lockstep::tools::benchmark
 
 #if !defined(LOCKSTEP_COUNTS_NOTHING)
-// Not inlined: gcc 12 would see the free() of one beside the operator new of the other, and warn.
+// Not inlined: gcc 12 would warn about free() of memory from operator new.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
 #if !defined(LOCKSTEP_COUNTS_MALLOC)
   ++lockstep::tools::benchmark::allocations_made;

@@ -1,7 +1,7 @@
-# The journal, what it costs is counted.
+# The journal is linked because its cost is measured.
 set(LIBS lockstep_http lockstep_hw lockstep_journal lockstep_pair)
-# lwIP, the peer that is measured beside us, is linked into the program that runs it and into no
-# library. Without liblwip-dev that program says so.
+# lwIP, with which we compare, is linked only into the program that runs it. Without liblwip-dev
+# that program reports that lwIP is missing.
 find_path(LOCKSTEP_LWIP_INCLUDE lwip/tcp.h PATH_SUFFIXES lwip)
 find_library(LOCKSTEP_LWIP_LIBRARY lwip)
 mark_as_advanced(LOCKSTEP_LWIP_INCLUDE LOCKSTEP_LWIP_LIBRARY)

@@ -1,4 +1,4 @@
-// Opening connections that then do nothing, and counting what they hold.
+// Opens connections that then are idle, and counts the memory they hold.
 #include "tools/proofs/bench/idle.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct Opener {
                      {static_cast<std::uint16_t>(first_port + opened % listeners)}};
       ConnectionId id;
       if (stack.connect(open, id) != Refusal::none) {
-        return;  // all active parts are taken: some handshakes must end first
+        return;  // all active parts are in use: some handshakes must end first
       }
       ++opened;
     }
@@ -64,7 +64,7 @@ std::uint64_t arena_for(const IdleSettings& settings, Count connections) {
 void count_memory(const IdleSettings& settings, IdleResult& result) {
   std::uint64_t const count = settings.connections.value;
   result.arena_bytes = arena_for(settings, settings.connections) - arena_for(settings, Count{1});
-  // A timer's place on the wheel lies beside it.
+  // Its entry in the timer wheel is in a separate array.
   result.shares = {{"connection record", count * sizeof(tcp::Connection)},
                    {"timer", count * (sizeof(memory::TimerNode) + sizeof(std::uint16_t))}};
   std::uint64_t sum = 0;

@@ -1,4 +1,4 @@
-// Connections that do nothing: what each of them holds, and what a turn among them costs.
+// Idle connections: the memory that each holds, and the cost of a turn with many of them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace lockstep::tools::benchmark {
 
-// One record that an idle connection holds.
+// One kind of record that an idle connection holds.
 struct Share {
   std::string_view record;
   std::uint64_t bytes = 0;  // of all connections
@@ -24,13 +24,13 @@ struct IdleSettings {
 };
 
 struct IdleResult {
-  Result turns;                   // units: turns of one host with nothing to do
-  std::uint64_t arena_bytes = 0;  // that the arena grows by for these connections
-  std::vector<Share> shares;      // what that is made of
+  Result turns;                   // units: turns of one host without work
+  std::uint64_t arena_bytes = 0;  // growth of the arena for these connections
+  std::vector<Share> shares;      // the records that make up this growth
 };
 
-// Opens the connections, and then takes turns in which nothing arrives. There is only one active
-// part for every hundred connections, which shows that an idle one holds none.
+// Opens the connections, and then runs turns in which nothing arrives. There is only one active
+// part per hundred connections, which shows that idle connections hold none.
 IdleResult run_idle(const IdleSettings& settings);
 
 }  // namespace lockstep::tools::benchmark

@@ -1,4 +1,4 @@
-// Threads that share nothing but the mesh.
+// Threads that share only the mesh of rings between shards.
 #include "tools/proofs/bench/pinned.hpp"
 
 #include <time.h>
@@ -15,19 +15,19 @@ namespace {
 
 Config client_config(const ShardSettings& settings, ShardId self) {
   Config config = config_of(pair_settings(settings.at_once, {1}), false);
-  // It draws ports whose flows are this shard's: the hash is the same both ways.
+  // Draws local ports whose flows belong to this shard: the hash is the same in both directions.
   config.tcp.shards = Count{settings.shards.value};
   config.tcp.shard = Count{self.value};
   return config;
 }
 
-// Of all shards together, as shard_config() wants it.
+// The settings for all shards together, which shard_config() expects.
 ShardSettings whole(ShardSettings settings) {
   settings.at_once = Count{settings.at_once.value * settings.shards.value};
   return settings;
 }
 
-// A shard, and who asks it.
+// A shard and its client.
 class Couple {
  public:
   Couple(const ShardSettings& settings, ShardId self, hw::Mesh& mesh)
@@ -82,7 +82,7 @@ std::uint64_t wall_ns() {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// What a thread has to say; written once, at its end.
+// The result of a thread; written once, at its end.
 struct alignas(hw::line_bytes) Said {
   std::string trouble;
   std::uint64_t units = 0;
@@ -94,7 +94,7 @@ struct alignas(hw::line_bytes) Said {
 void run_shard(const ShardSettings& settings, ShardId self, hw::Cpu cpu, hw::Mesh& mesh,
                std::latch& ready, Said& said) {
   said.trouble = hw::pin_to(cpu).text;
-  // Its memory is touched first by the thread that uses it.
+  // Constructed by the thread that uses it, so that this thread touches the memory first.
   auto const couple = std::make_unique<Couple>(settings, self, mesh);
   couple->warm_up();
   std::uint64_t const before = couple->finished();

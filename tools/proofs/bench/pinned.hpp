@@ -1,4 +1,4 @@
-// Shards side by side, each held to a processor: how much more two of them do than one.
+// Shards in parallel, each pinned to a processor: the throughput of two relative to one.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 namespace lockstep::tools::benchmark {
 
 struct PinnedResult {
-  std::uint64_t units = 0;              // transactions, all shards together
-  std::vector<std::uint64_t> units_of;  // ... of each
+  std::uint64_t units = 0;              // transactions of all shards
+  std::vector<std::uint64_t> units_of;  // ... of each shard
   std::vector<std::uint64_t> busy_ns;   // processor time of each shard's thread
-  std::uint64_t wall_ns = 0;            // from when all began until the last was done
-  std::uint64_t forwarded = 0;          // frames that came to another shard's thread
-  std::string trouble;                  // why nothing could be measured; empty: it was
+  std::uint64_t wall_ns = 0;            // from the common start to the end of the last shard
+  std::uint64_t forwarded = 0;          // frames that arrived at another shard's thread
+  std::string trouble;                  // why nothing could be measured; empty: success
 };
 
-// A thread a shard, on the processor of the same place in `cpus`; each has a client of its own,
-// whose flows are that shard's, joined to it in memory, and rings to all other shards (hw/shards).
-// Each does `count` transactions.
+// Runs a thread per shard, on the processor at the same index of `cpus`. Each shard has its own
+// client, joined in memory, whose flows belong to that shard, and rings to all other shards
+// (hw/shards). Each does `count` transactions.
 PinnedResult run_pinned(const ShardSettings& settings, const std::vector<hw::Cpu>& cpus);
 
 }  // namespace lockstep::tools::benchmark

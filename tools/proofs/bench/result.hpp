@@ -1,4 +1,4 @@
-// What one run of a workload measured.
+// The measured values of one run of a workload.
 #pragma once
 
 #include <time.h>
@@ -10,14 +10,14 @@ namespace lockstep::tools::benchmark {
 struct Result {
   std::uint64_t units = 0;        // data segments, transactions, or idle turns
   std::uint64_t bytes = 0;        // payload carried
-  std::uint64_t frames = 0;       // both directions
-  std::uint64_t nanoseconds = 0;  // of the workload, set-up left out
+  std::uint64_t frames = 0;       // in both directions
+  std::uint64_t nanoseconds = 0;  // of the workload, without set-up
   std::uint64_t retransmissions = 0;
-  std::uint64_t drops = 0;  // frames that died, both hosts
+  std::uint64_t drops = 0;  // frames dropped, on both hosts
 };
 
-// The CPU time of a workload, which is the wall clock's on a machine with nothing else to do. Real
-// time is measured around the stacks, never inside them.
+// CPU time of a workload; on an otherwise idle machine it equals wall clock time. Real time is
+// measured around the stacks, never inside them.
 class Stopwatch {
  public:
   std::uint64_t nanoseconds() const { return read() - start_; }

@@ -12,7 +12,8 @@ namespace lockstep::tools::benchmark {
 inline constexpr Bytes frame_max{1514};
 
 inline PairSettings pair_settings(Count at_once, ShardCount shards) {
-  // Room for a share that is by chance twice the usual one, and for those that have just ended.
+  // Room for a share that happens to be twice the average, and for connections that have just
+  // ended.
   Count const share{at_once.value / shards.value * 2 + 1024};
   PairSettings out;
   out.link = LinkType::ethernet;

@@ -33,7 +33,7 @@ struct ShardedTransactions::Parts {
     }
   }
 
-  // What a network NIC does: each frame into its shard's queue.
+  // Puts each frame into the queue of its shard, as a NIC does.
   void steer() {
     while (to_servers.waiting() != 0) {
       auto const frame = to_servers.frame(0);
@@ -47,13 +47,13 @@ struct ShardedTransactions::Parts {
     }
   }
 
-  // What tools/bench counts: the work of the shards. One of them after each turn of the client, so
-  // that as much has come for it, in the mean, as for a lone one: on a machine each has a core of
-  // its own, and n of them serve n times the load.
+  // The function whose instructions tools/bench counts: the work of the shards. One shard turns
+  // after each turn of the client, so that on average a shard has as many frames per turn as a
+  // single one has: on a real machine n shards, each on its own core, serve n times the load.
   [[gnu::noinline]] bool turn_shards() {
     Shard& shard = *shards[next_shard];
     next_shard = next_shard + 1 == shards.size() ? 0 : next_shard + 1;
-    // One that has nothing to do sleeps.
+    // A shard without work sleeps.
     if (shard.in.waiting() == 0 && shard.stack.deadline() > clock) {
       return false;
     }
@@ -116,7 +116,8 @@ struct ShardedTransactions::Parts {
   ShortCaller caller;
   std::vector<std::unique_ptr<Shard>> shards;
   std::size_t next_shard = 0;
-  std::size_t idle_steps = 0;  // in a row: with one of each shard, nothing is left to do now
+  std::size_t idle_steps =
+      0;  // consecutive; one for each shard means that nothing is left to do now
   std::optional<journal::Writer> writer;
   std::optional<journal::TurnLog> log;
   std::optional<journal::Recorder<Port>> recorder;

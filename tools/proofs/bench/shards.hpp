@@ -1,4 +1,4 @@
-// Short connections with a server of several shards, all turned by one thread on a virtual clock.
+// Short connections with a server of several shards, all run by one thread on a virtual clock.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ struct ShardSettings {
   ShardCount shards;
   Count at_once{1024};
   std::uint64_t count = 20'000;
-  std::string journal;  // a lone shard keeps one in this file; empty: none
+  std::string journal;  // a single shard writes a journal to this file; empty: none
 };
 
-// The client is one stack; its frames are put where shard_of says, as a port does. A shard turns
-// when it has frames or a deadline, one after each turn of the client, with rings to all others
-// (hw/shards), as on a machine.
+// The client is one stack; its frames go to the shard that shard_of gives, as in a port. A shard
+// turns when it has frames or a due timer, one shard after each turn of the client, with rings to
+// all others (hw/shards).
 class ShardedTransactions {
  public:
   explicit ShardedTransactions(const ShardSettings& settings);
@@ -30,7 +30,7 @@ class ShardedTransactions {
 
   void warm_up();
   Result run();
-  // Frames that a shard got and were another's.
+  // Frames that were forwarded to the shard of their flow.
   std::uint64_t forwarded() const;
 
  private:

@@ -1,4 +1,4 @@
-// Both ends of a short connection: 64 bytes there, 64 bytes back, both close.
+// Both ends of a short connection: 64 bytes each way, then both close.
 #pragma once
 
 #include <array>
@@ -11,12 +11,12 @@ namespace lockstep::tools::benchmark {
 
 inline constexpr std::uint32_t message_bytes = 64;
 inline constexpr std::uint16_t first_port = 80;
-inline constexpr std::uint32_t listeners = 64;  // so that four-tuples never run short
+inline constexpr std::uint32_t listeners = 64;  // many, so that four-tuples do not run out
 inline constexpr std::uint32_t opens_per_turn = 32;
 
 using Message = std::array<std::byte, message_bytes>;
 
-// Reads what has come; how many bytes that were.
+// Reads all available data; returns the number of bytes.
 inline std::uint32_t read_all(Stack& stack, ConnectionId id) {
   std::uint32_t done = 0;
   for (auto part = stack.readable(id); !part.empty(); part = stack.readable(id)) {
@@ -60,7 +60,7 @@ struct ShortCaller {
     }
   }
 
-  // Opens anew what has ended, spread over all ports of the server.
+  // Replaces connections that ended, spread over all ports of the server.
   void run(Stack& stack, Instant) {
     for (std::uint32_t i = 0; i < opens_per_turn && live < at_once; ++i) {
       auto const number = static_cast<std::uint32_t>(opened);

@@ -1,5 +1,5 @@
-// One stack a thread: pairs that run side by side share nothing, and do what each does alone.
-// ThreadSanitizer is the judge of the first, the counts are of the second.
+// One stack per thread: pairs in parallel share nothing, and behave as each does alone.
+// ThreadSanitizer checks the first, the counts the second.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -20,7 +20,7 @@ Counts counts_of(const Result& result) {
   return {result.units, result.bytes, result.frames, result.retransmissions};
 }
 
-// Each number another workload: both ways of writing, both links, and connections that come and go.
+// A different workload for each number: both ways of writing, both links, and short connections.
 Counts workload(std::uint32_t number) {
   if (number % 2 == 0) {
     TransactionSettings settings;

@@ -1,4 +1,4 @@
-// The client and the server of short connections, and what a transaction cost.
+// The client and the server of short connections, and the cost of a transaction.
 #include "tools/proofs/bench/transactions.hpp"
 
 #include <algorithm>
@@ -8,12 +8,12 @@
 namespace lockstep::tools::benchmark {
 namespace {
 
-// Types of this file alone, so that the compiler knows each call of theirs.
+// Types of this file only, so that the compiler can inline their functions.
 struct Client : ShortCaller {};
 struct Server : ShortAnswerer {};
 
 PairSettings pair_settings(const TransactionSettings& settings) {
-  // Room for those that have ended on one side and not yet on the other.
+  // Room for connections that have ended on one side only.
   Count const room{settings.at_once.value + settings.at_once.value / 4 + 1024};
   PairSettings out;
   out.extensions = settings.extensions;
@@ -43,7 +43,7 @@ Transactions::~Transactions() = default;
 
 void Transactions::warm_up() {
   Parts& p = *parts_;
-  // Beyond a thousand, those that end do not change what the next one costs.
+  // Beyond a thousand, ended connections do not change the cost of the next one.
   std::uint64_t const target =
       p.client.finished + std::min<std::uint64_t>(p.settings.at_once.value, 1'000);
   while (p.client.finished < target || p.client.live < p.settings.at_once.value) {

@@ -1,4 +1,4 @@
-// Many short connections: connect, 64 bytes there, 64 bytes back, both sides close.
+// Many short connections: connect, 64 bytes each way, close on both sides.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct TransactionSettings {
   std::uint64_t count = 100'000;
 };
 
-// The server answers and closes first, as a server of HTTP/1.0 does: six frames a transaction, and
+// The server answers and closes first, like an HTTP/1.0 server: six frames per transaction, and
 // TIME-WAIT on its side. The client draws its ports (RFC 6056).
 class Transactions {
  public:
@@ -25,9 +25,9 @@ class Transactions {
   Transactions(const Transactions&) = delete;
   Transactions& operator=(const Transactions&) = delete;
 
-  // Runs until as many as asked for are under way at once.
+  // Runs until the requested number of connections is open at the same time.
   void warm_up();
-  // Completes as many as the settings ask for, while that many are always under way.
+  // Completes the requested number of transactions, with that many connections always open.
   Result run();
 
  private:

@@ -1,5 +1,5 @@
-# tools/bench wire: ours on a veth pair beside the kernel, in the same run, by processor time.
-"""Rows of a table: for each workload, each server in turn, several times over."""
+# tools/bench wire: compares our servers with the kernel's on a veth pair, by processor time.
+"""Rows of a table: for each workload, each server in turn, several times."""
 import contextlib
 import json
 import pathlib
@@ -10,9 +10,9 @@ import tempfile
 from proofs.wire import bench_host
 from dev import namespace as ns
 
-GOAL = 1.5  # times the kernel's requests a second of processor; never a gate
+GOAL = 1.5  # times the kernel's requests per second of processor; reported, never a limit
 PORT = 8080
-# What the others are measured by: the same things done by hand on the kernel's sockets.
+# The reference: the same work on the kernel's sockets, without a framework.
 PEER = "epoll"
 SERVERS = ["xdp", "packet", "tap", "nginx", PEER]
 
@@ -25,24 +25,24 @@ class Row:
         self.mtu = mtu
         self.words = words
         self.path = path
-        self.offloads = offloads  # of the kernel's server: it leaves checksums out of its frames
+        self.offloads = offloads  # of the kernel's server: checksums left to offload
 
     def title(self):
-        """As the table has it."""
+        """The title in the table."""
         return (f"{self.name}, MTU {self.mtu}"
                 + ("" if self.offloads else ", no offload"))
 
     def servers(self):
-        """Those that can: AF_XDP's frames have to fit a page."""
+        """The servers that can run it: AF_XDP's frames must fit into a page."""
         return [name for name in SERVERS if self.mtu <= 3_000 or name != "xdp"]
 
     def driver(self):
-        """Of the load. AF_XDP lets no frame of several segments through, as a wire would."""
+        """The driver of the load. AF_XDP prevents merged frames, like a real wire."""
         return "xdp" if self.mtu <= 3_000 else "packet"
 
 
 def rows(seconds):
-    """The workloads: pages at several MTUs, and 64 octets on a connection of their own."""
+    """The workloads: pages at several MTUs, and connections for 64 octets each."""
     pages = ["--workload", "pages", "--connections", "100", "--duration", f"{seconds}s"]
     small = ["--connections", "64", "--requests-per-connection", "1", "--close", "server",
              "--duration", f"{seconds}s"]
@@ -56,7 +56,7 @@ def rows(seconds):
 
 @contextlib.contextmanager
 def serving(name, row, folder, site, build):
-    """That server on the wire of this row."""
+    """Runs that server on the wire of this row."""
     with ns.fresh_namespace():
         if name != "tap":
             bench_host.set_up_wire(row.mtu, row.offloads or name in ("xdp", "packet"))
@@ -71,7 +71,7 @@ def serving(name, row, folder, site, build):
 
 
 def run_once(name, row, folder, site, build, profile=None):
-    """One server under one workload: its figures."""
+    """Runs one workload against one server; returns its figures."""
     with serving(name, row, folder, site, build) as (served, url):
         if name != "tap":
             served.driver = row.driver()
@@ -89,7 +89,7 @@ def run_once(name, row, folder, site, build, profile=None):
 
 @contextlib.contextmanager
 def profiled(served, into):
-    """Where the server's processor time goes, sampled by perf while the block runs."""
+    """Samples the server's processor time with perf during the block."""
     if into is None:
         yield
         return
@@ -105,7 +105,7 @@ def profiled(served, into):
             process.wait()
 
 
-# What a function belongs to, by its name; the first that fits.
+# The part that a function belongs to, by its name; the first pattern that matches.
 PARTS = [("driver", re.compile(r"lockstep::hw::|_ZNK?8lockstep2hw")),
          ("application", re.compile(r"lockstep::(http|tools|load|journal)::|http_parser|"
                                     r"_ZNK?8lockstep(4http|5tools|4load|7journal)")),
@@ -113,7 +113,7 @@ PARTS = [("driver", re.compile(r"lockstep::hw::|_ZNK?8lockstep2hw")),
 
 
 def part_of(shared, symbol):
-    """driver, core, application, kernel, or what else is in the process."""
+    """driver, core, application, kernel, or other parts of the process."""
     if shared.startswith("[kernel") or symbol.startswith("[k]"):
         return "kernel"
     for name, pattern in PARTS:
@@ -123,7 +123,7 @@ def part_of(shared, symbol):
 
 
 def parts_in(profile):
-    """{part: share in percent} of what perf sampled."""
+    """{part: share in percent} of perf's samples."""
     text = subprocess.run(["perf", "report", "-i", str(profile), "--stdio", "--no-children",
                            "--sort", "dso,symbol", "-t", "|", "-g", "none"], check=False,
                           capture_output=True, text=True).stdout
@@ -144,7 +144,7 @@ def spread_of(values, form):
 
 
 def line_of(row, name, runs, peers):
-    """A line of the table: of one server, beside the kernel's in the same turns."""
+    """One server's line of the table, with the kernel's result in the same rounds."""
     ratios = [each["per_processor_second"] / peer["per_processor_second"]
               for each, peer in zip(runs, peers)]
     errors = sum(count for each in runs for count in each["errors"].values())
@@ -159,7 +159,7 @@ def line_of(row, name, runs, peers):
 
 
 def text_of(line):
-    """The same, for people."""
+    """The same as text."""
     return (f"| {line['workload']} | {line['server']} | "
             f"{spread_of(line['requests_per_processor_second'], ',.0f')} | "
             f"{bench_host.spread(line['bits_per_processor_second'])[0] / 1e9:.1f} | "
@@ -172,7 +172,7 @@ HEAD = ("| workload | server | requests a processor second | Gbit of pages a pro
 
 
 def make_site(folder):
-    """The files of the workload, for nginx."""
+    """Writes the files of the workload, for nginx."""
     site = pathlib.Path(folder) / "site"
     subprocess.run([str(ns.PROGRAM), "load", "http://10.0.0.1", "--workload", "pages",
                     "--make-site", str(site)], check=True, capture_output=True)
@@ -181,7 +181,7 @@ def make_site(folder):
 
 
 def profile_lines(folder, site, options):
-    """Where the time of each server goes under `pages`, and under the short connections."""
+    """Where each server spends its time with `pages`, and with short connections."""
     wanted = [row for row in rows(options.seconds)
               if row.mtu == 1500 and row.offloads and options.only in row.title()]
     for row in wanted:
@@ -195,7 +195,7 @@ def profile_lines(folder, site, options):
 
 
 def check(options):
-    """Prints the table; 0 whatever it says."""
+    """Prints the table; always returns 0."""
     reason = bench_host.why_not("nginx", "ethtool", options.build / "bench_epoll")
     if reason:
         raise bench_host.Refused(reason)

@@ -1,1 +1,1 @@
-"""Congestion control against the formulas of its RFCs and of the literature."""
+"""Compares congestion control with the formulas of its RFCs and of the literature."""

@@ -1,4 +1,4 @@
-"""tools/evidence formulas: the table, its gates, and the page of plots."""
+"""tools/evidence formulas: the table, its limits, and the page of plots."""
 
 import argparse
 import json
@@ -50,7 +50,7 @@ def main() -> int:
     (options.into / "formulas.json").write_text(
         json.dumps([vars(row) for row in rows], indent=1) + "\n")
     if traces and not options.no_plots:
-        from tools.proofs.formulas.plots import draw  # what draws is needed for the plots alone
+        from tools.proofs.formulas.plots import draw  # matplotlib is needed for plots only
         for file in draw(traces, options.into):
             print(f"formulas: {file}")
     return 0 if all(row.holds for row in rows) else 1

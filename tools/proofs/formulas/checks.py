@@ -1,4 +1,4 @@
-"""Each check runs worlds and gives rows: what, expected, measured, the gate, does it hold."""
+"""Checks that run worlds and return rows: name, expected and measured value, limit, result."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ class Row:
 
 @dataclass
 class Place:
-    """Where worlds are run, and what with."""
+    """The program and the folder for runs."""
 
     folder: Path
     lockstep: Path
@@ -38,14 +38,14 @@ def after_loss(trace: Trace) -> int:
     """The first row in congestion avoidance after the last change of ssthresh."""
     changed = max(i for i in range(1, len(trace.ssthresh))
                   if trace.ssthresh[i] != trace.ssthresh[i - 1])
-    # Recovery inflates cwnd, and leaves it where slow start may have a segment to go to ssthresh.
+    # Recovery inflates cwnd, and may leave it a segment below ssthresh, in slow start.
     left = next(i for i in range(changed, len(trace.cwnd))
                 if trace.cwnd[i] <= trace.ssthresh[i] and trace.flight[i] <= trace.ssthresh[i])
     return next(i for i in range(left, len(trace.cwnd)) if trace.cwnd[i] >= trace.ssthresh[i])
 
 
 def growth(place: Place) -> tuple[list[Row], list[Trace]]:
-    """RFC 5681: slow start doubles a round trip, congestion avoidance adds a segment."""
+    """RFC 5681: slow start doubles cwnd per RTT, congestion avoidance adds one segment."""
     trace = place.run(World("reno-growth", mss=200, size="6MB", mask="0" * 150 + "1",
                             limit="60s"), until="14s")
     rtt = 0.1
@@ -75,7 +75,7 @@ def mathis(place: Place) -> tuple[list[Row], list[Trace]]:
         trace = place.run(world, until="220s")
         expected = formulas.mathis(1000, 0.1, 1 / n)
         measured = trace.rate(20, 219)
-        # With the largest p the round of recovery, which the formula leaves out, is a tenth.
+        # With the largest p, recovery, which the formula ignores, takes a tenth of the time.
         gated = n >= 250
         rows.append(Row(f"Mathis, p = 1/{n}", f"{expected / 1000:.1f} kB/s",
                         f"{measured / 1000:.1f} kB/s ({measured / expected - 1:+.1%})",
@@ -90,7 +90,7 @@ def mathis(place: Place) -> tuple[list[Row], list[Trace]]:
 
 
 def pftk(place: Place) -> tuple[list[Row], list[Trace]]:
-    """Random loss: each segment by itself; the median of nine seeds."""
+    """Random loss, independent for each segment; the median of nine seeds."""
     rows = []
     for text, p in (("0.3%", 0.003), ("1%", 0.01), ("2%", 0.02), ("4%", 0.04)):
         world = World(f"pftk-{text.rstrip('%')}", size="60MB", loss=text)
@@ -104,7 +104,7 @@ def pftk(place: Place) -> tuple[list[Row], list[Trace]]:
 
 
 def cubic_window(place: Place, name: str, mss: int, delay: str, lost: int) -> tuple[Row, Trace]:
-    """One loss, then the curve: the window's greatest distance from RFC 9438's equation."""
+    """One loss, then the curve: the largest deviation of the window from RFC 9438's equation."""
     world = World(name, mss=mss, delay=delay, size="200MB", mask="0" * lost + "1", limit="600s",
                   config='congestion = "cubic"')
     trace = place.run(world, until="20s")
@@ -119,7 +119,7 @@ def cubic_window(place: Place, name: str, mss: int, delay: str, lost: int) -> tu
         if newly == 0:
             continue
         if trace.cwnd[i] > 65535 - 2 * mss:
-            break  # the peer's window, not cwnd, is the limit from here on
+            break  # from here on the peer's window is the limit, not cwnd
         started = started if started is not None else trace.seconds[i]
         t = trace.seconds[i] - started
         alpha = 1 if estimate >= w_max else formulas.reno_alpha()
@@ -145,7 +145,7 @@ BOTTLENECK = {"rate": "10Mbit/s", "delay": "10ms", "limit": "120s", "size": "12M
 
 
 def ecn(place: Place) -> tuple[list[Row], list[Trace]]:
-    """A queue that marks against one that drops, and DCTCP's short queue."""
+    """Compares a queue that marks with one that drops, and checks DCTCP's short queue."""
     plain = place.run(World("ecn-off", queue_packets=20, mark_packets=10, **BOTTLENECK))
     rows = [Row("ECN off: what is sent again", "some", str(plain.retransmissions[-1]), "> 0",
                 plain.retransmissions[-1] > 0)]
@@ -171,7 +171,7 @@ def ecn(place: Place) -> tuple[list[Row], list[Trace]]:
 
 
 def pacing(place: Place) -> tuple[list[Row], list[Trace]]:
-    """The same transfer through a thin link, paced and not: the queue at its fullest."""
+    """The same transfer over a slow link, with and without pacing: the longest queue."""
     peaks, traces = [], []
     for on in ("false", "true"):
         trace = place.run(World(f"pacing-{on}", rate="10Mbit/s", delay="50ms", size="4MB",

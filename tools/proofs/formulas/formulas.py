@@ -1,4 +1,4 @@
-"""The formulas, written from their papers and RFCs, in floating point: no code of the core's."""
+"""The formulas in floating point, written from papers and RFCs, independent of core's code."""
 
 from math import sqrt
 
@@ -9,9 +9,9 @@ def mathis(mss: float, rtt: float, p: float) -> float:
 
 
 def mathis_with_recovery(mss: float, rtt: float, p: float) -> float:
-    """The same with the round trip of fast recovery in each cycle, where the window stands still.
+    """The same with the RTT of fast recovery in each cycle, in which the window does not grow.
 
-    A cycle delivers 1/p segments in W/2 round trips, W = sqrt(8/3p), and one more for the repair.
+    A cycle delivers 1/p segments in W/2 round trips, W = sqrt(8/3p), plus one for recovery.
     """
     half = sqrt(8 / (3 * p)) / 2
     return mathis(mss, rtt, p) * half / (half + 1)

@@ -1,4 +1,4 @@
-"""A page of plots: cwnd, round trip, queue and retransmissions over time, a column a run."""
+"""A page of plots: cwnd, RTT, queue and retransmissions over time, one column per run."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Runs a world with `lockstep sim run` and reads what each sender did over time."""
+"""Runs a world with `lockstep sim run`, and reads the time series of each sender."""
 
 import csv
 import json
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 class RunFailed(Exception):
-    """One line: what was run, and what it said."""
+    """One line: the command, and its error."""
 
 
-# The formulas are of NewReno without options; what a world is about is switched on in it.
+# The formulas describe NewReno without options; each world switches on what it is about.
 PLAIN = {
     "congestion": '"reno"', "ecn": '"off"', "hystart": "false", "sack": "false",
     "window_scale": "false", "timestamps": "false", "receive_buffer_max_bytes": '"0B"',
@@ -21,7 +21,7 @@ PLAIN = {
 
 @dataclass
 class World:
-    """Two hosts and one link; every value is as the world's file takes it."""
+    """Two hosts and one link; values are in the notation of world files."""
 
     name: str
     mss: int = 1000
@@ -66,7 +66,7 @@ class World:
 
 @dataclass
 class Trace:
-    """The columns of `--series`, one list each; seconds, octets and frames."""
+    """The columns of `--series`, one list each, in seconds, octets and frames."""
 
     world: World
     seconds: list
@@ -82,7 +82,7 @@ class Trace:
     report: dict
 
     def rate(self, since: float, until: float) -> float:
-        """Octets acknowledged a second between two instants."""
+        """Octets acknowledged per second between two instants."""
         inside = [i for i, at in enumerate(self.seconds) if since <= at <= until]
         first, last = inside[0], inside[-1]
         return (self.acked[last] - self.acked[first]) / (self.seconds[last] - self.seconds[first])

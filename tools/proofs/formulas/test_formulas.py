@@ -1,4 +1,5 @@
-"""The formulas give the values that their papers and RFCs print, and a world reads as it should."""
+"""The formulas give the values printed in their papers and RFCs, and worlds are written
+correctly."""
 
 from math import isclose
 

@@ -1,1 +1,1 @@
-"""Our TCP beside ns-3's over one grid, and both beside the formulas: `tools/evidence ns3-grid`."""
+"""Our TCP and ns-3's over one grid, both compared with formulas: `tools/evidence ns3-grid`."""

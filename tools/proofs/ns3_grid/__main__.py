@@ -1,6 +1,6 @@
-"""Runs the grid, resuming where it stopped, and holds it against the committed table and reasons.
+"""Runs the grid, resuming where it stopped, and compares with the committed table and reasons.
 
-0: the table is the committed one and every difference has its reason. 1: not so. 3: cannot run.
+0: the table equals the committed one and every difference has its reason. 1: not so. 3: cannot run.
 """
 
 import argparse
@@ -25,7 +25,7 @@ def options_of(words: list) -> argparse.Namespace:
 
 
 def run_cells(wanted: list, options: argparse.Namespace, kept: Path) -> dict:
-    """Results by the cell's name."""
+    """Results by the name of the cell."""
     results: dict = {}
     with ThreadPoolExecutor(options.jobs) as pool:
         done = pool.map(lambda cell: cells.run(cell, options.program, kept), wanted)

@@ -1,4 +1,4 @@
-"""Why ours and ns-3's differ somewhere: what is taken away there, and both are run again."""
+"""Finds why our TCP and ns-3's differ in a cell: rules are made equal, and both run again."""
 
 from dataclasses import dataclass, replace
 from math import inf
@@ -7,10 +7,10 @@ from tools.proofs.ns3_grid.cells import SEGMENT, Cell, goodputs
 
 DIFFERENCE_MAX = 0.1
 
-RUNS = 3        # run numbers of ns-3 that are tried where packets are lost by chance
-MANY_RUNS = 8   # where a run has some seven hundred segments, of which a few are lost
+RUNS = 3        # ns-3 run numbers that are tried if packets are lost at random
+MANY_RUNS = 8   # if a run has about 700 segments, of which a few are lost
 
-# What a name of the table changes: words for our sender's run, for theirs, and for both.
+# The changes by their names in the table: options for our sender's run, for ns-3's, and for both.
 OCTETS = "--default=lockstep::RuledNewReno::CountOctets=true"
 FLIGHT = "--default=lockstep::RuledNewReno::FlightSize=true"
 FRIENDLY = "--default=lockstep::RuledCubic::Friendly=true"
@@ -29,7 +29,7 @@ class Change:
 
     ours: tuple = ()
     theirs: tuple = ()
-    ruled: bool = False  # theirs is a sender of tools/verbs/ns3_program/ruled.hpp
+    ruled: bool = False  # ns-3's sender is one of tools/verbs/ns3_program/ruled.hpp
 
 
 CHANGES = {
@@ -44,7 +44,7 @@ CHANGES = {
     "gaps": Change(ours=MANY_GAPS, theirs=MANY_GAPS),
 }
 
-# Tried in this order: few changes before many, likely ones before others.
+# Tried in this order: few changes before many, likely ones first.
 TRIALS = {
     "reno": (("octets",), ("flight",), ("timer",), ("hystart",), ("rack",), ("ecn",), ("gaps",),
              ("octets", "ecn"), ("octets", "gaps"), ("octets", "flight"),
@@ -72,7 +72,7 @@ class Pair:
     theirs: Cell
 
     def but(self, names: tuple) -> "Pair":
-        """With these changes."""
+        """The pair with these changes."""
         changes = [CHANGES[name] for name in names]
         flow = self.theirs.flows[0] + ("-ruled" if any(each.ruled for each in changes) else "")
         return Pair(
@@ -81,7 +81,7 @@ class Pair:
                     more=tuple(word for each in changes for word in each.theirs)))
 
     def runs(self) -> list:
-        """The same with every run number; without losses by chance all are alike."""
+        """The pair with every run number; without random losses all runs are equal."""
         if float(self.ours.loss) == 0:
             return [self]
         last = MANY_RUNS if (self.ours.loss, self.ours.rtt_ms) == ("0.01", 200) else RUNS
@@ -90,50 +90,50 @@ class Pair:
                          for run in range(2, last + 1)]
 
     def cells(self) -> list:
-        """Both."""
+        """Both cells."""
         return [self.ours, self.theirs]
 
     def ratio(self, results: dict) -> float:
-        """Our goodput by theirs."""
+        """Our goodput divided by ns-3's."""
         return ratio_of([self], results)
 
     def differs(self, results: dict) -> bool:
-        """More than a difference may be that nobody asks about."""
+        """Whether the goodputs differ so much that a cause is required."""
         return is_much(self.ratio(results))
 
 
 def ratio_of(pairs: list, results: dict) -> float:
-    """Our goodput by theirs, over all of the pairs."""
+    """Our goodput divided by ns-3's, over all pairs."""
     ours, theirs = (sum(goodputs(results[cell.name])[0] for cell in cells)
                     for cells in zip(*(pair.cells() for pair in pairs)))
     return ours / theirs if theirs else inf
 
 
 def is_much(ratio: float) -> bool:
-    """Whether such a difference needs a cause."""
+    """Whether such a ratio requires a cause."""
     return abs(ratio - 1) > DIFFERENCE_MAX
 
 
 def link(cell: Cell) -> float:
-    """Mbit/s of text that the bottleneck carries, with headers of TCP, IP and PPP around it."""
+    """Goodput in Mbit/s that the bottleneck can carry, with headers of TCP, IP and PPP."""
     return cell.rate * SEGMENT / (SEGMENT + 32 + 20 + 2)
 
 
 def reno_formula(cell: Cell) -> float:
-    """Mathis and others, with the round trip of recovery: Mbit/s, whatever the link."""
+    """Mathis and others, with the RTT of recovery: Mbit/s, without the limit of the link."""
     from tools.proofs.formulas.formulas import mathis_with_recovery
     return mathis_with_recovery(SEGMENT, cell.rtt_ms / 1000, float(cell.loss)) * 8 / 1e6
 
 
 def cubic_formula(cell: Cell) -> float:
-    """RFC 9438 5.1 without the Reno-friendly region: Mbit/s, whatever the link."""
+    """RFC 9438 5.1 without the Reno-friendly region: Mbit/s, without the limit of the link."""
     from tools.proofs.formulas.formulas import cubic_mean_window
     window = cubic_mean_window(cell.rtt_ms / 1000, float(cell.loss))
     return window * SEGMENT * 8 / (cell.rtt_ms / 1000) / 1e6
 
 
 def formula(cell: Cell) -> float:
-    """What the sender's congestion control should come to on the path."""
+    """The goodput expected of the sender's congestion control on the path."""
     if float(cell.loss) == 0:
         return link(cell)
     best = reno_formula(cell)
@@ -143,13 +143,13 @@ def formula(cell: Cell) -> float:
 
 
 def all_of(pairs: list, results: dict, run) -> dict:
-    """The cause of each difference, by the name of our cell; `run` gives the results of cells."""
+    """The cause of each difference, by the name of our cell; `run` returns the results of cells."""
     return {pair.ours.name: cause_of(pair, results, run)
             for pair in pairs if pair.differs(results)}
 
 
 def mean_ratio(pair: Pair, results: dict, run) -> float:
-    """Our goodput by theirs over all run numbers."""
+    """Our goodput divided by ns-3's over all run numbers."""
     runs = pair.runs()
     results.update(run([cell for each in runs for cell in each.cells()
                         if cell.name not in results]))
@@ -157,8 +157,8 @@ def mean_ratio(pair: Pair, results: dict, run) -> float:
 
 
 def cause_of(pair: Pair, results: dict, run) -> str:
-    """The first changes that take the difference away over all runs, and in the first one if any
-    do so there."""
+    """The first changes that remove the difference over all runs, and in the first run if any do so
+    there."""
     if "died" in results[pair.theirs.name]:
         return f"ns-3 died of signal {results[pair.theirs.name]['died']}"
     mean = mean_ratio(pair, results, run)

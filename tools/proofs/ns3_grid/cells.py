@@ -1,4 +1,4 @@
-"""The cells of the grid, the mixes of flows, and how one of them is run."""
+"""The cells of the grid, the mixes of flows, and how a cell is run."""
 
 import hashlib
 import json
@@ -10,19 +10,19 @@ LOSSES = ("0", "0.0001", "0.001", "0.01")
 RTTS_MS = (10, 50, 200)
 RATES = (10, 100)  # Mbit/s
 DISCS = ("droptail", "codel")
-SEGMENT = 1448     # octets of text
+SEGMENT = 1448     # octets of data
 BUFFER = 8 * 2 ** 20
-RANGES = 16384  # of our scoreboard: RACK tells segments apart that left at different times
-BLOCKS = 4 * BUFFER // 2048  # of our store: a segment of 1,448 octets is charged more than that
-# Seconds that are simulated: longer where a round trip is, shorter where there is more to send.
+RANGES = 16384  # of our scoreboard, for RACK, which keeps segments sent at different times apart
+BLOCKS = 4 * BUFFER // 2048  # of our store: a segment of 1,448 octets takes more than 2,048
+# Simulated seconds: longer for longer RTTs, shorter for higher rates.
 LENGTHS = {(10, 10): 11, (10, 50): 21, (10, 200): 41, (100, 10): 4, (100, 50): 9, (100, 200): 9}
-SENDERS = {"reno": "newreno", "cubic": "cubic"}  # ours by `Congestion`: ns-3's beside it
+SENDERS = {"reno": "newreno", "cubic": "cubic"}  # our `Congestion`: ns-3's counterpart
 MIXES = (("ours", "ours"), ("newreno", "newreno"), ("cubic", "cubic"), ("ours", "newreno"),
          ("ours", "cubic"), ("ours", "ours", "cubic", "newreno"))
 
 
 class RunFailed(Exception):
-    """One line: what was run, and how it ended."""
+    """One line: the command, and how it ended."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Cell:
     """One sender (or a mix of them) on one path."""
 
     flows: tuple
-    congestion: str  # of ours
+    congestion: str  # of our sender
     loss: str
     rtt_ms: int
     rate: int
@@ -48,13 +48,13 @@ class Cell:
 
     @property
     def path(self) -> str:
-        """The cell without who sends."""
+        """The cell without its senders."""
         return (f"loss {self.loss}, {self.rtt_ms} ms, {self.rate} Mbit/s, {self.disc}, "
                 f"ECN {'on' if self.ecn else 'off'}")
 
     @property
     def queue(self) -> int:
-        """Packets: one round trip's worth before CoDel's own judgement, 20 at least."""
+        """Packets: one bandwidth-delay product, at least 20; CoDel may keep it shorter."""
         bdp = self.rate * 1000 * self.rtt_ms // (8 * 1500)
         return max(20, bdp) if self.disc == "droptail" else max(1000, 2 * bdp)
 
@@ -82,8 +82,8 @@ class Cell:
 def paths() -> list:
     """Every path of the grid, the quick ones first.
 
-    A drop-tail queue marks nothing: with ECN agreed upon all is as without it, which the paths of
-    10 Mbit/s and 10 ms show; elsewhere they are not run twice.
+    A drop-tail queue does not mark, so ECN makes no difference with it; the paths of 10 Mbit/s and
+    10 ms show that, and elsewhere ECN is only run with CoDel.
     """
     return [(loss, rtt, rate, disc, ecn) for rate in RATES for rtt in RTTS_MS for loss in LOSSES
             for disc in DISCS for ecn in (False, True)
@@ -104,7 +104,7 @@ def mixes() -> list:
 
 
 def run(cell: Cell, program: Path, kept: Path) -> dict:
-    """What the cell came to; what is in `kept` already is not run again."""
+    """The result of a cell; results in `kept` are not run again."""
     file = kept / f"{cell.name}.json"
     if file.exists():
         return json.loads(file.read_text(encoding="utf-8"))
@@ -124,7 +124,7 @@ def run(cell: Cell, program: Path, kept: Path) -> dict:
 
 
 def goodputs(result: dict) -> list:
-    """Mbit/s of each flow after the first fifth of the run; 0 where ns-3 itself died."""
+    """Mbit/s of each flow after the first fifth of the run; 0 if ns-3 crashed."""
     if "died" in result:
         return [0.0] * len(result["cell"]["flows"])
     return [flow["late_goodput_bit_s"] / 1e6 for flow in result["result"]["flows"]]

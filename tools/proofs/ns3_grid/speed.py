@@ -1,6 +1,6 @@
-"""Our nodes beside ns-3's own on one dumbbell: host frames a second, events a frame, the ratios.
+"""Our nodes and ns-3's own on one dumbbell: host frames per second, events per frame, ratios.
 
-0: ours are at least as fast, with as few events. 1: not so. 3: cannot run.
+0: ours are at least as fast, with no more events. 1: not so. 3: cannot run.
 """
 
 import argparse
@@ -19,7 +19,7 @@ KINDS = {"ours": ["--flows", "ours,ours", "--receivers", "ours"],
 
 @dataclass(frozen=True)
 class Speed:
-    """Of one run: frames of hosts, events of the scheduler, seconds of the processor."""
+    """One run: frames of hosts, events of the scheduler, seconds of processor time."""
 
     frames: int
     events: int
@@ -27,17 +27,17 @@ class Speed:
 
     @property
     def rate(self) -> float:
-        """Frames a second."""
+        """Frames per second."""
         return self.frames / self.seconds
 
     @property
     def events_a_frame(self) -> float:
-        """All nodes' events by the hosts' frames."""
+        """Events of all nodes per frame of the hosts."""
         return self.events / self.frames
 
 
 def run(program: Path, kind: str) -> Speed:
-    """Runs it once. Seconds are those of the processor, which others on the machine do not take."""
+    """Runs it once. Seconds are processor time, so other load on the machine does not count."""
     words = [str(program), "run", *TOPOLOGY, *KINDS[kind], "--speed", "--json"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -56,7 +56,7 @@ def line_of(kind: str, speed: Speed) -> str:
 
 
 def judge(best: dict) -> int:
-    """Prints the ratios and holds them to 1."""
+    """Prints the ratios, and compares them with 1."""
     ours, theirs = best["ours"], best["ns-3"]
     faster = ours.rate / theirs.rate
     events = ours.events_a_frame / theirs.events_a_frame

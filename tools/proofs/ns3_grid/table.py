@@ -1,4 +1,4 @@
-"""The table of the grid and of the mixes, and whether it is the committed one."""
+"""The table of the grid and of the mixes, and whether it equals the committed one."""
 
 import difflib
 import sys
@@ -8,7 +8,7 @@ from tools.proofs.ns3_grid import cells
 from tools.proofs.ns3_grid.causes import Pair, all_of, formula
 
 FILE = Path(__file__).with_name("table.txt")
-LOSSES_MIN = 10  # of a run, for a formula of long runs to say anything of it
+LOSSES_MIN = 10  # losses in a run, from which on a formula for long runs applies
 
 HEAD = """\
 # Made by `tools/evidence ns3-grid --write`; README.md beside it says what is in it.
@@ -23,7 +23,7 @@ def pairs() -> list:
 
 
 def formula_text(pair: Pair, results: dict) -> str:
-    """The formula's rate, if what was lost is enough to hold a run against it."""
+    """The formula's rate, if there were enough losses to compare a run with it."""
     lost = results[pair.ours.name]["result"]["lost_by_chance"]
     return f"{formula(pair.ours):9.3f}" if float(pair.ours.loss) == 0 or lost >= LOSSES_MIN else \
         f"{'-':>9}"
@@ -54,7 +54,7 @@ def text_of(results: dict, run) -> str:
 
 
 def judge(results: dict, run, write: bool) -> int:
-    """0: as committed, every difference traced. 1: not so, with what is otherwise."""
+    """0: as committed, every difference explained. 1: not so; prints what differs."""
     made = text_of(results, run)
     if write:
         FILE.write_text(made, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Cells, causes, the table and the speed, on results that were made up."""
+"""Cells, causes, the table and the speed, on made-up results."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,8 @@ def test_every_path_of_the_grid_is_there_once():
 
 
 def answers(ratios: dict, asked: list):
-    """Runs in which ours gets 8, and theirs what the first word that is there makes of it."""
+    """A substitute for runs: ours gets 8, ns-3's what `ratios` gives for the first matching
+    word."""
     def run(wanted: list) -> dict:
         asked.append([cell.more for cell in wanted])
         out = {}
@@ -48,7 +49,7 @@ def test_a_difference_is_traced_to_the_first_change_that_takes_it_away():
     asked: list = []
     run = answers({causes.QUICK_TIMER: 1.01, "": 1.6}, asked)
     assert causes.cause_of(pair, results, run) == "timer: 1.01"
-    # Other run numbers of the path itself come first, then one change after the other.
+    # First other run numbers of the path itself, then one change after the other.
     assert asked[0][:4] == [("--run=2",), ("--run=2",), ("--run=3",), ("--run=3",)]
     assert len(asked[0]) == 2 * (causes.RUNS - 1)
     assert [each[1] for each in asked[1:4]] == [
@@ -101,7 +102,7 @@ def test_what_died_is_said_and_differs():
 def test_formulas():
     assert causes.formula(pair_of(path=("0", 50, 10, "codel", False)).ours) == \
         pytest.approx(9.640, abs=0.001)
-    # Mathis's 1.22 MSS / (RTT sqrt p) is 14.2 Mbit/s, with recovery's round trip 12.6: the link.
+    # Mathis's 1.22 MSS / (RTT sqrt p) is 14.2 Mbit/s, with recovery 12.6: the link is the limit.
     assert causes.formula(pair_of().ours) == pytest.approx(9.640, abs=0.001)
     # 1.054 (RTT / p)^0.75 segments: 187.4 at 100 ms and 1e-4.
     long_path = pair_of("cubic", ("0.0001", 100, 100, "codel", False)).ours

@@ -1,5 +1,5 @@
-# A program that sends hostile frames, which a test starts beside honest clients.
-"""Made before it begins, so that what it sends does not wait for the making."""
+# A program that sends hostile frames, which a test runs beside honest clients.
+"""Frames are prepared before the program begins, so that preparing them does not slow it down."""
 import pathlib
 import subprocess
 import sys
@@ -11,7 +11,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 class Attack:
-    """So many frames of a program of this folder, made when it is made, sent from `begin` on."""
+    """Starts a program of this folder, which prepares its frames, and sends them from `begin`
+    on."""
 
     def __init__(self, program, interface, count, rate, seed):
         self.process = subprocess.Popen(
@@ -21,16 +22,16 @@ class Attack:
         assert self.process.stdout.readline() == "ready\n"
 
     def begin(self):
-        """From now on."""
+        """Starts sending."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
 
     def is_over(self):
-        """Whether it has sent them all."""
+        """Whether all frames were sent."""
         return self.process.poll() is not None
 
     def sent(self):
-        """Waits for its end: how many have left."""
+        """Waits until it ends; returns the number of frames sent."""
         out, _ = self.process.communicate(timeout=600)
         assert self.process.returncode == 0
         return int(out)

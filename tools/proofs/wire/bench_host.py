@@ -1,9 +1,9 @@
-# Where a load and a server are measured: a veth pair whose ends cost their own processor's time.
+# The place for measuring a load and a server: a veth pair whose ends have a processor each.
 """Our load on one end, a server of ours or of the kernel's on the other, in a namespace.
 
-Each end's frames are received by a thread of the kernel's (threaded NAPI) that is held to the
-processor of that end, so that what a server costs is what its process and that thread ran for:
-the kernel's TCP counts for the kernel's server, as ours does for ours."""
+A kernel thread (threaded NAPI) receives each end's frames, and is pinned to that end's processor.
+So the cost of a server is the run time of its process and of that thread: the kernel's TCP counts
+for the kernel's server, as our TCP does for ours."""
 import contextlib
 import json
 import os
@@ -21,8 +21,8 @@ from dev import namespace as ns
 CLIENT, SERVER = "wire0", "wire1"
 HERE, THERE = "10.9.0.2", "10.9.0.1"
 SETTLE_PATIENCE = 60
-# How nice those that are measured are: where they wait too long for other work, rings run over, and
-# what is measured is retransmission.
+# The nice value of what is measured: if it waited long for other work, rings would overflow, and
+# retransmissions would be measured.
 HASTE = int(os.environ.get("LOCKSTEP_NICE", "-15"))
 
 
@@ -39,50 +39,50 @@ def why_not(*programs):
 
 
 def sides():
-    """(processors of the client, of the server): one each, where there are two."""
+    """(processors of the client, of the server): one each, if there are two."""
     allowed = sorted(os.sched_getaffinity(0))
     return {allowed[0]}, {allowed[-1]}
 
 
 def start(command, cpus):
-    """A program of this namespace that runs on these processors, before others if it may."""
+    """Starts a program in this namespace on these processors, with higher priority if permitted."""
     where = ",".join(str(each) for each in cpus)
     process = subprocess.Popen(["nice", "-n", str(HASTE), "taskset", "-c", where,
                                 *(str(word) for word in command)], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, start_new_session=True)
     if HASTE >= 0:
         return process
-    with contextlib.suppress(OSError):  # where the kernel shares processors out by session
+    with contextlib.suppress(OSError):  # fails if the kernel shares processors between sessions
         pathlib.Path(f"/proc/{process.pid}/autogroup").write_text(str(HASTE), encoding="ascii")
     return process
 
 
-# Such threads of pairs that were there before ours, or are not quite gone.
+# Such threads of other pairs, which existed before ours or are about to end.
 strangers = set()
 
 
 def set_up_wire(mtu, offloads):
-    """The pair, up, with threads of the kernel's that receive. Offloads: of the server's end."""
+    """Brings the pair up, with receiving kernel threads. Offloads: of the server's end."""
     strangers.update(receivers(CLIENT) + receivers(SERVER))
     ns.run("ip", "link", "add", "dev", CLIENT, "mtu", str(mtu), "type", "veth", "peer", "name",
            SERVER, "mtu", str(mtu))
     for name in (CLIENT, SERVER):
-        if mtu >= 1280:  # else IPv6 is not on it
+        if mtu >= 1280:  # otherwise the interface has no IPv6
             ns.run("sysctl", "-qw", f"net.ipv6.conf.{name}.disable_ipv6=1")
         ns.run("ethtool", "-K", name, "gro", "on")
         ns.run("ip", "link", "set", "dev", name, "up")
-    # Of an end that could send frames of many segments, veth hands nothing to the other's thread.
+    # If an end can send merged frames, veth does not use the other end's thread.
     ns.run("ethtool", "-K", CLIENT, "tso", "off")
     if not offloads:
         ns.run("ethtool", "-K", SERVER, "tx", "off", "tso", "off", "gso", "off")
-    # /sys shows the interfaces of the namespace that it was mounted in.
+    # /sys shows the interfaces of the namespace in which it was mounted.
     ns.run("unshare", "--mount", "sh", "-c",
            f"mount -t sysfs none /sys && echo 1 >/sys/class/net/{CLIENT}/threaded && "
            f"echo 1 >/sys/class/net/{SERVER}/threaded")
 
 
 def receivers(name):
-    """Threads of the kernel's that receive what comes to the interface."""
+    """The kernel threads that receive frames on the interface."""
     found = []
     for comm in pathlib.Path("/proc").glob("[0-9]*/comm"):
         with contextlib.suppress(OSError):
@@ -92,7 +92,7 @@ def receivers(name):
 
 
 def ran_ns(process):
-    """For how long all threads of a process have run."""
+    """The run time of all threads of a process."""
     total = 0
     for task in pathlib.Path(f"/proc/{process}/task").iterdir():
         with contextlib.suppress(OSError):
@@ -101,23 +101,23 @@ def ran_ns(process):
 
 
 def memory_of(process):
-    """The most octets of memory that a process has had; a thread of the kernel's has none."""
+    """The maximum resident memory of a process in octets; 0 for a kernel thread."""
     status = pathlib.Path(f"/proc/{process}/status").read_text(encoding="ascii")
     most = re.search(r"VmHWM:\s*(\d+) kB", status)
     return int(most[1]) * 1024 if most else 0
 
 
 class Served:
-    """A server that runs, and what it has cost so far."""
+    """A running server, and its cost so far."""
 
     def __init__(self, process, driver, port, end=SERVER):
         self.process = process
-        self.driver = driver    # of the load that asks it
+        self.driver = driver    # of the load that uses it
         self.port = port
-        self.end = end          # the interface that the load stands on if it is no veth pair
+        self.end = end          # the interface of the load if it is not the veth pair
 
     def processes(self):
-        """The server and its children, and who receives its frames."""
+        """The server and its children, and the thread that receives its frames."""
         out, seen = [], [self.process.pid]
         while seen:
             out.append(seen.pop())
@@ -127,16 +127,16 @@ class Served:
         return out + receivers(SERVER)
 
     def cost_ns(self):
-        """Processor time so far, the kernel's receiving included."""
+        """Processor time so far, including receiving in the kernel."""
         return sum(ran_ns(each) for each in self.processes())
 
     def memory(self):
-        """The most octets that its processes have had, one by one."""
+        """The maximum memory of its processes, added up."""
         return sum(memory_of(each) for each in self.processes())
 
 
 def hold_receivers():
-    """Each end's receiving thread to the processor of that end."""
+    """Pins each end's receiving thread to the processor of that end."""
     for name, cpus in zip((CLIENT, SERVER), sides()):
         for each in receivers(name):
             with contextlib.suppress(OSError):
@@ -145,7 +145,7 @@ def hold_receivers():
 
 
 def until_it_speaks(process, word):
-    """Wait for the first line of a server of ours."""
+    """Waits for the first line of a server of ours."""
     ready, _, _ = select.select([process.stdout], [], [], SETTLE_PATIENCE)
     first = process.stdout.readline() if ready else b""
     if not first.startswith(word):
@@ -156,7 +156,7 @@ def until_it_speaks(process, word):
 
 @contextlib.contextmanager
 def ended(process):
-    """Stops it at the end, by a signal and then by force."""
+    """Stops it at the end of the block, by a signal and then by force."""
     try:
         yield process
     finally:
@@ -170,7 +170,7 @@ def ended(process):
 
 @contextlib.contextmanager
 def ours(kind, what="http", words=(), mtu=1500):
-    """`lockstep serve`: kind is xdp, packet or tap."""
+    """Runs `lockstep serve`: kind is xdp, packet or tap."""
     where = (["--tap", SERVER, "--mtu", mtu] if kind == "tap"
              else ["--iface", SERVER, "--driver", kind])
     command = [ns.PROGRAM, "serve", what, *where, "--address", f"{THERE}/24", *words]
@@ -181,7 +181,7 @@ def ours(kind, what="http", words=(), mtu=1500):
 
 
 def until_port_is_taken(port):
-    """Wait until a socket of the kernel's listens there."""
+    """Waits until a kernel socket listens there."""
     end = time.monotonic() + SETTLE_PATIENCE
     wanted = f":{port:04X} "
     while True:
@@ -195,7 +195,7 @@ def until_port_is_taken(port):
 
 @contextlib.contextmanager
 def of_the_kernel(command, port, driver="xdp"):
-    """A program on the kernel's sockets, which has the server's end."""
+    """Runs a program on the kernel's sockets at the server's end."""
     ns.run("ip", "address", "add", f"{THERE}/24", "dev", SERVER)
     with ended(start(command, sides()[1])) as process:
         until_port_is_taken(port)
@@ -221,7 +221,7 @@ server {{ listen {port} backlog=16384 reuseport; root {site}; }} }}
 
 
 def load(served, folder, url, words, patience=300):
-    """The JSON of one run from the end of the client."""
+    """The JSON of one run from the client's end."""
     out = pathlib.Path(folder) / "load.json"
     out.unlink(missing_ok=True)
     addresses = [] if "--address" in words else ["--address", f"{HERE}/24"]
@@ -230,7 +230,7 @@ def load(served, folder, url, words, patience=300):
     done = start(command, sides()[0])
     try:
         settled = time.monotonic() + 0.2
-        while time.monotonic() < settled:  # its receiving thread comes with its socket
+        while time.monotonic() < settled:  # its receiving thread is created with its socket
             hold_receivers()
             time.sleep(0.02)
         said, errors = done.communicate(timeout=patience)
@@ -243,7 +243,7 @@ def load(served, folder, url, words, patience=300):
 
 
 def measured(served, folder, url, words, patience=300):
-    """A run, with `server_ns` and `server_memory`: what the server cost in it."""
+    """A run, with `server_ns` and `server_memory`: the cost of the server in it."""
     hold_receivers()
     before = served.cost_ns()
     result = load(served, folder, url, words, patience)
@@ -253,7 +253,7 @@ def measured(served, folder, url, words, patience=300):
 
 
 def per_processor_second(result):
-    """Requests that were answered a second of the server's processor."""
+    """Requests answered per second of the server's processor time."""
     return result["answered"] * 1_000_000_000 / max(1, result["server_ns"])
 
 

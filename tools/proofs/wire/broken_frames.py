@@ -1,36 +1,36 @@
 #!/usr/bin/env python3
-# Frames that no honest host sends, out of an interface of the present namespace.
-"""Lies in every header, forged ICMP errors, fragments, resets and ACKs for connections that honest
-hosts may have. For namespaces that a test has made."""
+# Sends frames that no honest host sends from an interface of the present namespace.
+"""False values in every header, forged ICMP errors, fragments, resets and ACKs for connections of
+honest hosts. For namespaces that a test has created."""
 import socket
 import struct
 import sys
 
 from spoof import checksum, run
 
-EPHEMERAL = (32768, 61000)  # where the kernel's own ports are
+EPHEMERAL = (32768, 61000)  # range of the kernel's local ports
 IPV4, IPV6, ARP = 0x0800, 0x86DD, 0x0806
 ICMP, ICMPV6, FRAGMENT_HEADER = 1, 58, 44
 FRAGMENTATION_NEEDED = (3, 4)
 
 
 def octets(draw, most):
-    """Up to so many of any value."""
+    """Random octets, up to this many."""
     return draw.randbytes(draw.randrange(most + 1))
 
 
 def padded(what):
-    """An even number of octets, as a sum wants them."""
+    """Pads to an even number of octets, for checksums."""
     return what + bytes(len(what) % 2)
 
 
 def framed(ends, kind, packet):
-    """With Ethernet's header, within its MTU."""
+    """Adds an Ethernet header, within the MTU."""
     return ends + struct.pack(">H", kind) + packet[:1500]
 
 
 def other_host(draw, destination):
-    """Of the same link, or anybody."""
+    """A host of the same link, or any address."""
     near = destination[:3] + bytes([draw.randrange(1, 255)])
     return draw.choice((near, bytes([draw.randrange(1, 224), *draw.randbytes(3)])))
 
@@ -41,7 +41,7 @@ def peer_of(destination):
 
 
 def ipv4(draw, source, destination, protocol, payload, **lies):
-    """A packet whose header says what `lies` says in place of the truth."""
+    """A packet whose header has the values in `lies` instead of the true ones."""
     options = lies.get("options", b"")
     header = struct.pack(">BBHHHBBH4s4s", lies.get("first", 0x45 + len(options) // 4), 0,
                          lies.get("total", 20 + len(options) + len(payload)) & 0xFFFF,
@@ -51,7 +51,7 @@ def ipv4(draw, source, destination, protocol, payload, **lies):
 
 
 def segment(draw, source, destination, port, **lies):
-    """A TCP segment with a good checksum, for a port that may have a connection."""
+    """A TCP segment with a correct checksum, for a port that may have a connection."""
     options = lies.get("options", b"")
     options += bytes(-len(options) % 4)
     tcp = struct.pack(">HHIIBBHHH", draw.randrange(*EPHEMERAL), port, draw.getrandbits(32),
@@ -63,7 +63,7 @@ def segment(draw, source, destination, port, **lies):
 
 
 def noise(draw, ends, *_):
-    """Any octets behind a true link header."""
+    """Random octets after a correct link header."""
     return framed(ends, draw.choice((IPV4, IPV6, ARP, draw.getrandbits(16))), octets(draw, 1500))
 
 
@@ -89,7 +89,8 @@ def piece(draw, ends, destination, port):
 
 
 def strange_segment(draw, ends, destination, port):
-    """Any flags, an offset that lies, options whose lengths lie, in the honest peer's name."""
+    """Any flags, a wrong data offset, options with wrong lengths, from the honest peer's
+    address."""
     source = draw.choice((peer_of(destination), other_host(draw, destination), destination))
     lies = {"options": octets(draw, 36), "data": octets(draw, 200)}
     if draw.randrange(4) == 0:
@@ -99,7 +100,7 @@ def strange_segment(draw, ends, destination, port):
 
 
 def forged_error(draw, ends, destination, port):
-    """ICMP that quotes a segment of ours to the honest peer: its numbers are a guess."""
+    """ICMP errors that quote a segment of ours to the honest peer, with guessed numbers."""
     peer = peer_of(destination)
     quoted = ipv4(draw, destination, peer, socket.IPPROTO_TCP, struct.pack(
         ">HHI", port, draw.randrange(*EPHEMERAL), draw.getrandbits(32)), total=1500)
@@ -112,7 +113,7 @@ def forged_error(draw, ends, destination, port):
 
 
 def lying_arp(draw, ends, destination, *_):
-    """Claims of addresses that no honest client has, and lengths that lie."""
+    """ARP claims for addresses that no honest client has, and wrong lengths."""
     claimed = destination[:3] + bytes([draw.randrange(10, 255)])
     sizes = draw.choice((0x0604, draw.getrandbits(16)))
     return framed(ends, ARP, struct.pack(">HHHH", 1, IPV4, sizes, draw.randrange(4)) +
@@ -120,7 +121,7 @@ def lying_arp(draw, ends, destination, *_):
 
 
 def lying_ipv6(draw, ends, *_):
-    """Extension headers in any order and length, fragments, neighbour discovery of noise."""
+    """Extension headers in any order and length, fragments, random neighbour discovery."""
     chain = bytes([draw.choice((0, 43, FRAGMENT_HEADER, 60, ICMPV6, 6))]) + octets(draw, 300)
     header = struct.pack(">IHBB", 6 << 28, draw.choice((len(chain), draw.getrandbits(16))),
                          draw.choice((0, 43, FRAGMENT_HEADER, 50, 60, ICMPV6, 6, 59)), 255)
@@ -134,7 +135,7 @@ KINDS = (noise, lying_header, piece, strange_segment, forged_error, lying_arp, l
 
 
 def broken(draw, ends, destination, port):
-    """One of them."""
+    """A frame of one of these kinds."""
     return draw.choice(KINDS)(draw, ends, destination, port)
 
 

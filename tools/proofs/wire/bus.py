@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# Two TAPs and what lies between them: loss, reordering and a rate, each frame accounted for.
-"""A program of its own, which forwards while a test hashes. It captures at the first TAP."""
+# Connects two TAPs with loss, reordering and a rate, and accounts for each frame.
+"""A separate program, which forwards while a test hashes. It captures at the first TAP."""
 import ctypes
 import fcntl
 import heapq
@@ -16,26 +16,26 @@ import time
 TUNSETIFF = 0x400454CA
 IFF_TAP, IFF_NO_PI = 0x0002, 0x1000
 FRAME_MAX = 65_536
-PART = 1_000_000_000  # what loss and reordering are parts of
-TURN_FRAMES = 64      # of one TAP before the other is looked at
+PART = 1_000_000_000  # denominator of loss and reordering
+TURN_FRAMES = 64      # frames read from one TAP before the other is polled
 
 
 def enter(namespace):
-    """This thread goes to that network namespace."""
+    """Moves this thread to that network namespace."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.setns(namespace, 0):
         raise OSError(ctypes.get_errno(), "setns")
 
 
 def open_tap(name):
-    """The descriptor of a TAP of the present namespace; made if it is not there."""
+    """Opens a TAP of the present namespace; creates it if it does not exist."""
     tap = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(tap, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TAP | IFF_NO_PI))
     return tap
 
 
 class Capture:
-    """A pcap of Ethernet with nanoseconds; without a name it is nothing."""
+    """A pcap file of Ethernet with nanoseconds; without a name it writes nothing."""
 
     def __init__(self, name):
         self.file = open(name, "wb", buffering=1 << 20) if name else None
@@ -43,13 +43,13 @@ class Capture:
             self.file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, FRAME_MAX, 1))
 
     def add(self, frame):
-        """One more, seen now."""
+        """Adds a frame with the present time."""
         if self.file:
             seconds, part = divmod(time.time_ns(), PART)
             self.file.write(struct.pack("<IIII", seconds, part, len(frame), len(frame)) + frame)
 
     def close(self):
-        """It is whole."""
+        """Completes the file."""
         if self.file:
             self.file.close()
 
@@ -66,13 +66,13 @@ class Way:
         self.queue_max = terms["queue_octets"]
         self.random = random.Random(seed)
         self.waiting = []  # (due, order, frame)
-        self.queued = 0    # octets of them
+        self.queued = 0    # octets in `waiting`
         self.line_free = 0.0
         self.counts = {"offered": 0, "delivered": 0, "loss": 0, "queue_full": 0, "refused": 0,
                        "reordered": 0}
 
     def take(self, frame, now, written):
-        """A frame comes in at one end."""
+        """Accepts a frame at one end."""
         counts = self.counts
         counts["offered"] += 1
         if self.loss and self.random.randrange(PART) < self.loss:
@@ -94,7 +94,7 @@ class Way:
         self.queued += len(frame)
 
     def put(self, frame, written):
-        """It leaves at the other end, unless that one is down."""
+        """Sends it at the other end, unless that is down."""
         try:
             os.write(self.out, frame)
         except OSError:
@@ -104,7 +104,7 @@ class Way:
         written(frame)
 
     def release(self, now, written):
-        """What is due leaves; when the next one is."""
+        """Sends the frames that are due; returns when the next one is."""
         while self.waiting and self.waiting[0][0] <= now:
             frame = heapq.heappop(self.waiting)[2]
             self.queued -= len(frame)
@@ -113,7 +113,7 @@ class Way:
 
 
 def read_some(tap, each):
-    """Hand over what has come, up to a bound."""
+    """Passes on available frames, up to a bound."""
     for _ in range(TURN_FRAMES):
         try:
             frame = os.read(tap, FRAME_MAX)
@@ -125,7 +125,7 @@ def read_some(tap, each):
 
 
 def forward(taps, ways, capture, stopped):
-    """Until told to stop, and nothing waits."""
+    """Runs until it is stopped and no frame waits."""
     poller = select.poll()
     for tap in taps:
         poller.register(tap, select.POLLIN)
@@ -151,12 +151,13 @@ def forward(taps, ways, capture, stopped):
 
 
 def give_account(ways):
-    """What has become of frames so far, as a line: at the end, and whenever SIGUSR1 asks."""
+    """Prints the counts of frames as one line: at the end, and on SIGUSR1."""
     print(json.dumps({"forth": ways[0].counts, "back": ways[1].counts}), flush=True)
 
 
 def main():
-    """The terms come as JSON; two namespaces as descriptors; the account goes to stdout."""
+    """Arguments: the terms as JSON, and two namespaces as descriptors. Prints the counts on
+    stdout."""
     terms = json.loads(sys.argv[1])
     taps = []
     for end in terms["ends"]:
@@ -169,7 +170,7 @@ def main():
         signal.signal(number, lambda *_: stopped.append(True))
     signal.signal(signal.SIGUSR1, lambda *_: give_account(ways))
     print("ready", flush=True)
-    sys.stdin.readline()  # the ends have their settings
+    sys.stdin.readline()  # both ends are configured
     forward(taps, ways, capture, stopped)
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     capture.close()

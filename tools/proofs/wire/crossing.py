@@ -1,5 +1,5 @@
-# Ours and the kernel in a namespace each, and the bus between them.
-"""Nothing has a name outside: namespaces and interfaces go with the last descriptor."""
+# Our stack and the kernel in a namespace each, connected by the bus.
+"""Nothing has a name outside: namespaces and interfaces vanish with the last descriptor."""
 import contextlib
 import dataclasses
 import json
@@ -20,28 +20,28 @@ RATES = {"open": 0, "200 Mbit/s": 200_000_000, "30 Mbit/s": 30_000_000}
 
 @dataclasses.dataclass
 class Terms:
-    """What happens to frames on the way."""
+    """What happens to frames on the bus."""
     mtu: int = 1500
     loss: int = 0       # of PART
     reorder: int = 0    # of PART: held for hold_us
     hold_us: int = 1000
-    rate_bits: int = 0  # a second; 0: as they come
+    rate_bits: int = 0  # per second; 0: no limit
     queue_octets: int = 256 * 1024
     seed: int = 1
 
 
 def set_up(name, mtu):
-    """An interface of the present namespace, which says nothing of itself."""
+    """Sets up an interface of the present namespace, so that it sends nothing by itself."""
     for setting, value in (("accept_dad", "0"), ("router_solicitations", "0")):
         path = pathlib.Path(f"/proc/sys/net/ipv6/conf/{name}/{setting}")
-        if path.exists():  # not below IPv6's least MTU
+        if path.exists():  # absent below IPv6's minimum MTU
             path.write_text(value, encoding="ascii")
     ns.run("ip", "link", "set", "dev", name, "mtu", str(mtu))
     ns.run("ip", "link", "set", "dev", name, "up")
 
 
 def make_near(kind, mtu):
-    """Where our program finds its interface, on a bridge with the bus."""
+    """The end for our program: its interface, bridged to the bus."""
     if kind == "tap":
         ns.run("ip", "tuntap", "add", "dev", ns.NAME, "mode", "tap")
         theirs = ns.NAME
@@ -93,13 +93,13 @@ class Crossing:
             raise
 
     def addresses(self):
-        """Ours, as the command line has them."""
+        """Our addresses, as options."""
         both = [f"{ns.OURS}/24", f"{ns.OURS6}/64"]
         return both if self.terms.mtu >= 1280 else both[:1]
 
     @contextlib.contextmanager
     def server(self, folder, *words):
-        """`lockstep serve http` on our side."""
+        """Runs `lockstep serve http` on our side."""
         with self.ours.inside():
             server = ns.Server(folder, "--mtu", str(self.terms.mtu), *words, kind=self.kind,
                                addresses=self.addresses(), hosts=())
@@ -107,12 +107,12 @@ class Crossing:
             yield server
 
     def so_far(self):
-        """What has become of frames by now."""
+        """The counts of frames so far."""
         self.bus.send_signal(signal.SIGUSR1)
         return json.loads(self.bus.stdout.readline())
 
     def end(self):
-        """Stop the bus; what became of each frame, which must come out."""
+        """Stops the bus; returns the counts of frames, which must balance."""
         self.bus.terminate()
         text, _ = self.bus.communicate(timeout=60)
         self.account = json.loads(text)
@@ -122,7 +122,7 @@ class Crossing:
         return self.account
 
     def close(self):
-        """Nothing of it is left."""
+        """Removes everything."""
         if self.bus.poll() is None:
             self.bus.kill()
         self.bus.communicate()
@@ -137,7 +137,7 @@ class Crossing:
 
 
 def judge(capture, tshark):
-    """`lockstep lint` finds nothing that is certain, and tshark no wrong checksum."""
+    """`lockstep lint` reports no certain finding, and tshark no wrong checksum."""
     done = subprocess.run([str(ns.PROGRAM), "lint", str(capture)], capture_output=True, text=True,
                           check=False, timeout=600)
     assert done.returncode == 0 and "0 certain" in done.stdout, done.stdout + done.stderr
@@ -145,10 +145,10 @@ def judge(capture, tshark):
 
 
 def judge_checksums(capture, tshark):
-    """There are some, and all are right; nothing is asked where tshark is missing.
+    """The capture has checksums, and all are right; not checked if tshark is missing.
 
-    Linux writes a sum of 0 as 0xffff, as UDP has it: of TCP too that is the same number in ones'
-    complement, and every receiver takes it, but tshark does not. Bodies are not put together."""
+    Linux writes a checksum of 0 as 0xffff, as in UDP. In ones' complement that is the same number,
+    which every receiver accepts, but tshark does not. Bodies are not reassembled."""
     if tshark:
         said = subprocess.run(
             [tshark, "-r", str(capture), "-o", "tcp.check_checksum:TRUE", "-o",

@@ -1,5 +1,5 @@
-# Clients that ask our server as a browser would, while a test does something else to it.
-"""For a namespace that a test has made; serve.namespace knows the server and its address."""
+# Clients that use our server like browsers while a test does something else to it.
+"""For a namespace that a test has created; dev.namespace has the server and its address."""
 import contextlib
 import json
 import socket
@@ -9,13 +9,14 @@ import threading
 from dev import namespace as ns
 
 BODY = 1024
-ASKING = 4       # honest clients
-PATIENCE = 3.0   # seconds that each of them has for a request
-SERVED = 0.9     # of what is asked, at least
+ASKING = 4       # number of honest clients
+PATIENCE = 3.0   # seconds that each request may take
+SERVED = 0.9     # minimum share of requests that must be answered
 
 
 def link_facts(interface):
-    """(own link address, that of the server, which has spoken): by the kernel's tables."""
+    """(own link address, the server's), from the kernel's tables; the server must have sent
+    frames."""
     links = subprocess.run(["ip", "-j", "link", "show", "dev", interface], check=True,
                            capture_output=True).stdout
     neighbours = subprocess.run(["ip", "-j", "neigh", "show", ns.OURS, "dev", interface],
@@ -24,7 +25,7 @@ def link_facts(interface):
 
 
 def ask_once():
-    """A connection, a request, the whole answer: whether it was right and in time."""
+    """Connects, sends a request, and reads the answer; returns whether it was right and in time."""
     try:
         with socket.create_connection((ns.OURS, 80), PATIENCE) as sock:
             sock.sendall(ns.get(f"/bytes/{BODY}", "Connection: close"))
@@ -38,7 +39,7 @@ def ask_once():
 
 @contextlib.contextmanager
 def clients():
-    """Clients that ask as often as they are answered, from here to the end: [served, failed]."""
+    """Runs clients that send requests continuously during the block; yields [served, failed]."""
     came = [0, 0]
     over = threading.Event()
     here = open("/proc/thread-self/ns/net", "rb")
@@ -47,7 +48,7 @@ def clients():
         ns.enter(here.fileno())
         while not over.is_set():
             came[0 if ask_once() else 1] += 1
-            over.wait(0.02)  # what is measured is service, not speed
+            over.wait(0.02)  # service is measured, not speed
     threads = [threading.Thread(target=ask) for _ in range(ASKING)]
     for thread in threads:
         thread.start()
@@ -61,6 +62,6 @@ def clients():
 
 
 def assert_served(came, when):
-    """Nine of ten at least, and that many were asked at all."""
+    """At least nine of ten requests were served, and there were requests."""
     served, failed = came
     assert served >= SERVED * (served + failed) and served > 0, (when, came)

@@ -1,5 +1,5 @@
-# The cases of transfers on the wire: every pair of two factors' levels occurs in one of them.
-"""Chosen by a greedy search without chance, so that the selection is the same everywhere."""
+# The cases of transfers on the wire: every pair of levels of two factors occurs in a case.
+"""Chosen by a greedy search without randomness, so the selection is the same everywhere."""
 import collections
 import itertools
 import os
@@ -13,25 +13,25 @@ FACTORS = {
     "order": ("kept", "1 in 100 late", "1 in 10 late"),
     "rate": ("open", "200 Mbit/s", "30 Mbit/s"),
 }
-SMALL_OCTETS = 1_048_574  # what is larger is for tools/evidence wire
+SMALL_OCTETS = 1_048_574  # larger cases are for tools/evidence wire
 SMALL = {**FACTORS, "size": tuple(size for size in FACTORS["size"] if size <= SMALL_OCTETS)}
 FULL = os.environ.get("LOCKSTEP_WIRE") == "full"
 
 
 def may_be(pair):
-    """AF_XDP has no room for a frame of 9000 octets on veth: refused, as test_serve.py sees."""
+    """AF_XDP has no room for a frame of 9000 octets on veth: refused, as test_serve.py checks."""
     (one, first), (other, second) = sorted(pair)
     return not (one == "driver" and other == "network" and first.startswith("xdp") and
                 second.endswith("9000"))
 
 
 def pairs_of(case):
-    """Every two of its levels."""
+    """Every pair of its levels."""
     return {frozenset(pair) for pair in itertools.combinations(case.items(), 2)}
 
 
 def wanted(factors):
-    """Every pair of levels that can be."""
+    """Every possible pair of levels."""
     out = set()
     for one, other in itertools.combinations(factors, 2):
         for first, second in itertools.product(factors[one], factors[other]):
@@ -41,8 +41,8 @@ def wanted(factors):
 
 
 def next_case(factors, left, used):
-    """A case around the first pair that is left; each further level is the one that covers most,
-    of several the one that was used least."""
+    """A case around the first pair that is left; each further level is the one that covers most
+    pairs, and of several the one used least."""
     begin = min(left, key=lambda pair: sorted(map(str, pair)))
     case = dict(begin)
     for factor, levels in factors.items():
@@ -56,7 +56,7 @@ def next_case(factors, left, used):
 
 
 def cases(factors=None):
-    """The selection, in the order in which it was found; of SMALL each run of the tests takes."""
+    """The selection, in the order of the search; every test run takes those of SMALL."""
     factors = FACTORS if factors is None else factors
     left = wanted(factors)
     out = []
@@ -69,17 +69,17 @@ def cases(factors=None):
 
 
 def giants():
-    """1 GB each way, from each side."""
+    """1 GB in each direction, sent by each side."""
     plain = {"size": 1_000_000_000, "loss": "none", "order": "kept", "rate": "open"}
     return [{"direction": direction, "driver": driver, "network": "v4-1500", **plain}
             for direction, driver in zip(FACTORS["direction"], ("tap", "packet", "xdp", "tap"))]
 
 
 def is_small(case):
-    """Whether it is for every run of the tests."""
+    """Whether it is part of every test run."""
     return case["size"] <= SMALL_OCTETS
 
 
 def name_of(case):
-    """As pytest shows it."""
+    """The name that pytest shows."""
     return " ".join(str(level) for level in case.values())

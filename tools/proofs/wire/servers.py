@@ -1,5 +1,5 @@
-# Servers of others in the present namespace, and a load of ours that asks them.
-"""Nothing is configured outside of a folder of the test's own."""
+# Servers of others in the present namespace, and a load of ours that uses them.
+"""All configuration is in a folder of the test."""
 import contextlib
 import http.server
 import json
@@ -16,7 +16,7 @@ from dev import namespace as ns
 def run_load(folder, *words, kind="tap", patience=120,
              addresses=(f"{ns.OURS}/24", f"{ns.OURS6}/64"),
              hosts=(f"{ns.KERNEL}/24", f"{ns.KERNEL6}/64")):
-    """(exit code, the JSON or None, what it said) of a load from OURS."""
+    """(exit code, the JSON or None, the output) of a load from OURS."""
     out = folder / "load.json"
     out.unlink(missing_ok=True)
     where = ["--tap", ns.NAME] if kind == "tap" else ["--iface", ns.NAME, "--driver", kind]
@@ -32,7 +32,7 @@ def run_load(folder, *words, kind="tap", patience=120,
 
 
 def until_it_listens(port, patience=30):
-    """Wait until the kernel takes connections there."""
+    """Waits until the kernel accepts connections there."""
     end = time.monotonic() + patience
     while True:
         try:
@@ -44,7 +44,7 @@ def until_it_listens(port, patience=30):
 
 
 def until_it_asks(process, patience=30):
-    """Wait until a load has its TAP, and the kernel has heard frames of it."""
+    """Waits until a load has its TAP, and the kernel has received frames from it."""
     heard = pathlib.Path("/proc/thread-self/net/dev")
     end = time.monotonic() + patience
     while True:
@@ -68,7 +68,7 @@ def program(port, *words):
 
 
 def make_site(folder):
-    """Files as /bytes/N are: the pattern's first N octets."""
+    """Files like /bytes/N: the pattern's first N octets."""
     site = folder / "site" / "bytes"
     site.mkdir(parents=True)
     for size in (0, 1, 64, 1460, 10_000, 200_000, 1_500_000):
@@ -113,7 +113,7 @@ server.listen-backlog = 4096
 
 @contextlib.contextmanager
 def memcached(port):
-    """As it is installed, with room for many connections."""
+    """With its default configuration, and room for many connections."""
     with program(port, shutil.which("memcached"), "-u", "root", "-l", "0.0.0.0", "-p", port, "-c",
                  16384) as process:
         yield process
@@ -121,9 +121,9 @@ def memcached(port):
 
 @contextlib.contextmanager
 def python(_folder, site, port):
-    """The standard library's server: a thread a connection."""
+    """The standard library's server: a thread per connection."""
     class Handler(http.server.SimpleHTTPRequestHandler):
-        """Says nothing, and keeps connections."""
+        """Logs nothing, and keeps connections open."""
         protocol_version = "HTTP/1.1"
 
         def __init__(self, *words):
@@ -143,6 +143,6 @@ def python(_folder, site, port):
 
 
 def why_not(name):
-    """Why that server cannot be tried, or None."""
+    """Why that server cannot be tested, or None."""
     known = name == "python" or shutil.which(name) or shutil.which(f"/usr/sbin/{name}")
     return None if known else f"{name} is missing: tools/setup --with load"

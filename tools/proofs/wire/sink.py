@@ -1,5 +1,5 @@
-# The kernel's side of uploads and downloads: bodies that are hashed, and the pattern of any size.
-"""GET /bytes/N and PUT to any path; what was put is kept as its length and its SHA-256."""
+# The kernel's side of uploads and downloads: hashes bodies, and serves the pattern in any size.
+"""GET /bytes/N, and PUT to any path, of which length and SHA-256 are kept."""
 import contextlib
 import hashlib
 import http.server
@@ -12,14 +12,14 @@ PIECE = 1 << 20
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Says nothing, and keeps connections."""
+    """Logs nothing, and keeps connections open."""
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_):
         pass
 
     def do_GET(self):  # pylint: disable=invalid-name
-        """The pattern, as often as it takes."""
+        """Sends the pattern, repeated as needed."""
         size = int(self.path.rsplit("/", maxsplit=1)[1])
         self.send_response(200)
         self.send_header("Content-Length", str(size))
@@ -28,7 +28,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(ns.PATTERN[:min(ns.PATTERN_OCTETS, size - begin)])
 
     def do_PUT(self):  # pylint: disable=invalid-name
-        """What our own sink would say."""
+        """Answers as our own sink does."""
         size = left = int(self.headers["Content-Length"])
         digest = hashlib.sha256()
         while left:
@@ -47,18 +47,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """A thread a connection."""
+    """A thread per connection."""
     request_queue_size = 4096
-    address_family = socket.AF_INET6  # and IPv4 in it
+    address_family = socket.AF_INET6  # also accepts IPv4
     daemon_threads = True
 
     def handle_error(self, request, client_address):
-        """A peer that went away is none of ours."""
+        """A peer that closes early is not an error."""
 
 
 @contextlib.contextmanager
 def listening(port):
-    """A server in the present namespace; `taken` is what was put, in order."""
+    """Runs a server in the present namespace; `taken` lists the uploads in order."""
     with Server(("::", port), Handler) as server:
         server.taken = []
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# SYNs from addresses that nobody has, at a rate, out of an interface of the present namespace.
-"""A program of its own, so that who asks honestly beside it is not held up. For namespaces that a
-test has made: no address of the sender is in what it sends."""
+# Sends SYNs from unused addresses at a rate, from an interface of the present namespace.
+"""A separate program, so that honest clients are not slowed down. For namespaces that a test has
+created: no frame has the sender's address."""
 import argparse
 import random
 import socket
@@ -10,7 +10,7 @@ import sys
 import time
 
 FLAG_SYN = 0x02
-FIRST_OCTETS = (11, 23, 37, 52, 81, 93)  # of sources: unicast, and nobody's here
+FIRST_OCTETS = (11, 23, 37, 52, 81, 93)  # of sources: unicast, and not used here
 
 
 def checksum(octets):
@@ -22,7 +22,7 @@ def checksum(octets):
 
 
 def syn(draw, ends, destination, port):
-    """A whole frame: a SYN with an MSS, from a source, a port and a number that are drawn."""
+    """A complete frame: a SYN with an MSS, from a random source, port and sequence number."""
     source = bytes([draw.choice(FIRST_OCTETS), draw.randrange(256), draw.randrange(256),
                     draw.randrange(1, 255)])
     segment = struct.pack(">HHIIBBHHHBBH", draw.randrange(1024, 65536), port, draw.getrandbits(32),
@@ -36,7 +36,7 @@ def syn(draw, ends, destination, port):
 
 
 def flood(interface, frames, rate):
-    """Each at its time; one that is late follows at once. How many the kernel has taken."""
+    """Sends each at its time; a late one follows at once. Returns how many the kernel accepted."""
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as raw:
         raw.bind((interface, 0))
         begin, taken = time.monotonic(), 0
@@ -46,14 +46,14 @@ def flood(interface, frames, rate):
                 time.sleep(wait)
             try:
                 taken += raw.send(frame) == len(frame)
-            except OSError:  # no room: lost, as on a wire
+            except OSError:  # no buffer space: lost, as on a wire
                 pass
         return taken
 
 
 def run(about, frame):
-    """A program: prints "ready" when all frames are made by `frame(draw, ends, destination, port)`,
-    begins after a line of stdin, ends with how many the kernel took."""
+    """The program: prints "ready" when all frames are prepared by `frame(draw, ends, destination,
+    port)`, begins after a line on stdin, and prints at the end how many the kernel accepted."""
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("interface")
     parser.add_argument("own_mac")

@@ -1,5 +1,5 @@
-# Our load against our servers and the kernel's on the pair that measurements stand on.
-"""Root's alone: elsewhere these are skipped, with the reason, and counted as skipped."""
+# Our load against our servers and the kernel's on the pair that is used for measurements.
+"""Needs root; otherwise skipped, with the reason, and counted as skipped."""
 import json
 import subprocess
 
@@ -27,7 +27,7 @@ def wire_fixture():
 
 
 def all_answered(served, folder, protocol, port=""):
-    """A run in which nothing fails, and which costs the server something."""
+    """A run in which nothing fails, and which costs the server processor time."""
     url = f"{protocol}://{bench_host.THERE}{port}"
     found = bench_host.measured(served, folder, url, WORDS[protocol])
     received = [bench_host.ran_ns(each) for each in bench_host.receivers(bench_host.SERVER)]
@@ -41,7 +41,7 @@ def all_answered(served, folder, protocol, port=""):
 @pytest.mark.parametrize("kind", ["xdp", "packet"])
 @pytest.mark.parametrize("protocol", WORDS)
 def test_ours(tmp_path, kind, protocol):
-    """Each of our servers, by each driver; what the plain ones counted is written as JSON."""
+    """Each of our servers, with each driver; echo and memcached write their counts as JSON."""
     summary = tmp_path / "summary.json"
     with bench_host.ours(kind, protocol, ["--json", summary]) as served:
         found = all_answered(served, tmp_path, protocol)
@@ -54,7 +54,7 @@ def test_ours(tmp_path, kind, protocol):
 @needs_epoll
 @pytest.mark.parametrize("protocol", ["http", "echo"])
 def test_epoll(tmp_path, protocol):
-    """The peer of the measurements answers every octet too."""
+    """The reference server also sends every octet correctly."""
     command = [EPOLL, "--port", 8080, "--threads", 2]
     with bench_host.of_the_kernel([*command, *(["--echo"] if protocol == "echo" else [])],
                              8080) as served:
@@ -63,7 +63,7 @@ def test_epoll(tmp_path, protocol):
 
 @pytest.mark.parametrize("window", [8192, 6_291_456])
 def test_a_window(tmp_path, window):
-    """What is offered is what was asked for, at both ends: long messages pass either way."""
+    """--window sets the window at both ends; long messages pass in both directions."""
     with bench_host.ours("xdp", "echo", ["--window", window]) as served:
         found = bench_host.load(served, tmp_path, f"echo://{bench_host.THERE}",
                            ["--window", window, "--message", 100_000, "--requests", 20])
@@ -76,7 +76,7 @@ def test_a_window(tmp_path, window):
     (["memcached", "--iface", bench_host.SERVER, "--address", "10.9.0.9"], 2, "--address 10.9.0.9"),
     (["echo", "--iface", bench_host.SERVER, "--address", "127.0.0.1/8"], 2, "127.0.0.1")])
 def test_bad_input(words, code, said):
-    """One line with the mend."""
+    """One line with the fix."""
     done = subprocess.run([str(ns.PROGRAM), "serve", *words], capture_output=True, text=True,
                           check=False, timeout=60)
     assert done.returncode == code, done

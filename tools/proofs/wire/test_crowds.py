@@ -1,7 +1,7 @@
-# Many connections at once, what comes after them, restarts under load, interfaces that come and go.
-"""Root's alone: elsewhere these are skipped, with the reason, and counted as skipped.
+# Many connections, uploads after them, restarts under load, interfaces that go down and up.
+"""Needs root; otherwise skipped, with the reason, and counted as skipped.
 
-LOCKSTEP_WIRE=full: 10,000 connections, as tools/evidence wire has them."""
+LOCKSTEP_WIRE=full: 10,000 connections, as in tools/evidence wire."""
 import contextlib
 import hashlib
 import http.client
@@ -28,7 +28,7 @@ PORT = 8000
 
 @pytest.fixture(name="kind", params=["tap", "packet", "xdp"])
 def kind_fixture(request):
-    """A driver; there may be as many descriptors as the system allows."""
+    """A driver; the limit of open files is raised to the hard limit."""
     if request.param == "xdp" and ns.why_no_xdp():
         pytest.skip(ns.why_no_xdp())
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -39,7 +39,7 @@ def kind_fixture(request):
 
 
 def connect_all(count):
-    """So many sockets of the kernel, all connected, few of them connecting at once."""
+    """This many kernel sockets, all connected, with few connecting at the same time."""
     chooser = selectors.DefaultSelector()
     connecting, done = 0, []
     for _ in range(count):
@@ -60,7 +60,7 @@ def connect_all(count):
 
 
 def ask_all(sockets, size):
-    """One request on each, all before the first answer is read; every body hashed."""
+    """One request on each, all sent before the first answer is read; every body is hashed."""
     expected = hashlib.sha256(ns.generated(size)).hexdigest()
     for sock in sockets:
         sock.setblocking(True)
@@ -83,7 +83,7 @@ def put_some(count):
 
 
 def judge_journal(folder):
-    """It replays, and its capture is clean."""
+    """The journal replays, and its capture has no findings."""
     capture = folder / "run.pcapng"
     code, text = ns.replay(folder / "journal", "--pcapng", capture)
     assert (code, "octet by octet" in text) == (0, True), text
@@ -91,13 +91,13 @@ def judge_journal(folder):
 
 
 def test_many_at_once_and_uploads_after_them(tmp_path, kind):
-    """All are open before the first one asks; the sink takes every octet once they are gone."""
+    """All are connected before the first request; afterwards the sink receives every octet."""
     with ns.fresh_namespace():
         if kind != "tap":
             ns.make_pair()
         with ns.Server(tmp_path, "--connections", str(CROWD + 100), "--record",
                        str(tmp_path / "journal"), kind=kind) as server:
-            ns.connect().close()  # the neighbours are known
+            ns.connect().close()  # both sides have their neighbour entries
             sockets = connect_all(CROWD)
             ask_all(sockets, 1000)
             for sock in sockets:
@@ -111,7 +111,7 @@ def test_many_at_once_and_uploads_after_them(tmp_path, kind):
 
 
 def test_a_load_of_many_at_once_and_uploads_after_it(tmp_path, kind):
-    """Ours asks nginx on so many connections, then sends to the kernel's sink."""
+    """Our load uses nginx on many connections, then uploads to the kernel's sink."""
     if servers.why_not("nginx"):
         pytest.skip(servers.why_not("nginx"))
     capture = tmp_path / "run.pcap"
@@ -123,7 +123,8 @@ def test_a_load_of_many_at_once_and_uploads_after_it(tmp_path, kind):
             assert code == 0 and not any(result["errors"].values()), said
             return result
         with world.kernels.inside(), servers.nginx(tmp_path, servers.make_site(tmp_path), PORT):
-            # Who has been answered waits, so that nobody asks twice before all are connected.
+            # Connections with an answer wait, so that none sends a second request before all are
+            # connected.
             result = load(f"{PORT}/bytes/1460", "--connections", CROWD, "--requests", CROWD,
                           "--think", "60s", "--timeout", "60s")
             assert (result["connections"], result["answered"]) == (CROWD, CROWD)
@@ -137,7 +138,8 @@ def test_a_load_of_many_at_once_and_uploads_after_it(tmp_path, kind):
 
 @contextlib.contextmanager
 def asking(path, patience):
-    """Users of the kernel's that ask again and again, whatever happens: what came of it by name."""
+    """Kernel clients that send requests continuously, whatever happens; yields counts by
+    outcome."""
     came = {"right": 0, "wrong": 0, "failed": 0}
     stopped = threading.Event()
     expected = ns.hash_of_generated(100_000)
@@ -165,7 +167,7 @@ def asking(path, patience):
 
 
 def until(true, patience=60):
-    """Wait for it; fails if it does not become so."""
+    """Waits for a condition; fails after `patience` seconds."""
     end = time.monotonic() + patience
     while not true():
         assert time.monotonic() < end, "it did not become so"
@@ -173,14 +175,14 @@ def until(true, patience=60):
 
 
 def test_ours_is_killed_and_started_again(tmp_path, kind):
-    """Who was being answered hears a reset or loses patience, and then is answered again."""
+    """Clients with a request get a reset or time out, and are served again afterwards."""
     capture = tmp_path / "run.pcap"
     with crossing.Crossing(kind, crossing.Terms(), capture) as world:
         with world.kernels.inside(), asking("/bytes/100000", patience=2) as came:
             for _ in range(3):
                 before = came["right"]
-                # A TAP's link address is drawn; of another one the kernel would hear only when its
-                # neighbour has been silent for half a minute.
+                # A TAP's link address is drawn from the seed. With a new address the kernel would
+                # need half a minute to detect that its neighbour entry is stale.
                 with world.server(tmp_path, "--seed", "1") as server:
                     until(lambda before=before: came["right"] > before + 20)
                     failed = came["failed"]
@@ -189,12 +191,12 @@ def test_ours_is_killed_and_started_again(tmp_path, kind):
                 until(lambda failed=failed: came["failed"] > failed)
         world.end()
     assert came["wrong"] == 0, came
-    # A host that forgot everything contradicts itself, but its checksums are right.
+    # After a restart the host contradicts its earlier segments, but checksums must be right.
     crossing.judge_checksums(capture, shutil.which("tshark"))
 
 
 def test_theirs_is_killed_and_started_again(tmp_path, kind):
-    """Our load counts what failed by name, and goes on."""
+    """Our load counts failures by name, and continues."""
     if servers.why_not("nginx"):
         pytest.skip(servers.why_not("nginx"))
     site = servers.make_site(tmp_path)
@@ -221,14 +223,14 @@ def test_theirs_is_killed_and_started_again(tmp_path, kind):
 
 
 def folder_of(folder, number):
-    """Each start of a server has its own."""
+    """A folder for each start of a server."""
     made = folder / f"start{number}"
     made.mkdir()
     return made
 
 
 def frames_in():
-    """How many the kernel has from the bus."""
+    """The number of frames that the kernel received from the bus."""
     with open("/proc/thread-self/net/dev", encoding="ascii") as file:
         rows = {line.split(":")[0].strip(): line.split(":")[1].split() for line in file
                 if ":" in line}
@@ -236,7 +238,7 @@ def frames_in():
 
 
 def start_load(folder, kind):
-    """A load of ours beside this thread, for a while: (thread, where its result will be)."""
+    """Runs our load in a thread for a while; returns (thread, where its result will be)."""
     out = []
 
     def run(namespace):
@@ -252,7 +254,7 @@ def start_load(folder, kind):
 
 @pytest.mark.parametrize("end", ["near", "far"])
 def test_an_interface_goes_down_and_up_under_an_upload(tmp_path, kind, end):
-    """What was lost meanwhile is sent again; the kernel's sink has every octet."""
+    """What was lost is retransmitted; the kernel's sink receives every octet."""
     capture = tmp_path / "run.pcap"
     size = 20_000_000
     terms = crossing.Terms(rate_bits=100_000_000)
@@ -269,7 +271,7 @@ def test_an_interface_goes_down_and_up_under_an_upload(tmp_path, kind, end):
             thread.start()
             before = frames_in()
             until(lambda: frames_in() > before + 1000)
-            # What goes to the end that is down is lost: our text, or the kernel's acknowledgments.
+            # Frames to the end that is down are lost: our data, or the kernel's ACKs.
             space, name, way = ((world.ours, crossing.NEAR, "back") if end == "near"
                                 else (world.kernels, crossing.FAR, "forth"))
             with space.inside():

@@ -1,8 +1,8 @@
-# Spoofed SYNs against our server over each driver, while honest clients ask.
-"""Root's alone: elsewhere these are skipped, with the reason, and counted as skipped.
+# Spoofed SYNs against our server with each driver, while honest clients use it.
+"""Needs root; otherwise skipped, with the reason, and counted as skipped.
 
-LOCKSTEP_WIRE=full: as long as it takes at 30 a second to fill whatever is kept of a SYN, as
-tools/evidence wire has it; else the server is filled first, at 10,000 a second."""
+LOCKSTEP_WIRE=full: as long as 30 SYNs per second take to fill all tables for SYNs, as in
+tools/evidence wire; otherwise the tables are first filled at 10,000 per second."""
 import time
 
 import pytest
@@ -12,14 +12,14 @@ from proofs.wire import attack, honest, pairs
 
 pytestmark = pytest.mark.skipif(ns.why_not() is not None, reason=str(ns.why_not()))
 FILL = 8_000     # SYNs: more than any pool of the server holds
-FAST = 10_000    # a second
-# SYNs a second: seconds of flood in a short run, and in a long one (an entry lives for 180 s).
+FAST = 10_000    # SYNs per second
+# SYNs per second: seconds of flood in a short run, and in a long one (an entry lives for 180 s).
 RATES = {30: (3, 240), 500: (3, 60), FAST: (2, 20)}
 
 
 @pytest.fixture(name="kind", params=["tap", "packet", "xdp"])
 def kind_fixture(request):
-    """A driver that can be had here."""
+    """A driver that is available here."""
     if request.param == "xdp" and ns.why_no_xdp():
         pytest.skip(ns.why_no_xdp())
     return request.param
@@ -27,13 +27,13 @@ def kind_fixture(request):
 
 @pytest.mark.parametrize("rate", sorted(RATES))
 def test_honest_clients_are_served_in_a_flood(tmp_path, kind, rate):
-    """During it, and when it is over: what it has left in the tables is in nobody's way."""
+    """During the flood and after it: entries left in the tables must not disturb."""
     lasts = RATES[rate][1 if pairs.FULL else 0]
     with ns.fresh_namespace():
         if kind != "tap":
             ns.make_pair()
         with ns.Server(tmp_path, kind=kind) as server:
-            ns.connect().close()  # the link is up, and the neighbours are known
+            ns.connect().close()  # the link is up, and neighbour entries exist
             assert honest.ask_once()
             if not pairs.FULL:
                 with attack.Attack("spoof.py", server.device(), FILL, FAST, 1) as first:

@@ -1,7 +1,7 @@
-# Hostile clients and broken frames against our server over each driver, while honest clients ask.
-"""Root's alone: elsewhere these are skipped, with the reason, and counted as skipped.
+# Hostile clients and broken frames against our server with each driver, with honest clients.
+"""Needs root; otherwise skipped, with the reason, and counted as skipped.
 
-LOCKSTEP_WIRE=full: a minute of each, as tools/evidence wire has it."""
+LOCKSTEP_WIRE=full: a minute of each, as in tools/evidence wire."""
 import contextlib
 import http.client
 import random
@@ -17,33 +17,33 @@ from proofs.wire import attack, honest, pairs
 
 pytestmark = pytest.mark.skipif(ns.why_not() is not None, reason=str(ns.why_not()))
 LASTS = 60 if pairs.FULL else 3  # seconds
-RATE = 5_000                     # broken frames a second
+RATE = 5_000                     # broken frames per second
 HOSTS = 30                       # hostile clients of each kind
 RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 
 
 @pytest.fixture(name="kind", params=["tap", "packet", "xdp"])
 def kind_fixture(request):
-    """A driver that can be had here."""
+    """A driver that is available here."""
     if request.param == "xdp" and ns.why_no_xdp():
         pytest.skip(ns.why_no_xdp())
     return request.param
 
 
 def silent(_):
-    """Connects and says nothing."""
+    """Connects and sends nothing."""
     return socket.create_connection((ns.OURS, 80), 3)
 
 
 def half_a_request(_):
-    """Headers that do not end."""
+    """Sends a request head without an end."""
     made = silent(_)
     made.sendall(ns.get("/bytes/1000")[:-2] + b"X-More: ")
     return made
 
 
 def deaf(_):
-    """Asks for much and never reads, through a small window."""
+    """Requests a large body and never reads, with a small window."""
     made = socket.socket()
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
     made.settimeout(3)
@@ -53,14 +53,14 @@ def deaf(_):
 
 
 def noisy(draw):
-    """Octets that are no request."""
+    """Sends octets that are not a request."""
     made = silent(draw)
     made.sendall(draw.randbytes(draw.randrange(1, 20_000)))
     return made
 
 
 def aborting(draw):
-    """Asks, and resets the connection in the middle of the answer."""
+    """Sends a request, and resets the connection in the middle of the answer."""
     made = silent(draw)
     made.sendall(ns.get("/bytes/1000000"))
     made.recv(draw.randrange(1, 4096))
@@ -70,7 +70,7 @@ def aborting(draw):
 
 
 def half_closed(_):
-    """Ends its side before it asks for anything."""
+    """Closes its direction before it sends a request."""
     made = silent(_)
     made.shutdown(socket.SHUT_WR)
     return made
@@ -81,7 +81,7 @@ WAYS = (silent, half_a_request, deaf, noisy, aborting, half_closed)
 
 @contextlib.contextmanager
 def hostile_clients(seed):
-    """HOSTS of each way all the time: who is thrown out comes again. How often each way came."""
+    """Keeps HOSTS clients of each kind connected; yields how often each kind connected."""
     came = dict.fromkeys((way.__name__ for way in WAYS), 0)
     over = threading.Event()
     here = open("/proc/thread-self/ns/net", "rb")
@@ -113,12 +113,13 @@ def hostile_clients(seed):
 
 @contextlib.contextmanager
 def attacked_server(folder, kind):
-    """A server in a namespace that knows its neighbours; it must end well, and afterwards serve."""
+    """A server in a namespace with neighbour entries; it must still serve afterwards, and end
+    well."""
     with ns.fresh_namespace():
         if kind != "tap":
             ns.make_pair()
         with ns.Server(folder, kind=kind) as server:
-            ns.connect().close()  # the link is up, and the neighbours are known
+            ns.connect().close()  # the link is up, and neighbour entries exist
             assert honest.ask_once()
             yield server
             with honest.clients() as came:
@@ -129,7 +130,7 @@ def attacked_server(folder, kind):
 
 
 def test_hostile_clients(tmp_path, kind):
-    """All their ways at once, for as long as the honest ask."""
+    """All kinds at the same time, while honest clients send requests."""
     with attacked_server(tmp_path, kind), hostile_clients(1) as hostile:
         with honest.clients() as came:
             time.sleep(LASTS)
@@ -146,7 +147,7 @@ def ask_again(sock):
 
 
 def test_broken_frames(tmp_path, kind):
-    """Any order of any lies: the server stays, and so does who is connected."""
+    """Any order of broken frames: the server keeps running, and open connections survive."""
     with attacked_server(tmp_path, kind) as server:
         steady = ns.connect()
         with attack.Attack("broken_frames.py", server.device(), RATE * LASTS, RATE, 3) as frames:

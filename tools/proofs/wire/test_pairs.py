@@ -1,5 +1,5 @@
-# A pairwise selection of small cases; with LOCKSTEP_WIRE=full one of all sizes, and 1 GB each way.
-"""Root's alone: elsewhere these are skipped, with the reason, and counted as skipped."""
+# A pairwise selection of small cases; with LOCKSTEP_WIRE=full of all sizes, and 1 GB each way.
+"""Needs root; otherwise skipped, with the reason, and counted as skipped."""
 import shutil
 
 import pytest
@@ -13,7 +13,7 @@ CASES = pairs.cases() + pairs.giants() if pairs.FULL else pairs.cases(pairs.SMAL
 
 @pytest.mark.parametrize("factors", [pairs.FACTORS, pairs.SMALL], ids=["all", "small"])
 def test_every_pair_is_in_the_selection(factors):
-    """Counted by itself, not by what made it: in what each run takes as well."""
+    """Counted independently of the search, also for the part that every run takes."""
     chosen = pairs.cases(factors)
     assert all(set(case) == set(factors) for case in chosen)
     assert factors is pairs.FACTORS or all(pairs.is_small(case) for case in chosen)
@@ -32,7 +32,7 @@ def test_every_pair_is_in_the_selection(factors):
 
 
 def test_the_selection_is_always_the_same():
-    """What runs here today runs there tomorrow."""
+    """The search gives the same selection on every machine."""
     assert pairs.cases() == pairs.cases()
     assert (len(pairs.cases()), len(pairs.cases(pairs.SMALL))) == (39, 29)
 
@@ -41,7 +41,7 @@ def test_the_selection_is_always_the_same():
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is missing: tools/setup --with load")
 @pytest.mark.parametrize("case", CASES, ids=pairs.name_of)
 def test_transfers(tmp_path, case):
-    """Byte for byte, and the capture is clean."""
+    """Byte for byte, and the capture has no findings."""
     if case["driver"].startswith("xdp") and ns.why_no_xdp():
         pytest.skip(ns.why_no_xdp())
     account = transfers.run(case, tmp_path, patience=120 if pairs.is_small(case) else 600)

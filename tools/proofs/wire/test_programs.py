@@ -1,5 +1,5 @@
 # curl, wrk, ab and httperf against our server; our load against nginx and lighttpd.
-"""Root's alone: elsewhere these are skipped, with the reason, and counted as skipped."""
+"""Needs root; otherwise skipped, with the reason, and counted as skipped."""
 import hashlib
 import re
 import shutil
@@ -17,21 +17,21 @@ PORT = 8000
 
 
 def needs(*names):
-    """Skips where one of these programs is not there."""
+    """Skips if one of these programs is missing."""
     for name in names:
         if not shutil.which(name):
             pytest.skip(f"{name} is missing: tools/setup --with load")
 
 
 def may_be(kind):
-    """Skips where that driver cannot be had."""
+    """Skips if that driver is not available."""
     if kind == "xdp" and ns.why_no_xdp():
         pytest.skip(ns.why_no_xdp())
 
 
 @pytest.fixture(name="served", params=KINDS)
 def served_fixture(tmp_path, request):
-    """A server with a journal; at the end it replays, and its capture is clean."""
+    """A server with a journal; at the end it replays, and its capture has no findings."""
     may_be(request.param)
     with ns.fresh_namespace():
         if request.param != "tap":
@@ -39,7 +39,7 @@ def served_fixture(tmp_path, request):
         journal = tmp_path / "journal"
         with ns.Server(tmp_path, "--record", str(journal), kind=request.param) as server:
             with ns.connect():
-                pass  # the link is up, and its neighbours known
+                pass  # the link is up, and neighbour entries exist
             expect(server, 0)
             yield server
             code, summary, errors = server.end()
@@ -53,7 +53,7 @@ def served_fixture(tmp_path, request):
 
 
 def said_by(*words, code=0):
-    """What a program of the system says; it must end so."""
+    """Runs a system program, which must end with this code; returns its output."""
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True,
                           check=False, timeout=120)
     assert done.returncode == code, done
@@ -61,12 +61,12 @@ def said_by(*words, code=0):
 
 
 def expect(server, requests, resets=0):
-    """So much has been answered at least; so many connections may have been reset."""
+    """At least this many requests were answered; at most this many connections were reset."""
     server.requests, server.resets = requests, resets
 
 
 def test_curl(served, tmp_path):
-    """Both families, parts, resumption, HTTP/1.0, uploads with and without Expect, refusals."""
+    """Both families, ranges, resumption, HTTP/1.0, uploads with and without Expect, errors."""
     needs("curl")
     out = tmp_path / "out"
     quiet = ["curl", "-sS", "--globoff"]
@@ -77,7 +77,7 @@ def test_curl(served, tmp_path):
     assert out.read_bytes() == ns.generated(1461)
     said_by(*quiet, "-r", "1000-1999", "-o", out, f"http://{ns.OURS}/bytes/3000")
     assert out.read_bytes() == ns.generated(1000, 1000)
-    said_by(*quiet, "-C", "-", "-o", out, f"http://{ns.OURS}/bytes/70000")  # what is missing
+    said_by(*quiet, "-C", "-", "-o", out, f"http://{ns.OURS}/bytes/70000")  # the rest of the file
     body = tmp_path / "body"
     body.write_bytes(ns.generated(2_000_000))
     expected = f"2000000 {hashlib.sha256(body.read_bytes()).hexdigest()}\n"
@@ -99,13 +99,13 @@ def test_wrk(served):
     needs("wrk")
     text = said_by("wrk", "-t", 1, "-c", 16, "-d", "1s", f"http://{ns.OURS}/bytes/1000")
     assert "Socket errors" not in text and "Non-2xx" not in text, text
-    # It leaves when its time is over, whatever is on the way.
+    # It closes connections when its time is over, even with requests in progress.
     expect(served, int(re.search(r"(\d+) requests in", text)[1]), resets=16)
 
 
 @pytest.mark.parametrize("keep", [[], ["-k"]], ids=["closing", "kept"])
 def test_ab(served, keep):
-    """Connections of one request each, and such that last."""
+    """Connections of one request each, and persistent ones."""
     needs("ab")
     text = said_by("ab", "-q", *keep, "-n", 1000, "-c", 20, f"http://{ns.OURS}/bytes/10000")
     assert re.search(r"Complete requests:\s+1000\n", text), text
@@ -115,7 +115,7 @@ def test_ab(served, keep):
 
 
 def test_httperf(served):
-    """At a rate, ten calls a connection."""
+    """At a fixed rate, ten calls per connection."""
     needs("httperf")
     text = said_by("httperf", "--hog", "--server", ns.OURS, "--port", 80, "--uri", "/bytes/1461",
                    "--num-conns", 200, "--num-calls", 10, "--rate", 400)
@@ -127,7 +127,8 @@ def test_httperf(served):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["nginx", "lighttpd"])
 def test_load(tmp_path, name, kind):
-    """Ours asks theirs across the bus, which loses one frame in a thousand; each octet compared."""
+    """Our load uses another server over the bus, which loses one frame in a thousand; all octets
+    compared."""
     if servers.why_not(name):
         pytest.skip(servers.why_not(name))
     may_be(kind)

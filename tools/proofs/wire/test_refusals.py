@@ -1,5 +1,5 @@
-# What cannot be: one line with the mend, the exit code, and the machine as it was.
-"""Root's alone: elsewhere these are skipped, with the reason, and counted as skipped."""
+# Impossible options: one line with the fix, the exit code, and an unchanged machine.
+"""Needs root; otherwise skipped, with the reason, and counted as skipped."""
 import contextlib
 import http.server
 import shutil
@@ -17,7 +17,7 @@ pytestmark = [
 ADDRESS = ["--address", f"{ns.OURS}/24"]
 URL = f"http://{ns.KERNEL}:8000/"
 NOBODY = ["setpriv", "--reuid", "65534", "--clear-groups"]
-# How our programs are put on an interface: each driver of each verb.
+# The options that put our programs on an interface: each driver of each verb.
 TAP = ["--tap", "lock7", *ADDRESS]
 DRIVERS = {"packet": ["--iface", ns.NAME, "--driver", "packet", *ADDRESS],
            "xdp": ["--iface", ns.NAME, "--driver", "xdp", *ADDRESS], "tap": TAP}
@@ -25,11 +25,11 @@ VERBS = {"serve": ["serve", "http"], "load": ["load", URL, "--timeout", "1s"]}
 
 
 def state():
-    """What could be left behind: interfaces and programs on them, offloads, addresses, rules."""
+    """State that could be left behind: interfaces, programs on them, offloads, addresses, rules."""
     def shown(*words):
         done = subprocess.run(words, check=True, capture_output=True, text=True)
-        # Link-local addresses come by themselves, when the kernel finds time; and it takes a while
-        # until it has tested the others for duplicates.
+        # Link-local addresses appear with a delay, and so do the results of duplicate address
+        # detection.
         return [line.replace(" tentative", "") for line in done.stdout.splitlines()
                 if "valid_lft" not in line and "inet6 fe80:" not in line]
     return (shown("ip", "-d", "link"), shown("ip", "address"), shown("ethtool", "-k", ns.NAME),
@@ -38,7 +38,7 @@ def state():
 
 @pytest.fixture(name="pair")
 def pair_fixture():
-    """A veth pair in a namespace, which is as it was when the test is over."""
+    """A veth pair in a namespace, whose state must be unchanged after the test."""
     with ns.fresh_namespace():
         ns.make_pair()
         ns.until_up(ns.NAME, ns.PEER)
@@ -48,7 +48,7 @@ def pair_fixture():
 
 
 def refused(code, said, *words, before=()):
-    """It ends so, with one line that says so, and nothing else."""
+    """It ends with this code and exactly one line, which contains this."""
     done = subprocess.run([*before, str(ns.PROGRAM), *map(str, words)], capture_output=True,
                           text=True, check=False, timeout=60)
     assert done.returncode == code, (words, done)
@@ -57,7 +57,7 @@ def refused(code, said, *words, before=()):
 
 
 def may_be(driver):
-    """Skips where that driver cannot be had."""
+    """Skips if that driver is not available."""
     if driver == "xdp" and ns.why_no_xdp():
         pytest.skip(ns.why_no_xdp())
 
@@ -87,7 +87,7 @@ def test_the_kernel_has_the_address(pair, verb, driver):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_place_is_taken(pair, tmp_path, verb):
-    """A TAP, and an interface's queue, have one who reads them."""
+    """A TAP, or an interface's queue, that another process uses."""
     with ns.Server(tmp_path, kind="packet"):
         pass
     ns.run("ip", "tuntap", "add", "dev", "lock7", "mode", "tap")
@@ -103,7 +103,7 @@ def test_the_place_is_taken(pair, tmp_path, verb):
 
 
 def test_the_port_is_taken(pair):
-    """Of the metrics, by the server itself; the kernel's ports are at addresses of its own."""
+    """The server's own port is used by the metrics; the kernel's ports are on other addresses."""
     refused(2, "--port uses this port", "serve", "http", *DRIVERS["packet"], "--metrics",
             f"{ns.OURS}:80")
     for port in ("0", "65536", "http"):
@@ -111,13 +111,13 @@ def test_the_port_is_taken(pair):
 
 
 def test_the_folder(pair, tmp_path):
-    """That is not there, that is none, or holds what may not be read."""
+    """A folder that does not exist, is not a folder, or contains an unreadable file."""
     serve = ["serve", "http", *DRIVERS["packet"]]
     refused(2, "nothing", *serve, "--folder", tmp_path / "nothing")
     site = tmp_path / "site"
     site.mkdir()
     (site / "page").write_text("x", encoding="ascii")
-    # Root reads everything, but for these rights.
+    # Root can read everything, except without these capabilities.
     without = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps",
                "-dac_override,-dac_read_search"]
     for path, said in ((site / "page", "page: it cannot be read"), (site, "that can be read")):
@@ -134,14 +134,14 @@ def test_a_rate_that_cannot_be(pair, words):
 
 
 def test_a_rate_that_cannot_be_kept(pair):
-    """What the target does not keep up with is counted as unsent, in a report."""
+    """Requests that the target cannot keep up with are counted as unsent, in a report."""
     class Slow(http.server.BaseHTTPRequestHandler):
-        """Takes a connection at a time."""
+        """Serves one connection at a time."""
         def log_message(self, *_):
             pass
 
         def do_GET(self):  # pylint: disable=invalid-name
-            """Nothing, rightly."""
+            """Sends a correct empty answer."""
             self.send_response(200)
             self.send_header("Content-Length", "0")
             self.end_headers()
@@ -161,7 +161,7 @@ def test_a_rate_that_cannot_be_kept(pair):
 
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_a_silent_target(pair, driver):
-    """Nobody has the address; somebody has it and says nothing; somebody refuses."""
+    """An unused address; a host that does not answer; a host that refuses."""
     may_be(driver)
     how = ["--timeout", "1s", *DRIVERS[driver]]
     refused(3, "no connection was established", "load", *how, "http://10.9.0.77/")
@@ -173,7 +173,7 @@ def test_a_silent_target(pair, driver):
 
 @contextlib.contextmanager
 def dropping():
-    """The kernel hears, and says nothing."""
+    """The kernel drops all that arrives, without an answer."""
     ns.run("nft", "add table inet t; add chain inet t c { type filter hook input priority 0; }; "
                   "add rule inet t c meta l4proto tcp drop")
     yield

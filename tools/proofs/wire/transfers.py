@@ -1,5 +1,5 @@
 # One transfer of a case of pairs.py, every octet hashed, and its capture judged.
-"""Shared by the slice that every test run takes and by tools/evidence wire."""
+"""Used by the part that every test run takes, and by tools/evidence wire."""
 import hashlib
 import shutil
 import subprocess
@@ -13,19 +13,19 @@ PIECE = 1 << 20
 
 
 def terms_of(case):
-    """The case's, for the bus."""
+    """The case's terms for the bus."""
     return crossing.Terms(
         mtu=int(case["network"].split("-")[1]), loss=crossing.LOSSES[case["loss"]],
         reorder=crossing.ORDERS[case["order"]], rate_bits=crossing.RATES[case["rate"]])
 
 
 def address_of(case, v4, v6):
-    """One of two, as a URL has it."""
+    """One of two addresses, in the notation of URLs."""
     return v4 if case["network"].startswith("v4") else f"[{v6}]"
 
 
 def curl(path, *words, patience):
-    """(what it read, hashed; its length): fails unless curl went well."""
+    """(SHA-256 of what curl read, its length); fails if curl fails."""
     command = ["curl", "-sS", "--fail", "--globoff", "--retry", "5", "--retry-connrefused",
                *words, path]
     digest, length = hashlib.sha256(), 0
@@ -40,7 +40,7 @@ def curl(path, *words, patience):
 
 
 def download(world, case, folder, patience):
-    """The kernel asks our server."""
+    """The kernel downloads from our server."""
     size = case["size"]
     with world.server(folder) as server:
         with world.kernels.inside():
@@ -50,7 +50,7 @@ def download(world, case, folder, patience):
 
 
 def upload(world, case, folder, patience):
-    """The kernel sends to our server's sink."""
+    """The kernel uploads to our server's sink."""
     size = case["size"]
     body = folder / "body"
     with open(body, "wb") as file:
@@ -68,7 +68,7 @@ def upload(world, case, folder, patience):
 
 
 def stop(server, requests):
-    """It ends well, and has answered so many; its summary."""
+    """Stops the server, which must have answered this many requests; returns its summary."""
     code, summary, errors = server.end()
     assert code == 0, errors
     assert summary["answers"]["200"] == requests, summary
@@ -76,7 +76,7 @@ def stop(server, requests):
 
 
 def load(world, case, folder, patience, path, *words):
-    """Our load asks the kernel once; what it came to."""
+    """Runs our load once against the kernel; returns its result."""
     with world.ours.inside():
         code, result, said = servers.run_load(
             folder, f"http://{address_of(case, ns.KERNEL, ns.KERNEL6)}:{PORT}{path}", "--requests",
@@ -88,14 +88,14 @@ def load(world, case, folder, patience, path, *words):
 
 
 def load_download(world, case, folder, patience):
-    """Our load asks the kernel; it compares each octet itself."""
+    """Our load downloads from the kernel, and compares each octet itself."""
     with world.kernels.inside(), sink.listening(PORT):
         result = load(world, case, folder, patience, f"/bytes/{case['size']}")
     assert result["body_octets"] == case["size"]
 
 
 def load_upload(world, case, folder, patience):
-    """Our load sends to the kernel, and both say the same hash."""
+    """Our load uploads to the kernel; both must have the same hash."""
     size = case["size"]
     with world.kernels.inside(), sink.listening(PORT) as server:
         load(world, case, folder, patience, "/sink", "--upload", size)
@@ -107,7 +107,7 @@ DIRECTIONS = {"download": download, "upload": upload, "load-download": load_down
 
 
 def run(case, folder, patience=120, captured=True):
-    """The whole case: fails with what was wrong, else what became of the frames."""
+    """Runs the case; returns the counts of frames, or fails with an explanation."""
     capture = folder / "run.pcap" if captured else None
     with crossing.Crossing(case["driver"], terms_of(case), capture) as world:
         DIRECTIONS[case["direction"]](world, case, folder, patience)
