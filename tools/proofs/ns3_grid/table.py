@@ -11,8 +11,8 @@ FILE = Path(__file__).with_name("table.txt")
 LOSSES_MIN = 10  # losses in a run, from which on a formula for long runs applies
 
 HEAD = """\
-# Made by `tools/evidence ns3-grid --write`; README.md beside it says what is in it.
-# Goodput in Mbit/s after the first fifth of a run; formula: - where fewer than ten losses came.
+# Made by `tools/evidence ns3-grid --write`; README.md in this folder explains it.
+# Goodput in Mbit/s after the first fifth of a run; formula: - if there were fewer than ten losses.
 """
 
 

@@ -18,9 +18,9 @@ namespace lockstep::tools {
 namespace {
 
 constexpr std::string_view head =
-    "# Kilobits a second that one connection's receiver reads, median of seeds 1 to 9, with RACK\n"
-    "# (RFC 8985) and without; with in percent of without, and in percent of the same without\n"
-    "# reordering. `tools/evidence reorder-matrix --write` makes it; README.md here says how.\n"
+    "# Kilobits per second that the receiver reads, median of seeds 1 to 9: RACK (RFC 8985) on, RACK\n"
+    "# off, on in percent of off, and on in percent of the same cell without reordering.\n"
+    "# Made by `tools/evidence reorder-matrix --write`; README.md in this folder explains it.\n"
     "# name   rate    rtt   loss reorder         on     off   on/off  reordered/not\n";
 
 const CellResult* find(const std::vector<CellResult>& in, const Cell& cell) {
