@@ -31,11 +31,14 @@ struct ConfigRoute {
   std::uint8_t prefix_bits = 0;  // IPv4: 0 to 32; IPv6: 0 to 128; 0: default route of its family
 };
 
+// A neighbour whose Ethernet address is configured: it is neither looked up nor forgotten.
 struct StaticNeighbour {
   IpAddress address;
   Mac mac;
 };
 
+// What one stack is made with: addresses, routes, the limits of the layers below TCP, and TCP's own
+// part `tcp`. fault_of() says what is wrong with it.
 struct Config {
   static constexpr std::uint32_t addresses_max = 8;
   static constexpr std::uint32_t static_neighbours_max = 64;

@@ -14,6 +14,7 @@ namespace lockstep {
 // How the number of a field is written as text.
 enum class Unit : std::uint8_t { count, bytes, duration, boolean, octet, sequence, port };
 
+// The values that a field may have, both ends included.
 struct FieldRange {
   std::uint64_t least = 0;
   std::uint64_t most = ~std::uint64_t{0};  // durations: nanoseconds

@@ -109,17 +109,24 @@ class Stack {
   // ABORT (RFC 9293 3.10.5): immediate, with a reset to the peer where the state requires one.
   // `closed` follows with cause aborted. A stale id is ignored.
   void abort(ConnectionId id);
+  // Changes one setting of a connection from now on. Refused: a stale id, a value out of range, or
+  // what Config has switched off.
   [[nodiscard]] Refusal set(ConnectionId id, Setting setting);
 
   // --- Inspection. These calls change nothing, except restore(). ---
 
+  // A copy of a connection's variables. `exists` is false if the id is stale.
   ConnectionInfo inspect(ConnectionId id) const;
   // The state that a segment with this four-tuple would find: CLOSED, LISTEN, or the state of a
   // connection, TIME-WAIT included.
   tcp::State state_of(const FourTuple& tuple) const;
+  // The configuration. The reference is valid as long as the stack.
   const Config& config() const;
+  // The counters. The reference is valid as long as the stack.
   const Statistics& statistics() const;
+  // How many entries of each pool are in use.
   PoolUse pools() const;
+  // The time of the last call that brought one.
   Instant now() const;
 
   // Exact: hashes field values in the order of declaration.
@@ -128,9 +135,10 @@ class Stack {
   std::uint64_t canonical(Instant now) const;
   // Upper bound of the bytes that snapshot() writes. Between turns only (CHECK).
   std::uint64_t snapshot_bytes() const;
+  // Copies the whole state into `into`, which holds snapshot_bytes(). Between turns only (CHECK).
   void snapshot(std::span<std::byte> into) const;
   // Replaces the state by a snapshot of a stack with the same configuration; refuses any other
-  // bytes with bad_snapshot. Between turns only (CHECK).
+  // bytes with bad_snapshot and then changes nothing. Between turns only (CHECK).
   [[nodiscard]] Refusal restore(std::span<const std::byte> from);
   // CHECKs every invariant of every connection, and that no pool has lost or gained elements.
   void check_invariants() const;

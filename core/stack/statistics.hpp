@@ -21,6 +21,7 @@ struct PoolUse {
   std::uint32_t half_open = 0;  // in the SYN cache
 };
 
+// Counters of a stack since it was made. They never go back.
 struct Statistics {
   std::uint64_t frames_received = 0;
   std::uint64_t frames_sent = 0;

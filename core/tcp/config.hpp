@@ -33,6 +33,8 @@ enum class SynCookies : std::uint8_t {
   always,  // to every SYN: no attempt ever takes a record
 };
 
+// TCP's part of a stack's configuration. core/stack/config_fields.hpp has the range of each field,
+// core/stack/README.md the reason for each default.
 struct Config {
   // Pools: all memory that this floor will ever use.
   Count connections_max{1024};

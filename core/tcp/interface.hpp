@@ -70,6 +70,7 @@ enum class Refusal : std::uint8_t {
 
 inline constexpr std::uint32_t refusal_count = 15;
 
+// The name of the enumerator.
 constexpr std::string_view name_of(Refusal refusal) {
   constexpr std::array<std::string_view, refusal_count> names{
       "none",       "stale_id",   "closing",    "no_room",         "exists",
@@ -101,6 +102,7 @@ enum class EventKind : std::uint8_t {
 
 inline constexpr std::uint32_t event_kind_count = 9;
 
+// The name of the enumerator.
 constexpr std::string_view name_of(EventKind kind) {
   constexpr std::array<std::string_view, event_kind_count> names{
       "accepted", "connected",     "received",   "acknowledged", "room",
@@ -132,6 +134,7 @@ enum class Cause : std::uint8_t {
 
 inline constexpr std::uint32_t cause_count = 16;
 
+// The name of the enumerator.
 constexpr std::string_view name_of(Cause cause) {
   constexpr std::array<std::string_view, cause_count> names{"none",
                                                             "finished",
@@ -152,6 +155,7 @@ constexpr std::string_view name_of(Cause cause) {
   return names[static_cast<std::uint32_t>(cause)];
 }
 
+// What happened to a connection or a listener; Stack::next_event() gives them in order.
 struct Event {
   EventKind kind = EventKind::closed;
   Cause cause = Cause::none;
@@ -225,6 +229,7 @@ enum class SettingKind : std::uint8_t {
 // Whether an application may hold the segments of a connection to so many octets.
 constexpr bool may_limit_mss(std::uint64_t octets) { return octets >= 64 && octets <= 65'495; }
 
+// A setting with the value that it gets, in the unit that SettingKind says.
 struct Setting {
   SettingKind kind = SettingKind::nagle;
   std::uint64_t value = 0;

@@ -44,9 +44,11 @@ struct IpAddress {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
 
+  // The IPv4 address as ::ffff:a.b.c.d.
   static constexpr IpAddress from(Ipv4 v4) {
     return {0, std::uint64_t{0xffff'0000'0000} | v4.value};
   }
+  // The IPv4 address a.b.c.d.
   static constexpr IpAddress v4(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d) {
     return from(Ipv4{static_cast<std::uint32_t>(a) << 24 | static_cast<std::uint32_t>(b) << 16 |
                      static_cast<std::uint32_t>(c) << 8 | d});
@@ -58,6 +60,7 @@ struct IpAddress {
   constexpr bool is_unspecified() const {
     return high == 0 && (low == 0 || low == 0xffff'0000'0000);
   }
+  // 224.0.0.0/4 (RFC 1112) or ff00::/8 (RFC 4291 2.7).
   constexpr bool is_multicast() const {
     return is_v4() ? as_v4().is_multicast() : (high >> 56) == 0xff;
   }
@@ -97,6 +100,7 @@ constexpr IpAddress link_local_of(Mac mac) {
   return {0xfe80'0000'0000'0000, upper << 40 | std::uint64_t{0xff'fe} << 24 | lower};
 }
 
+// Two addresses of equal rank.
 struct IpAddressPair {
   IpAddress first;
   IpAddress second;
@@ -111,11 +115,13 @@ constexpr std::uint32_t common_bits(const IpAddressPair& pair) {
   return 64 + static_cast<std::uint32_t>(std::countl_zero(pair.first.low ^ pair.second.low));
 }
 
+// A TCP port in host byte order. 0: none.
 struct Port {
   std::uint16_t value = 0;
   constexpr auto operator<=>(const Port&) const = default;
 };
 
+// An address with a port: one end of a connection.
 struct Endpoint {
   IpAddress address;
   Port port;

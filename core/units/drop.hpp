@@ -133,6 +133,7 @@ constexpr std::string_view text_of(Drop drop) {
 // How many frames were dropped for each reason.
 class DropCounters {
  public:
+  // Counts one frame; Drop::none counts nothing.
   constexpr void count(Drop drop) {
     if (drop != Drop::none) {
       ++counts_[static_cast<std::uint32_t>(drop)];

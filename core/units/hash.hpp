@@ -20,12 +20,14 @@ struct HashKey {
 template <int compressions, int finishes>
 class SipHash {
  public:
+  // Starts a hash under this key.
   explicit constexpr SipHash(HashKey key)
       : v0_(key.first ^ 0x736f6d6570736575),
         v1_(key.second ^ 0x646f72616e646f6d),
         v2_(key.first ^ 0x6c7967656e657261),
         v3_(key.second ^ 0x7465646279746573) {}
 
+  // Adds one word. The order of words matters.
   constexpr SipHash& add(std::uint64_t word) {
     v3_ ^= word;
     for (int i = 0; i < compressions; ++i) {
@@ -82,6 +84,7 @@ using SecretHash = SipHash<2, 4>;
 // width. Not keyed and not for tables: it must only differ when a value differs.
 class Fingerprint {
  public:
+  // Adds one value. The order of values matters.
   constexpr void add(std::uint64_t value) {
     state_ = (state_ ^ value) * 0x9e37'79b9'7f4a'7c15;
     state_ ^= state_ >> 32;

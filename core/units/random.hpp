@@ -20,6 +20,7 @@ class Random {
  public:
   explicit constexpr Random(std::uint64_t seed = 0) : state_(seed) {}
 
+  // The next 64 bits, uniform.
   constexpr std::uint64_t next() {
     state_ += 0x9e37'79b9'7f4a'7c15;
     std::uint64_t z = state_;
@@ -44,6 +45,7 @@ class Random {
     std::uint64_t least;
     std::uint64_t most;
   };
+  // Uniform in `range`. CHECKs that `least` is at most `most`.
   constexpr std::uint64_t within(Range range) {
     CHECK(range.least <= range.most);
     std::uint64_t const span = range.most - range.least;

@@ -14,6 +14,7 @@ struct ShardId {
   constexpr bool operator==(const ShardId&) const = default;
 };
 
+// How many shards there are behind the same addresses.
 struct ShardCount {
   static constexpr std::uint32_t most = 256;
   std::uint32_t value = 1;  // 1 to `most`

@@ -19,7 +19,9 @@ struct lockstep_pair* lockstep_pair_new(void);
 /* Frees the pair and the sockets of both sides. NULL does nothing. */
 void lockstep_pair_free(struct lockstep_pair* pair);
 
+/* The sockets of 10.0.0.1. They end with the pair. */
 struct lockstep_sockets* lockstep_pair_left(struct lockstep_pair* pair);
+/* The sockets of 10.0.0.2. They end with the pair. */
 struct lockstep_sockets* lockstep_pair_right(struct lockstep_pair* pair);
 
 /*

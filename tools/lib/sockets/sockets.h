@@ -115,6 +115,7 @@ int lockstep_getpeername(struct lockstep_sockets* s, int fd, struct sockaddr* ad
  * EHOSTUNREACH ...: the connection has failed; returned once, then 0. Unread data is lost.
  */
 ssize_t lockstep_recv(struct lockstep_sockets* s, int fd, void* buffer, size_t size, int flags);
+/* As recv() without flags. */
 ssize_t lockstep_read(struct lockstep_sockets* s, int fd, void* buffer, size_t size);
 /* As read(), into `count` buffers, 1 to 1024 (EINVAL). */
 ssize_t lockstep_readv(struct lockstep_sockets* s, int fd, const struct iovec* parts, int count);
@@ -138,6 +139,7 @@ ssize_t lockstep_recvmsg(struct lockstep_sockets* s, int fd, struct msghdr* mess
  */
 ssize_t lockstep_send(struct lockstep_sockets* s, int fd, const void* buffer, size_t size,
                       int flags);
+/* As send() without flags. */
 ssize_t lockstep_write(struct lockstep_sockets* s, int fd, const void* buffer, size_t size);
 /* As write(), from `count` buffers, 1 to 1024 (EINVAL). */
 ssize_t lockstep_writev(struct lockstep_sockets* s, int fd, const struct iovec* parts, int count);
@@ -157,6 +159,7 @@ ssize_t lockstep_sendmsg(struct lockstep_sockets* s, int fd, const struct msghdr
  */
 int lockstep_getsockopt(struct lockstep_sockets* s, int fd, int level, int name, void* value,
                         socklen_t* length);
+/* Sets an option; its errors are those of getsockopt(). */
 int lockstep_setsockopt(struct lockstep_sockets* s, int fd, int level, int name, const void* value,
                         socklen_t length);
 
@@ -280,6 +283,7 @@ uint64_t lockstep_now(const struct lockstep_sockets* s);
  * may make any call. NULL: none.
  */
 typedef void (*lockstep_turn_function)(struct lockstep_sockets* s, void* user);
+/* Names the function of each turn, in place of the one before. */
 void lockstep_on_turn(struct lockstep_sockets* s, lockstep_turn_function function, void* user);
 
 /* Requests a turn when the clock reaches `ns`, even if nothing happens; UINT64_MAX: none. */

@@ -26,12 +26,14 @@ namespace lockstep::tools {
 /// A descriptor, a number of octets, 0, or a negative errno.
 using Result = std::int64_t;
 
+/// How many descriptors there are, and the limits of epoll.
 struct SocketSettings {
   Descriptors::Range descriptors;
   Count epolls_max{64};
   Count items_max{4096};  ///< sockets watched, summed over all epolls
 };
 
+/// Counters since the object was made.
 struct SocketCounters {
   std::uint64_t accepted = 0;     ///< connections accepted by the stack
   std::uint64_t turned_away = 0;  ///< of these: aborted because no socket was free
@@ -58,35 +60,55 @@ class Sockets {
 
   // An Application that can be stopped (hw/poll/loop.hpp).
   void on_event(Stack& stack, const Event& event);
+  /// Calls the function that on_turn() has named. To be called once in each turn.
   void run(Stack& stack, Instant now);
   Instant deadline() const { return earlier(wake_at_, defer_at_); }
   /// Closes every descriptor; abandon() then aborts the connections that are still closing.
   void stop(Stack& stack, Instant now);
   bool done() const { return live_ == 0; }
+  /// Aborts what stop() has left open.
   void abandon(Stack& stack, Instant now);
 
   // The calls of sockets.h.
   Result socket(int domain, int type, int protocol);
+  /// As lockstep_bind() of sockets.h.
   Result bind(int fd, NameIn name);
+  /// As lockstep_listen() of sockets.h.
   Result listen(int fd, int backlog);
+  /// As lockstep_accept4() of sockets.h.
   Result accept(int fd, sockaddr* address, socklen_t* length, int flags);
+  /// As lockstep_connect() of sockets.h.
   Result connect(int fd, NameIn name);
+  /// As lockstep_shutdown() of sockets.h.
   Result shutdown(int fd, int how);
+  /// As lockstep_close() of sockets.h.
   Result close(int fd);
+  /// As lockstep_getsockname() of sockets.h.
   Result local_name(int fd, sockaddr* address, socklen_t* length);
+  /// As lockstep_getpeername() of sockets.h.
   Result peer_name(int fd, sockaddr* address, socklen_t* length);
 
+  /// As lockstep_readv() of sockets.h.
   Result receive(int fd, std::span<const iovec> parts, int flags);
+  /// As lockstep_writev() of sockets.h.
   Result send(int fd, std::span<const iovec> parts, int flags, NameIn to = {});
 
+  /// As lockstep_getsockopt() of sockets.h.
   Result get_option(int fd, int level, int name, void* value, socklen_t* length);
+  /// As lockstep_setsockopt() of sockets.h.
   Result set_option(int fd, int level, int name, const void* value, socklen_t length);
+  /// As lockstep_fcntl() of sockets.h.
   Result control(int fd, int command, int argument);
+  /// As lockstep_ioctl() of sockets.h.
   Result query(int fd, unsigned long request, void* argument);
 
+  /// As lockstep_poll() of sockets.h.
   Result poll(std::span<pollfd> entries);
+  /// As lockstep_epoll_create1() of sockets.h.
   Result create_epoll(int flags);
+  /// As lockstep_epoll_ctl() of sockets.h.
   Result watch(int epfd, int operation, int fd, const epoll_event* event);
+  /// As lockstep_epoll_wait() of sockets.h.
   Result ready(int epfd, std::span<epoll_event> into);
 
   void on_turn(lockstep_turn_function function, void* user) { hook_ = {function, user}; }
