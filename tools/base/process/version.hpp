@@ -1,4 +1,4 @@
-// The version that the program prints; program_test compares it with the build's.
+// The version of Lockstep, from which CMakeLists.txt and pyproject.toml read it.
 #pragma once
 
 namespace lockstep::tools {

@@ -20,7 +20,8 @@ WARNING = re.compile(r"(?P<file>[^:\s]+):(?P<line>\d+): (?:warning|error): (?P<w
 UNDESCRIBED = re.compile(r"(Compound .*|Member .*\(function\).*) is not documented\.")
 ENTRIES = (
     ("lockstep::Stack", "core/stack/stack.hpp", "the stack itself"),
-    ("lockstep::Config", "core/stack/config.hpp", "its configuration; `lockstep::tcp::Config` has TCP's part"),
+    ("lockstep::Config", "core/stack/config.hpp",
+     "its configuration; `lockstep::tcp::Config` has TCP's part"),
     ("lockstep::turn", "core/stack/turn.hpp", "one turn, and the loop around it"),
     ("lockstep::Event", "core/tcp/interface.hpp", "events, opens, backlogs and settings"),
     ("lockstep::Driver", "core/stack/driver.hpp", "what a driver has"),
@@ -29,6 +30,14 @@ ENTRIES = (
     ("lockstep::sim::Kernel", "sim/kernel/kernel.hpp", "the simulator"),
     ("lockstep::sim::World", "sim/kernel/world.hpp", "what a world is made of"),
 )
+
+
+MAINPAGE = """/** \\mainpage The C and C++ API
+Every header that `cmake --install` installs. Begin with lockstep::Stack, lockstep::Config and
+lockstep::sim::Kernel, or with sockets.h for BSD's calls.
+
+<a href="../../index.html">What Lockstep is, and how to start</a> */
+"""
 
 
 def installed(tree):
@@ -50,6 +59,7 @@ def run_doxygen(tree, out, program="doxygen"):
         (copies / name).parent.mkdir(parents=True, exist_ok=True)
         (copies / name).write_text(text, encoding="utf-8")
         digest.update(f"{name}\n{text}".encode())
+    (copies / "mainpage.dox").write_text(MAINPAGE, encoding="utf-8")
     lines = [(HERE / "Doxyfile").read_text(encoding="utf-8"),
              f"INPUT = {copies}", f"STRIP_FROM_PATH = {copies}", f"STRIP_FROM_INC_PATH = {copies}",
              "RECURSIVE = YES", f"OUTPUT_DIRECTORY = {out / 'cpp'}",
@@ -63,7 +73,8 @@ def run_doxygen(tree, out, program="doxygen"):
         stamp.unlink(missing_ok=True)
         shutil.rmtree(out / "cpp", ignore_errors=True)
         (out / "cpp").mkdir()
-        ran = subprocess.run([program, out / "Doxyfile"], capture_output=True, text=True, check=False)
+        ran = subprocess.run([program, out / "Doxyfile"], capture_output=True, text=True,
+                             check=False)
         if ran.returncode != 0:
             return [Finding("tools/dev/docs/Doxyfile", 1, f"doxygen: {ran.stderr.strip()[-300:]}")]
         mend(out / "cpp")
@@ -76,7 +87,8 @@ def mend(folder):
     beside a structure without a name."""
     texts = {path.name: path.read_text(encoding="utf-8", errors="replace")
              for path in folder.glob("*.html")}
-    anchors = {name: set(re.findall(r'(?:id|name)="([^"]*)"', text)) for name, text in texts.items()}
+    anchors = {name: set(re.findall(r'(?:id|name)="([^"]*)"', text))
+               for name, text in texts.items()}
     for name, text in texts.items():
         def kept(link, own=name):
             page, anchor = link[1] or own, link[2]
@@ -92,8 +104,8 @@ def mend(folder):
 
 
 def version(tree):
-    """The version of the project, from CMakeLists.txt."""
-    return re.search(r"project\(lockstep VERSION (\S+)", tree.text("CMakeLists.txt"))[1]
+    """The version of the project, which CMake and the wheel read from the same header."""
+    return re.search(r'version = "([^"]+)"', tree.text("tools/base/process/version.hpp"))[1]
 
 
 def warnings(tree, log, prefix):
@@ -115,8 +127,8 @@ def warnings(tree, log, prefix):
 
 
 def needs_words(tree, name, number, warning):
-    """Whether something undocumented must be: a function or a type of a header that programs include,
-    unless it is an operator or its body stands on its own line."""
+    """Whether something undocumented needs a comment: a function or a type of a header that
+    programs include, unless it is an operator or its body stands on its own line."""
     if not DESCRIBED.fullmatch(name) or not UNDESCRIBED.match(warning["what"]):
         return False
     line = tree.text(name).splitlines()[number - 1]
@@ -127,9 +139,9 @@ def needs_words(tree, name, number, warning):
 def python_modules(tree):
     """The public modules of the Python package."""
     prefix = "tools/python/package/"
-    found = [name.removeprefix(prefix).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    found = [name.removeprefix(prefix).removesuffix(".py").removesuffix("/__init__")
              for name in tree.files if name.startswith(prefix) and name.endswith(".py")]
-    return sorted(found)
+    return sorted(name.replace("/", ".") for name in found)
 
 
 def write_pages(tree, folder):
@@ -147,15 +159,13 @@ def write_pages(tree, folder):
         f"| begin with | header | what |\n|---|---|---|\n{rows}\n", encoding="utf-8")
     modules = python_modules(tree)
     for module in modules:
-        inner = "\n    options:\n      show_submodules: false"
-        (api / "python" / f"{module}.md").write_text(f"# {module}\n\n::: {module}{inner}\n",
-                                                      encoding="utf-8")
+        (api / "python" / f"{module}.md").write_text(f"::: {module}\n", encoding="utf-8")
     return {"API": [{"C and C++": "api/cpp.md"},
                     {"Python": [{module: f"api/python/{module}.md"} for module in modules]}]}
 
 
 def page(folder, name):
-    """Doxygen's page of a header: its folders are part of the name where another is called alike."""
+    """Doxygen's page of a header. Folders are part of its name where two headers have one name."""
     def mangled(text):
         return text.replace("_", "__").replace(".", "_8").replace("/", "_2")
 
@@ -169,7 +179,7 @@ def page(folder, name):
 
 def class_page(folder, what, name):
     """Doxygen's page of a class, or that of its header for anything else."""
-    for kind in ("class", "struct"):
+    for kind in ("class", "struct", "concept"):
         found = kind + what.replace("_", "__").replace("::", "_1_1") + ".html"
         if (folder / found).exists():
             return found

@@ -11,7 +11,8 @@ import re
 import sys
 
 SCOPE = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b")
-LEFT_OUT = re.compile(r"\btemplate\s*<[^{;]*?>\s*(?=class|struct|union)|alignas\([^)]*\)|\"[^\"]*\"")
+LEFT_OUT = re.compile(r"\btemplate\s*<[^{;]*?>\s*(?=class|struct|union)|alignas\([^)]*\)|"
+                      r"\"[^\"]*\"")
 COMMENT = re.compile(r"(\s*)//(.*)")
 CITED = re.compile(r"= rfc(\d+)#(\S+)")
 REQUIRED = re.compile(r"# \S+ ?(.*)")
@@ -121,7 +122,7 @@ class Filter:
         return "\n".join(self.first(out)) + "\n"
 
     def first(self, out):
-        """The first comment describes the file: its \\file takes the place of what includes it once."""
+        """The first comment describes the file: its \\file stands where the include guard was."""
         at = next((at for at, line in enumerate(self.lines) if not line.startswith("//")), 0)
         if not self.lines or not self.lines[at].startswith(("#pragma once", "#ifndef")):
             return out
@@ -194,17 +195,19 @@ class Filter:
     def section(self, indent, title):
         """`// --- title ---` begins a group of members; the one before ends."""
         depth = len(self.scopes.open)
+        title = escaped(title.replace("`", ""))  # Doxygen reads no code here
         ends = ""
         if depth in self.scopes.groups:
             ends = "/**@}*/ "
         else:
             self.scopes.groups.append(depth)
-        return f"{indent}{ends}/** \\name {escaped(title)} */ /**@{{*/"
+        return f"{indent}{ends}/** \\name {title} */ /**@{{*/"
 
 
 def main():
     if len(sys.argv) != 2 or sys.argv[1] in ("--help", "-h"):
-        print("usage: comments.py HEADER\n\n" + __doc__ + "\nexample: comments.py core/stack/stack.hpp")
+        print("usage: comments.py HEADER\n\n" + __doc__)
+        print("example: comments.py core/stack/stack.hpp")
         return 0 if sys.argv[1:] in (["--help"], ["-h"]) else 2
     with open(sys.argv[1], encoding="utf-8") as file:
         sys.stdout.write(Filter(file.read()).printed())

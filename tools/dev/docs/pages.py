@@ -70,8 +70,8 @@ class Tree:
         return (self.root / name).read_text(encoding="utf-8")
 
     def find(self, path, folder):
-        """The file or folder that `path` names, read in `folder`: from there, from the root, or from
-        a folder between the two. None: there is no such thing."""
+        """The file or folder that `path` names, read in `folder`: from there, from the root, or
+        from a folder between the two. None: there is no such thing."""
         path = path.rstrip("/")
         bases = [""] + [str(each) for each in [Path(folder), *Path(folder).parents][:-1]]
         for base in reversed(bases):
@@ -89,7 +89,8 @@ class Tree:
             return True
         for folder in folders:
             inside = f"{folder}/" if folder else ""
-            if any(name.startswith(inside) and fnmatch.fnmatch(name, f"{inside}*/{path.rstrip('/')}")
+            pattern = f"{inside}*/{path.rstrip('/')}"
+            if any(name.startswith(inside) and fnmatch.fnmatch(name, pattern)
                    for name in self.known):
                 return True
         return False
@@ -106,7 +107,7 @@ def alternatives(path):
 def named_path(span, tops):
     """The path that a span of code names, or None where it is something else."""
     word = span.split()[0] if span.split() else ""
-    if word != span and not (word.startswith("tools/") or word.startswith("pcaps/")):
+    if word != span and not (word.startswith(("tools/", "pcaps/"))):
         return None  # a command with its arguments counts if it is a program of the tree
     word = word.split("#")[0]
     if not PATH.fullmatch(word) or PLACEHOLDER.search(word.replace("README", "").replace(
@@ -174,7 +175,8 @@ def title_of(text):
 
 
 def as_page(tree, name, text):
-    """A README's text as a page: paths of other READMEs become links; lists get their blank line."""
+    """A README's text as a page: paths of other READMEs become links, and
+    lists get their blank line."""
     folder = str(Path(name).parent) if "/" in name else ""
     depth = len(Path(name).parents) - 1
     out, fenced, before = [], False, ""
@@ -226,9 +228,17 @@ def split_front(text):
         start += part.split("\n", 1)[1].lstrip() if each == START_SECTIONS[0] and part else part
     front = "".join(part for part in parts
                     if part[:3] != "## " or part.splitlines()[0][3:] not in START_SECTIONS)
-    hint = ("Next: [three ways to start](start.md): test a TCP, simulate a network, deploy or embed "
-            "the stack.\n\n## What it does")
+    hint = ("Next: [three ways to start](start.md): test a TCP, simulate a network, deploy or "
+            "embed the stack.\n\n## What it does")
     return front.replace("## What it does", hint, 1), start, findings
+
+
+def tab_of(name):
+    """The tab of a README, or None."""
+    for tab, tops in TABS:
+        if name.startswith(tuple(f"{top}/" for top in tops)):
+            return tab
+    return None
 
 
 def write(tree, folder):
@@ -245,8 +255,7 @@ def write(tree, folder):
             findings += missing
             (folder / START).write_text(as_page(tree, START, start), encoding="utf-8")
         else:
-            tab = next((tab for tab, tops in TABS if name.startswith(tuple(f"{top}/" for top in tops))),
-                       None)
+            tab = tab_of(name)
             if tab is None:
                 findings.append(Finding(name, 1, "has no place in the site: see TABS in pages.py"))
                 continue
@@ -275,7 +284,8 @@ def nested(tree, names):
         if len(inner) == 1:
             entries.append({title: top})
         else:
-            entries.append({title: [top] + [{title_of(tree.text(each)): each} for each in inner[1:]]})
+            titled = [{title_of(tree.text(each)): each} for each in inner[1:]]
+            entries.append({title: [top, *titled]})
     return entries
 
 

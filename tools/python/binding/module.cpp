@@ -2,12 +2,14 @@
 #include <nanobind/nanobind.h>
 
 #include "core/units/check.hpp"
+#include "tools/base/process/version.hpp"
 #include "tools/python/binding/bindings.hpp"
 #include "tools/python/failed_check.hpp"
 
 NB_MODULE(_core, module) {
   module.doc() = "The compiled part of lockstep. Use the module lockstep, which is documented.";
   lockstep::set_check_handler(lockstep::tools::python::tell_failed_check);
+  module.attr("version") = lockstep::tools::version;
   module.def(
       "break_down",
       [] {

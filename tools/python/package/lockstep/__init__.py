@@ -26,6 +26,9 @@ __all__ = [
     "Wrong", "config_fields", "drops", "nanoseconds",
 ]
 
+#: The version of Lockstep.
+__version__: str = _core.version
+
 #: The states of a connection, as RFC 9293 names them.
 STATES: tuple[str, ...] = tuple(_core.states())
 
