@@ -44,12 +44,26 @@ bool goes_on(const Connection& old, const Segment& segment, std::size_t side) {
          (!old.has_acked[side] || at_or_before(old.acked[side], segment.acknowledgment));
 }
 
+/// A SYN that only a reset answered opened nothing: what comes later, or by far numbers, is of
+/// another connection.
+bool was_refused(const Connection& old, const Segment& segment, std::size_t side) {
+  if (!old.reset || segment.any(flag::syn)) {
+    return false;
+  }
+  bool const one = !old.has_next[side] || is_near(old.next[side], segment.sequence);
+  bool const two = !old.has_next[1 - side] || is_near(old.next[1 - side], segment.acknowledgment);
+  return !one || !two || segment.time.since(old.last) > kept_after_reset;
+}
+
 /// Is the segment of another connection than the one that had these ports, whose SYN the capture
 /// lacks? Its numbers may lie anywhere, also among those of the one before.
 bool is_foreign(const Connection& old, const Segment& segment) {
   std::size_t const side = old.flow.first == segment.source ? 0 : 1;
-  if (!segment.any(flag::ack) || segment.any(flag::rst) || !old.has_next[0] || !old.has_next[1]) {
+  if (!segment.any(flag::ack) || segment.any(flag::rst)) {
     return false;
+  }
+  if (!old.has_next[0] || !old.has_next[1]) {
+    return was_refused(old, segment, side);
   }
   if (segment.any(flag::syn)) {
     return old.has_ended() && old.has_syn[side] && old.syn[side] != segment.sequence;

@@ -130,6 +130,20 @@ TEST(Connections, OneThatLacksItsHandshakeIsAnother) {
   }
 }
 
+/// A reset refused the SYN, and the next connection lacks its handshake.
+TEST(Connections, OneThatLacksItsHandshakeBehindOneThatWasRefusedIsAnother) {
+  Conversation const c = whole();
+  for (std::uint32_t const shift : {1'000'000U, 70U, 0x7000'0000U}) {
+    std::vector<tools::Segment> all = c.flow().segments;
+    all.resize(2);
+    all.back().flags = tools::tcp_flag::rst | tools::tcp_flag::ack;
+    all.back().sequence = 0;
+    std::vector<tools::Segment> const next = again(c, Duration::seconds(1), shift);
+    all.insert(all.end(), next.begin() + 3, next.end());
+    EXPECT_EQ(parts_of(all).judged, (std::vector<std::size_t>{2, 6})) << shift;
+  }
+}
+
 /// The end of the former is missing too.
 TEST(Connections, OneThatLacksItsHandshakeBehindOneThatLacksItsEndIsAnother) {
   Conversation const c = whole();
