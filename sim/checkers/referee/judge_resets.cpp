@@ -29,6 +29,18 @@ bool answers_other(const Moment& m) {
   return false;
 }
 
+// Numbers of one connection are not so far apart: of the one that this resets the capture lacks the
+// rest.
+bool is_of_another(const Moment& m) {
+  constexpr std::int32_t near_most = 1 << 24;
+  auto const is_far = [](const EndpointState& endpoint, Sequence number) {
+    std::int32_t const off = number.distance_from(endpoint.sent);
+    return endpoint.begun && (off > near_most || off < -near_most);
+  };
+  return !m.terms.whole && is_far(m.speaker, m.segment().sequence) &&
+         (!m.segment().flags.ack() || is_far(m.other, m.segment().acknowledgment));
+}
+
 // Who has a connection resets it with an ACK; a reset without one answers what the other said last.
 void judge_answer(const Moment& m) {
   wire::Segment const& segment = m.segment();
@@ -58,7 +70,8 @@ void judge_resets(const Moment& m) {
   if (!zero && !nobody && !among_own(m) && !answers_other(m)) {
     // Of many numbers that the other acknowledged only the latest are kept.
     bool const forgotten = m.other.ack_count > EndpointState::acks_max;
-    Ambiguity const ambiguity = m.own && !forgotten ? Ambiguity::none : Ambiguity::hidden;
+    Ambiguity const own = m.own && !forgotten ? Ambiguity::none : Ambiguity::hidden;
+    Ambiguity const ambiguity = is_of_another(m) ? Ambiguity::middle : own;
     m.judge.call_whole(m, Rule::reset_outside, ambiguity,
                        {m.speaker.sent.value, segment.sequence.value});
   }
