@@ -14,6 +14,19 @@ bool is_early(const Moment& m, const Claim& claim) {
   return m.said.at.since(claim.at) <= recorded_late;
 }
 
+// Where the capture lacks a first transmission, and its acknowledgment was lost, what is sent again
+// seems new. No common timer runs out sooner, nor before an answer may be there; the echo of what
+// acknowledged shows that it had arrived.
+bool may_be_repeat(const Moment& m, const Claim& claim) {
+  constexpr Duration shortest_timer = Duration::milliseconds(200);
+  Duration const since = m.said.at.since(claim.at);
+  wire::Options const& options = m.segment().options;
+  bool const arrived = claim.stamped && options.has_timestamps &&
+                       !tick(options.timestamp_echo).before(tick(claim.stamp));
+  bool const in_time = m.connection.round_known && since < m.connection.round * 2;
+  return since >= shortest_timer && !arrived && !in_time;
+}
+
 void settle_ack(const Moment& m, Claim& claim) {
   Sequence const end = m.said.end();
   if (m.said.length().empty() || end.at_or_before(claim.from)) {
@@ -26,6 +39,8 @@ void settle_ack(const Moment& m, Claim& claim) {
     return;
   } else if (is_early(m, claim)) {
     m.judge.weaken_order(m, claim.place);
+  } else if (may_be_repeat(m, claim)) {
+    m.judge.weaken_claim(m, claim.place, Ambiguity::lost_packets);
   }
   claim.kind = Claim::Kind::none;
 }
@@ -37,6 +52,9 @@ void settle_block(const Moment& m, Claim& claim) {
     return;
   }
   if (!is_early(m, claim)) {
+    if (may_be_repeat(m, claim)) {
+      m.judge.weaken_claim(m, claim.place, Ambiguity::lost_packets);
+    }
     claim.kind = Claim::Kind::none;
   } else if (m.speaker.text.holds(claim.from, claim.upto)) {
     m.judge.weaken_order(m, claim.place);
@@ -106,6 +124,8 @@ void await(const Moment& m, const Claim& claim) {
       place = claim;
       place.side = m.side;
       place.at = m.said.at;
+      place.stamped = m.segment().options.has_timestamps;
+      place.stamp = m.segment().options.timestamp_value;
       return;
     }
   }

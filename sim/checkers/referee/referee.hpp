@@ -53,6 +53,8 @@ struct Claim {
   Sequence upto;           // ... and would have to reach this
   Instant at = {};
   std::uint32_t place = 0;  // among the violations
+  bool stamped = false;     // what claims it has a timestamp ...
+  std::uint32_t stamp = 0;  // ... which is this
 };
 
 // The first numbers of a host's connections, one after the other.

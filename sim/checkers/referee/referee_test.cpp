@@ -240,6 +240,16 @@ TEST(RefereeNumbers, AnAckOfWhatWasNotHeard) {
   shown.open().a("AP", {.seq = 1, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 12});
   shown.a("AP", {.seq = 11, .ack = 1, .text = 10, .after_ms = 50});
   EXPECT_EQ(shown.found(Rule::ack_of_unheard), "certain");
+  // A timer may have run out for what the capture lacks; not if its sender had the ACK.
+  for (std::uint32_t const echo : {0u, 100u, 200u}) {
+    std::uint32_t const first = echo == 0 ? 0 : 100;
+    Conversation late;
+    late.open({.stamp = first});
+    late.a("AP", {.seq = 1, .ack = 1, .text = 10, .stamp = first, .echo = first});
+    late.b("A", {.seq = 1, .ack = 12, .stamp = 2 * first, .echo = first});
+    late.a("AP", {.seq = 11, .ack = 1, .text = 10, .after_ms = 900, .stamp = first, .echo = echo});
+    EXPECT_EQ(late.found(Rule::ack_of_unheard), echo == 200 ? "certain" : "likely") << echo;
+  }
   // ... or that the capture lacks it.
   Conversation lacking;
   lacking.open().a("AP", {.seq = 1, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 12});
@@ -271,6 +281,11 @@ TEST(RefereeNumbers, SackBlocks) {
   wrong.b("A", {.seq = 1, .ack = 1, .sack = {{101, 202}}});
   wrong.a("A", {.seq = 201, .ack = 1, .text = 100, .after_ms = 50});
   EXPECT_EQ(wrong.found(Rule::sack_of_unheard), "certain");
+  Conversation late;
+  late.open(permitted).a("A", {.seq = 101, .ack = 1, .text = 100});
+  late.b("A", {.seq = 1, .ack = 1, .sack = {{101, 202}}});
+  late.a("A", {.seq = 201, .ack = 1, .text = 100, .after_ms = 900});
+  EXPECT_EQ(late.found(Rule::sack_of_unheard), "likely");
   Conversation right;
   right.open(permitted).a("A", {.seq = 101, .ack = 1, .text = 100});
   right.b("A", {.seq = 1, .ack = 1, .sack = {{101, 201}}});
