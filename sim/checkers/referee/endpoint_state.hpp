@@ -93,8 +93,10 @@ struct EndpointState {
   bool kept_unsure = false;  // no checksum shows of some of it that it was sent so
   std::array<Spoiled, spoiled_max> spoiled{};
   std::uint32_t spoiled_count = 0;
-  bool forgiven = false;   // some of it was acknowledged
-  bool good_text = false;  // some text has a checksum that is right
+  bool forgiven = false;         // some of it was acknowledged,
+  bool forgiven_header = false;  // or a segment without text
+  bool good_text = false;        // some text has a checksum that is right
+  bool good_sum = false;         // any segment has
   bool urgent = false;
   Sequence urgent_end;
   Sequence urgent_ack;  // said with it

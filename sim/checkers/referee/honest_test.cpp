@@ -125,6 +125,44 @@ TEST(RefereeHonest, TextThatWasEditedAndAcknowledgedByTextThatWas) {
   }
 }
 
+// ... and the other side reset the connection, or was gone: none of it was acknowledged.
+TEST(RefereeHonest, TextThatWasEditedAndNeverAcknowledged) {
+  for (bool const shown : {false, true}) {
+    Conversation t;
+    t.open();
+    for (std::uint32_t i = 0; i < 6; ++i) {
+      t.a("AP", {.seq = 1 + i * 100, .ack = 1, .text = 100, .sum = Sum::bad, .own = true});
+    }
+    t.b("RA", {.seq = 1, .ack = 1});
+    if (shown) {  // not everything was edited
+      t.a("AP", {.seq = 601, .ack = 1, .text = 100, .own = true});
+    }
+    EXPECT_EQ(t.found(Rule::tcp_checksum), shown ? "certain" : "likely");
+  }
+  // ... or it was sent again before the ACK came.
+  Conversation twice;
+  twice.open();
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    twice.a("AP", {.seq = 1, .ack = 1, .text = 100, .sum = Sum::bad, .own = true});
+  }
+  twice.b("AP", {.seq = 1, .ack = 101, .text = 10});
+  EXPECT_EQ(twice.found(Rule::tcp_checksum), "likely");
+  // The same where the ports were used again.
+  Conversation again;
+  again.open().a("AP", {.seq = 1, .ack = 1, .text = 100, .sum = Sum::bad, .own = true});
+  again.b("RA", {.seq = 1, .ack = 1}).a("S", {.seq = 70'000, .after_ms = 90'000});
+  again.a("AP", {.seq = 70'001, .ack = 1, .text = 100, .own = true});
+  EXPECT_EQ(again.found(Rule::tcp_checksum), "likely");
+}
+
+// Addresses were replaced, so that no checksum of a side is right; the answer to its SYN shows it.
+TEST(RefereeHonest, AddressesThatWereEditedAndAnAckThatNothingAnswers) {
+  Conversation t;
+  t.a("S", {.sum = Sum::bad, .own = true}).b("SA", {.ack = 1, .after_ms = 10, .sum = Sum::bad});
+  t.a("A", {.seq = 1, .ack = 1, .sum = Sum::bad, .own = true});
+  EXPECT_EQ(t.found(Rule::tcp_checksum), "likely");
+}
+
 // The capture lacks the SYNs of a connection of the same ports.
 TEST(RefereeHonest, TextOfAConnectionOfWhichTheHandshakeIsMissing) {
   for (bool const one_side : {false, true}) {

@@ -151,6 +151,7 @@ bool judge_alone(const Moment& m) {
   if (m.said.ip_sum == Sum::bad || m.said.sum == Sum::bad) {
     return false;
   }
+  m.speaker.good_sum = m.speaker.good_sum || m.said.sum == Sum::good;
   m.speaker.good_text = m.speaker.good_text || (m.said.sum == Sum::good && !m.said.text().empty());
   if (!m.said.options_good) {
     //= rfc9293#3.1

@@ -133,10 +133,13 @@ void forgive(const Moment& m) {
     }
     spoiled.waits = false;
     if (!spoiled.text.empty() && v.text.holds(spoiled.begin, spoiled.begin + spoiled.text)) {
+      if (v.forgiven && !v.good_text) {  // another copy, which was edited as well
+        m.judge.weaken_checksum(v, spoiled.place);
+      }
       continue;
     }
     m.judge.weaken_checksum(v, spoiled.place);
-    v.forgiven = v.forgiven || !spoiled.text.empty();
+    (spoiled.text.empty() ? v.forgiven_header : v.forgiven) = true;
     v.text.add(spoiled.begin, spoiled.text);
     for (std::uint32_t i = 0; i < v.opening_count; ++i) {
       v.openings[i].heard = last_of(v.openings[i].heard, spoiled.end);

@@ -129,6 +129,7 @@ void Referee::see(const Sighting& said, const Allowances* own) {
   Connection& c = *found;
   if (!terms_.whole && begins_anew(c, said, side)) {
     end_claims(c, violations_);
+    weaken_edited(c);
     renew(c);
   }
   if (!terms_.whole && may_be_another(c, said)) {
@@ -228,6 +229,7 @@ void Referee::judge(Moment& m) {
 
 void Referee::end() {
   for (Connection& c : connections_) {
+    weaken_edited(c);
     end_claims(c, violations_);
   }
 }
@@ -285,6 +287,23 @@ void Referee::weaken_checksum(EndpointState& speaker, std::uint32_t place) {
   if (violations_.weaken(place, Ambiguity::offload)) {
     --speaker.told[static_cast<std::uint32_t>(violations_.kept()[place].rule)]
                   [static_cast<std::uint32_t>(Standing::certain)];
+  }
+}
+
+// Where no text has a right checksum, or nothing that a side said, somebody may have edited all of
+// it. Whether it arrived shows nothing then: a reset, or a path that is dark, acknowledges none.
+void Referee::weaken_edited(Connection& c) {
+  if (terms_.whole) {
+    return;
+  }
+  bool const good_text = c.endpoints[0].good_text || c.endpoints[1].good_text;
+  for (EndpointState& v : c.endpoints) {
+    bool const all_wrong = !v.good_sum && (v.forgiven_header || v.forgiven);
+    for (Spoiled const& spoiled : v.spoiled) {
+      if (spoiled.waits && (all_wrong || (!good_text && !spoiled.text.empty()))) {
+        weaken_checksum(v, spoiled.place);
+      }
+    }
   }
 }
 

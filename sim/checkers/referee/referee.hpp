@@ -128,6 +128,7 @@ class Referee {
   void weaken_whole(const Moment& m);
   // The checksum of this finding was not what arrived; it does not count towards `told_max`.
   void weaken_checksum(EndpointState& speaker, std::uint32_t place);
+  void weaken_edited(Connection& connection);
   // The same of a finding about either side that something else explains.
   void weaken_claim(const Moment& m, std::uint32_t place, Ambiguity why);
   // The same, and the capture has been seen to have packets in another order than they passed.

@@ -52,7 +52,7 @@ TEST(RefereeAlone, ChecksumsAndWhatHardwareFillsIn) {
   for (std::uint32_t const ack : {10u, 1u}) {
     Conversation t;
     t.open().a("AP", {.seq = 1, .ack = 1, .text = 9, .sum = Sum::bad, .own = true});
-    t.b("A", {.seq = 1, .ack = ack});
+    t.b("AP", {.seq = 1, .ack = ack, .text = 5});
     EXPECT_EQ(t.found(Rule::tcp_checksum), ack == 10 ? "likely" : "certain");
     EXPECT_EQ(t.found(Rule::ack_of_unheard), "no");
   }
