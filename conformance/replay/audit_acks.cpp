@@ -5,6 +5,7 @@
 
 #include "conformance/replay/audit.hpp"
 #include "conformance/replay/circle.hpp"
+#include "conformance/replay/stamped_time.hpp"
 
 namespace lockstep::conformance {
 namespace {
@@ -134,8 +135,9 @@ class AckAudit {
     }
     breach(step.at, std::move(clauses),
            fmt::format("what packet {} brought was not acknowledged in time", step.packet), found);
-    breaches_.back().sure =
-        found && silent_until(index, *found) && acknowledges_only(index, *found);
+    breaches_.back().sure = found && silent_until(index, *found) &&
+                            acknowledges_only(index, *found) &&
+                            !clock_was_set(step.at, when, limit);
   }
 
   /// Was it sent to acknowledge, and for nothing else? A response, a keep-alive or a window that
@@ -160,6 +162,25 @@ class AckAudit {
     const Segment& segment = in_.script.steps[step].segment;
     return first && alone && late && !again && !segment.any(flag::fin) &&
            segment.sum == tools::SumState::good;
+  }
+
+  /// Do timestamps say that the ACK was not so late: was the clock of the capture set meanwhile?
+  bool clock_was_set(Instant from, Instant until, Duration limit) const {
+    StampedTime ours(from, until);
+    StampedTime theirs(from, until);
+    for (const Item& item : trace_) {
+      ours.take(item.at, item.segment);
+    }
+    for (const Step& step : in_.script.steps) {
+      if (step.kind == Step::Kind::segment) {
+        theirs.take(step.at, step.segment);
+      }
+    }
+    Duration const took = until.since(from);
+    auto const within = [&](std::optional<Duration> missing) {
+      return missing && took <= limit + *missing;
+    };
+    return within(ours.missing()) || within(theirs.missing());
   }
 
   /// Was it sent without any step that could have caused it?

@@ -367,6 +367,25 @@ TEST(Recording, AnAckMayBeMissingBeforeWhatComesAnyway) {
   EXPECT_EQ(accused_of(answered(800, "A", {50, 201})), "");  // a keep-alive
 }
 
+/// The same with timestamps, by which the answer came after `ticks` ms.
+Conversation answered_by_clock(std::uint32_t ms, std::uint32_t ticks) {
+  Conversation c;
+  c.peer(0, "S", {0, 0}).stamp(100, 0).device(0, "SA", {0, 1}).stamp(1000, 100);
+  c.peer(10, "A", {1, 1}).stamp(110, 1000).peer(50, "PA", {1, 1, 100}).stamp(150, 1000);
+  c.device(60, "PA", {1, 101, 50}).stamp(1060, 150).peer(70, "A", {101, 51}).stamp(170, 1060);
+  c.peer(100, "PA", {101, 51, 100}).stamp(200, 1060);
+  c.device(100 + ms, "A", {51, 201}).stamp(1100 + ticks, 200);
+  c.peer(2'000, "PA", {201, 51, 10}).stamp(2100 + ticks - ms, 1100 + ticks);
+  return c.device(2'000, "A", {51, 211}).stamp(3000 + ticks - ms, 2100 + ticks - ms);
+}
+
+// The clock of the capture was set between what came and its ACK: timestamps tell.
+TEST(Recording, AClockThatWasSetDelaysNoAck) {
+  EXPECT_EQ(accused_of(answered_by_clock(800, 800)), "9293:MUST-40");
+  EXPECT_EQ(accused_of(answered_by_clock(800, 100)), "");
+  EXPECT_EQ(accused_of(answered_by_clock(1'500, 0)), "");
+}
+
 /// The device sends again what two ACKs cover; `known`: it has acknowledged what came with one.
 Conversation sent_again(bool known) {
   Conversation c = request();

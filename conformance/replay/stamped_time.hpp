@@ -48,6 +48,24 @@ class StampedTime {
     return ticks * 2 >= in_a_second * (gap.ns / 1'000'000'000);
   }
 
+  /// How much less the clock went on than the capture's; nothing where its rate is not known.
+  std::optional<Duration> missing() const {
+    if (!before_ || !after_) {
+      return std::nullopt;
+    }
+    constexpr Duration telling = Duration::milliseconds(50);
+    constexpr Duration most = Duration::seconds(1'000);
+    Duration const gap = after_->at.since(before_->at);
+    Duration const known = before_->at.since(first_->at);
+    std::uint64_t const moved = before_->stamp - first_->stamp;
+    std::uint64_t const ticks = after_->stamp - before_->stamp;
+    if (known < telling || known > most || gap > most || moved == 0) {
+      return std::nullopt;
+    }
+    Duration const went = known / moved * ticks;
+    return went < gap ? gap - went : Duration{};
+  }
+
  private:
   struct Mark {
     Instant at;

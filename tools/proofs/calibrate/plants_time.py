@@ -147,7 +147,7 @@ def ack_after_more_than_half_a_second(talk, draw):
                 and answer.ack == talk.packets[at].end and not answer.blocks:
             found.append(at + 1)
     at = pick(draw, found)
-    talk.delay(at, draw.choice([650, 800, 950]) * MS)
+    talk.wait(at, draw.choice([650, 800, 950]) * MS)
     return talk.planted(talk.packets[at])
 
 

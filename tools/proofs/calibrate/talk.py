@@ -151,6 +151,17 @@ class Talk:
         for one in self.packets[at:]:
             one.time += by
 
+    def wait(self, at, by):
+        """The same, and the timestamps of Linux, a tick a millisecond, say so."""
+        first = {one.source: one.stamps[0] for one in reversed(self.packets[at:]) if one.stamps}
+        for one in self.packets[at:]:
+            if one.stamps:
+                value, echo = one.stamps
+                other = next((first[end] for end in first if end != one.source), None)
+                later = other is not None and less(other, echo)
+                one.stamps = value + by // MS, echo + (by // MS if later else 0)
+        self.delay(at, by)
+
     def like(self, one, by=0, **fields):
         """A packet of its own with other fields, so much later."""
         other = one.copy()
