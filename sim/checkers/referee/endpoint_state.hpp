@@ -93,6 +93,7 @@ struct EndpointState {
   bool kept_unsure = false;  // no checksum shows of some of it that it was sent so
   std::array<Spoiled, spoiled_max> spoiled{};
   std::uint32_t spoiled_count = 0;
+  Sequence spoiled_end;          // the end of the latest
   bool forgiven = false;         // some of it was acknowledged,
   bool forgiven_header = false;  // or a segment without text
   bool good_text = false;        // some text has a checksum that is right

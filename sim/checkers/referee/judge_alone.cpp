@@ -145,6 +145,7 @@ bool judge_alone(const Moment& m) {
       if (spoiled.waits && !m.terms.whole) {
         m.judge.weaken_checksum(v, spoiled.place);  // nobody will know whether it was heard
       }
+      v.spoiled_end = m.said.end();
       spoiled = {true, m.said.text_begin(), m.said.end(), m.said.text(), place};
     }
   }

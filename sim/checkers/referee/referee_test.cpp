@@ -531,6 +531,11 @@ TEST(RefereeResets, TheNumberOfAReset) {
   Conversation far;
   far.open().a("R", {.seq = 5'000});
   EXPECT_EQ(far.found(Rule::reset_outside), "likely");
+  // What was edited, so that its checksum is wrong, was sent as well.
+  Conversation edited;
+  edited.open().a("AP", {.seq = 1, .ack = 1, .text = 30, .sum = Sum::bad, .own = true});
+  edited.a("RA", {.seq = 31, .ack = 1, .own = true});
+  EXPECT_EQ(edited.found(Rule::reset_outside), "no");
   // The capture may lack the connection that it ends, on ports that were used before.
   for (std::uint32_t const ack : {1u, 0x70000000u}) {
     Conversation foreign;
