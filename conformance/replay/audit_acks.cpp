@@ -160,8 +160,21 @@ class AckAudit {
     bool const late = took > delayed_ack_max_ && took < patience_;
     bool const again = step != 0 && in_.reception.after[step - 1].above_gap;
     const Segment& segment = in_.script.steps[step].segment;
-    return first && alone && late && !again && !segment.any(flag::fin) &&
-           segment.sum == tools::SumState::good;
+    return first && alone && late && !again && !repeated_by(step, trace_[item].at) &&
+           !segment.any(flag::fin) && segment.sum == tools::SumState::good;
+  }
+
+  /// Did the peer send it again just before the ACK? A recorder may have that a little later.
+  bool repeated_by(std::size_t step, Instant answered) const {
+    constexpr Duration recorded_late = Duration::milliseconds(25);
+    const std::vector<Step>& steps = in_.script.steps;
+    bool out = false;
+    for (std::size_t i = step + 1; i < steps.size() && steps[i].at <= answered + recorded_late;
+         ++i) {
+      out = out || (steps[i].kind == Step::Kind::segment && steps[i].segment.length() != 0 &&
+                    at_or_before(steps[i].segment.sequence, steps[step].segment.sequence));
+    }
+    return out;
   }
 
   /// Do timestamps say that the ACK was not so late: was the clock of the capture set meanwhile?

@@ -367,6 +367,20 @@ TEST(Recording, AnAckMayBeMissingBeforeWhatComesAnyway) {
   EXPECT_EQ(accused_of(answered(800, "A", {50, 201})), "");  // a keep-alive
 }
 
+// The peer's recorder is 12 ms late: what it sent again stands behind what answers that.
+TEST(Recording, AnAckMayAnswerWhatIsRecordedBehindIt) {
+  for (bool const again : {false, true}) {
+    Conversation c = request();
+    c.device(12, "PA", {1, 101, 50}).peer(22, "A", {101, 51});
+    c.peer(100, "PA", {101, 51, 100}).device(900, "A", {51, 201});
+    if (again) {
+      c.peer(912, "PA", {101, 51, 100});
+    }
+    c.peer(2'100, "PA", {201, 51, 10}).device(2'100, "A", {51, 211});
+    EXPECT_EQ(accused_of(c), again ? "" : "9293:MUST-40");
+  }
+}
+
 /// The same with timestamps, by which the answer came after `ticks` ms.
 Conversation answered_by_clock(std::uint32_t ms, std::uint32_t ticks) {
   Conversation c;
