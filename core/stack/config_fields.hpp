@@ -162,8 +162,8 @@ template <class C, class Visit>
 constexpr void visit_choices(C& config, Visit&& visit) {
   using Two = std::array<std::string_view, 2>;
   using Three = std::array<std::string_view, 3>;
-  visit("congestion", Three{"reno", "cubic", "dctcp"}, config.tcp.congestion);
-  visit("ecn", Three{"off", "accept", "on"}, config.tcp.ecn);
+  visit("congestion", tcp::congestion_names, config.tcp.congestion);
+  visit("ecn", tcp::ecn_policy_names, config.tcp.ecn);
   visit("initial_window", Two{"rfc5681", "rfc6928"}, config.tcp.initial_window);
   visit("reset_policy", Two{"rfc793", "rfc5961"}, config.tcp.reset_policy);
   visit("option_order", Two{"linux", "freebsd"}, config.tcp.option_order);

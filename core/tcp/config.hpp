@@ -1,11 +1,14 @@
 // Every constant of TCP that an RFC leaves open or that a deployment may want otherwise.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "core/units/address.hpp"
 #include "core/units/bytes.hpp"
 #include "core/units/hash.hpp"
+#include "core/units/listed_enum.hpp"
 #include "core/units/sequence.hpp"
 #include "core/units/time.hpp"
 #include "core/wire/tcp_options.hpp"
@@ -16,12 +19,23 @@ namespace lockstep::tcp {
 enum class ResetPolicy : std::uint8_t { rfc793, rfc5961 };
 
 // Which controller moves cwnd: core/tcp/congestion/README.md.
-enum class Congestion : std::uint8_t { reno, cubic, dctcp };
-inline constexpr std::uint32_t congestion_count = 3;
+#define LOCKSTEP_CONGESTIONS(X)         \
+  X(reno, "NewReno, RFC 5681 and 6582") \
+  X(cubic, "RFC 9438")                  \
+  X(dctcp, "RFC 8257: needs marks of the path")
+enum class Congestion : std::uint8_t { LOCKSTEP_CONGESTIONS(LOCKSTEP_ENUMERATOR) };
+inline constexpr std::uint32_t congestion_count = 0 LOCKSTEP_CONGESTIONS(LOCKSTEP_ONE_MORE);
+inline constexpr std::array<std::string_view, congestion_count> congestion_names{
+    LOCKSTEP_CONGESTIONS(LOCKSTEP_NAME)};
 
-// ECN (RFC 3168): never, only with peers that ask for it, or asked for in each SYN.
-enum class EcnPolicy : std::uint8_t { off, accept, on };
-inline constexpr std::uint32_t ecn_policy_count = 3;
+#define LOCKSTEP_ECN_POLICIES(X)                \
+  X(off, "ECN (RFC 3168) is never used")        \
+  X(accept, "it is used if the peer offers it") \
+  X(on, "each SYN of ours offers it, too")
+enum class EcnPolicy : std::uint8_t { LOCKSTEP_ECN_POLICIES(LOCKSTEP_ENUMERATOR) };
+inline constexpr std::uint32_t ecn_policy_count = 0 LOCKSTEP_ECN_POLICIES(LOCKSTEP_ONE_MORE);
+inline constexpr std::array<std::string_view, ecn_policy_count> ecn_policy_names{
+    LOCKSTEP_ECN_POLICIES(LOCKSTEP_NAME)};
 
 // RFC 5681's three steps, or RFC 6928's ten segments.
 enum class InitialWindow : std::uint8_t { rfc5681, rfc6928 };

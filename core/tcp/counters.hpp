@@ -6,30 +6,31 @@
 #include <string_view>
 
 #include "core/tcp/state.hpp"
+#include "core/units/listed_enum.hpp"
 
 namespace lockstep::tcp {
 
-// Every kind of timer; the random simulations report which of them fired.
-enum class TimerKind : std::uint8_t {
-  retransmit,
-  persist,
-  sws_override,
-  delayed_ack,
-  give_up,
-  keepalive,
-  fin_wait_2,
-  time_wait,
-  pacing,
-  reordering,
-  loss_probe,
-};
+// X(name, what it waits for).
+#define LOCKSTEP_TIMER_KINDS(X)                                           \
+  X(retransmit, "the ACK of data, of a SYN or of a FIN")                  \
+  X(persist, "the next probe of a zero window")                           \
+  X(sws_override, "the end of sender-side silly-window avoidance")        \
+  X(delayed_ack, "the last moment for a delayed ACK")                     \
+  X(give_up, "R2, or the user timeout")                                   \
+  X(keepalive, "the next keep-alive probe")                               \
+  X(fin_wait_2, "the end of FIN-WAIT-2 after a full close")               \
+  X(time_wait, "the end of TIME-WAIT")                                    \
+  X(pacing, "the next paced segment")                                     \
+  X(reordering, "RACK: when a segment that may be reordered counts lost") \
+  X(loss_probe, "the next tail loss probe")
 
-inline constexpr std::uint32_t timer_kind_count = 11;
+enum class TimerKind : std::uint8_t { LOCKSTEP_TIMER_KINDS(LOCKSTEP_ENUMERATOR) };
+
+inline constexpr std::uint32_t timer_kind_count = 0 LOCKSTEP_TIMER_KINDS(LOCKSTEP_ONE_MORE);
 
 constexpr std::string_view name_of(TimerKind kind) {
   constexpr std::array<std::string_view, timer_kind_count> names{
-      "retransmit", "persist",   "sws_override", "delayed_ack", "give_up",   "keepalive",
-      "fin_wait_2", "time_wait", "pacing",       "reordering",  "loss_probe"};
+      LOCKSTEP_TIMER_KINDS(LOCKSTEP_NAME)};
   return names[static_cast<std::uint32_t>(kind)];
 }
 

@@ -11,6 +11,7 @@
 #include "core/tcp/state.hpp"
 #include "core/units/address.hpp"
 #include "core/units/bytes.hpp"
+#include "core/units/listed_enum.hpp"
 #include "core/units/sequence.hpp"
 #include "core/units/time.hpp"
 #include "core/units/window.hpp"
@@ -49,33 +50,31 @@ enum class More : std::uint8_t { no, yes, record, record_and_more };
 constexpr bool pushes(More more) { return more == More::no || more == More::record; }
 constexpr bool ends_record(More more) { return more >= More::record; }
 
-// Why a call was not carried out. `none` means that it was.
-enum class Refusal : std::uint8_t {
-  none,
-  stale_id,         // "connection does not exist"
-  closing,          // "connection closing": our half is closed already
-  no_room,          // "insufficient resources": a pool or the send buffer is exhausted
-  exists,           // "connection already exists": the four-tuple or listener is taken
-  bad_remote,       // "remote socket unspecified", or no host's address
-  bad_local,        // the local address is not ours
-  no_route,         // no address of ours reaches the remote
-  ports_exhausted,  // no free local port was found in the tries allowed
-  bad_argument,     // a setting or length is out of its range
-  bad_region,       // the region is not bound, or the bytes lie outside it
-  quiet_time,       // RFC 9293 3.4.2: no sequence number may be assigned so soon after boot
-  not_urgent,       // nothing is queued that could be urgent
-  bad_snapshot,     // the bytes are no snapshot of a stack with this configuration
-  switched_off,     // what is asked for is off in this stack's Config
-};
+// Why a call was refused: X(name, the reason). Quoted words are those of RFC 9293 3.9.1.
+#define LOCKSTEP_REFUSALS(X)                                                             \
+  X(none, "the call was carried out")                                                    \
+  X(stale_id, "'connection does not exist'")                                             \
+  X(closing, "'connection closing': our half is closed already")                         \
+  X(no_room, "'insufficient resources': a pool or the send buffer is exhausted")         \
+  X(exists, "'connection already exists': the four-tuple or the listener is in use")     \
+  X(bad_remote, "'remote socket unspecified', or an address that no host has")           \
+  X(bad_local, "the local address is not ours")                                          \
+  X(no_route, "none of our addresses reaches the remote address")                        \
+  X(ports_exhausted, "no free local port was found in the number of tries allowed")      \
+  X(bad_argument, "a setting or a length is out of its range")                           \
+  X(bad_region, "the region is not bound, or the bytes lie outside of it")               \
+  X(quiet_time, "RFC 9293 3.4.2: no sequence number may be assigned so soon after boot") \
+  X(not_urgent, "no data is queued that could be urgent")                                \
+  X(bad_snapshot, "the bytes are not a snapshot of a stack with this configuration")     \
+  X(switched_off, "the feature is off in the configuration of this stack")
 
-inline constexpr std::uint32_t refusal_count = 15;
+enum class Refusal : std::uint8_t { LOCKSTEP_REFUSALS(LOCKSTEP_ENUMERATOR) };
+
+inline constexpr std::uint32_t refusal_count = 0 LOCKSTEP_REFUSALS(LOCKSTEP_ONE_MORE);
 
 // The name of the enumerator.
 constexpr std::string_view name_of(Refusal refusal) {
-  constexpr std::array<std::string_view, refusal_count> names{
-      "none",       "stale_id",   "closing",    "no_room",         "exists",
-      "bad_remote", "bad_local",  "no_route",   "ports_exhausted", "bad_argument",
-      "bad_region", "quiet_time", "not_urgent", "bad_snapshot",    "switched_off"};
+  constexpr std::array<std::string_view, refusal_count> names{LOCKSTEP_REFUSALS(LOCKSTEP_NAME)};
   return names[static_cast<std::uint32_t>(refusal)];
 }
 
@@ -85,73 +84,61 @@ struct Taken {
   Refusal refusal = Refusal::none;
 };
 
-// The kinds in the order in which one connection's pending events are told.
+// X(name, what happened and what the event's fields hold), in the order in which the pending events
+// of one connection are reported.
+#define LOCKSTEP_EVENT_KINDS(X)                                                            \
+  X(accepted, "a listener's connection is ESTABLISHED")                                    \
+  X(connected, "an active open is ESTABLISHED")                                            \
+  X(received, "bytes: all that is readable now")                                           \
+  X(acknowledged, "bytes: acknowledged since the last such event")                         \
+  X(room, "a call was refused because a pool was exhausted; now it may succeed")           \
+  X(urgent, "bytes: from the next unread byte to the end of the urgent data")              \
+  X(peer_finished, "the peer closed its half; data that it sent before is still readable") \
+  X(soft_error, "cause: why; the connection continues")                                    \
+  X(closed, "cause: how the connection ended; the last event of this id")
+
 //= rfc9293#3.9.1.8
 //# 9293:MUST-47, 9293:P-REPORT-CONDS soft errors, excessive retransmission and urgent are reported
-enum class EventKind : std::uint8_t {
-  accepted,       // a listener's connection is ESTABLISHED
-  connected,      // an active open is ESTABLISHED
-  received,       // bytes: all that is readable now
-  acknowledged,   // bytes: newly acknowledged since the last such event
-  room,           // a pool was exhausted and a call refused: it is worth trying again
-  urgent,         // bytes: from the next unread byte to the end of the urgent data
-  peer_finished,  // the peer closed its half normally; what it sent before is still readable
-  soft_error,     // cause: why; the connection goes on
-  closed,         // cause: how it ended; the last event of this id
-};
+enum class EventKind : std::uint8_t { LOCKSTEP_EVENT_KINDS(LOCKSTEP_ENUMERATOR) };
 
-inline constexpr std::uint32_t event_kind_count = 9;
+inline constexpr std::uint32_t event_kind_count = 0 LOCKSTEP_EVENT_KINDS(LOCKSTEP_ONE_MORE);
 
 // The name of the enumerator.
 constexpr std::string_view name_of(EventKind kind) {
   constexpr std::array<std::string_view, event_kind_count> names{
-      "accepted", "connected",     "received",   "acknowledged", "room",
-      "urgent",   "peer_finished", "soft_error", "closed"};
+      LOCKSTEP_EVENT_KINDS(LOCKSTEP_NAME)};
   return names[static_cast<std::uint32_t>(kind)];
 }
 
-// How a connection ended, or what went wrong on the way.
+// How a connection ended, or what went wrong before: X(name, when). "soft": the connection
+// continues.
+#define LOCKSTEP_CAUSES(X)                                                                  \
+  X(none, "no cause")                                                                       \
+  X(finished, "both halves were closed normally")                                           \
+  X(refused, "a reset answered our SYN, or ICMP reported that nothing listens on the port") \
+  X(reset, "the peer reset the connection")                                                 \
+  X(aborted, "the application aborted it")                                                  \
+  X(timed_out, "the user timeout, or R2, ran out")                                          \
+  X(keepalive_timed_out, "too many keep-alive probes went unanswered")                      \
+  X(protocol_unreachable, "hard: ICMP, the host has no TCP")                                \
+  X(retransmitting, "soft: R1 retransmissions went unanswered")                             \
+  X(network_unreachable, "soft: ICMP")                                                      \
+  X(time_exceeded, "soft: ICMP")                                                            \
+  X(parameter_problem, "soft: ICMP, or an ICMPv6 error of an unknown code")                 \
+  X(no_neighbour, "soft: the next hop does not answer ARP")                                 \
+  X(host_unreachable, "soft: ICMP, also that packets to it are filtered")                   \
+  X(source_route_failed, "soft: ICMP")                                                      \
+  X(prohibited, "ICMPv6, forbidden by a policy: hard if an administrator's, else soft")
+
 //= rfc9293#3.6
 //# 9293:MUST-12 a normal close is told apart from an abort
-enum class Cause : std::uint8_t {
-  none,
-  finished,              // both halves closed normally
-  refused,               // a reset answered our SYN, or ICMP: no such port
-  reset,                 // the peer reset the connection
-  aborted,               // the application aborted it
-  timed_out,             // the user timeout, or R2, ran out
-  keepalive_timed_out,   // too many keep-alive probes went unanswered
-  protocol_unreachable,  // hard: ICMP, the host has no TCP
-  retransmitting,        // soft: R1 retransmissions went unanswered
-  network_unreachable,   // soft: ICMP
-  time_exceeded,         // soft: ICMP
-  parameter_problem,     // soft: ICMP, or an error of ICMPv6 that nobody knows
-  no_neighbour,          // soft: the next hop does not answer ARP
-  host_unreachable,      // soft: ICMP, also that packets to it are filtered
-  source_route_failed,   // soft: ICMP
-  prohibited,            // ICMPv6: a policy forbids it; hard if an administrator's, else soft
-};
+enum class Cause : std::uint8_t { LOCKSTEP_CAUSES(LOCKSTEP_ENUMERATOR) };
 
-inline constexpr std::uint32_t cause_count = 16;
+inline constexpr std::uint32_t cause_count = 0 LOCKSTEP_CAUSES(LOCKSTEP_ONE_MORE);
 
 // The name of the enumerator.
 constexpr std::string_view name_of(Cause cause) {
-  constexpr std::array<std::string_view, cause_count> names{"none",
-                                                            "finished",
-                                                            "refused",
-                                                            "reset",
-                                                            "aborted",
-                                                            "timed_out",
-                                                            "keepalive_timed_out",
-                                                            "protocol_unreachable",
-                                                            "retransmitting",
-                                                            "network_unreachable",
-                                                            "time_exceeded",
-                                                            "parameter_problem",
-                                                            "no_neighbour",
-                                                            "host_unreachable",
-                                                            "source_route_failed",
-                                                            "prohibited"};
+  constexpr std::array<std::string_view, cause_count> names{LOCKSTEP_CAUSES(LOCKSTEP_NAME)};
   return names[static_cast<std::uint32_t>(cause)];
 }
 

@@ -5,30 +5,32 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/units/listed_enum.hpp"
+
 namespace lockstep::tcp {
+
+// X(name, how RFC 9293 writes it), in the order of the RFC's figure 5.
+#define LOCKSTEP_STATES(X)        \
+  X(closed, "CLOSED")             \
+  X(listen, "LISTEN")             \
+  X(syn_sent, "SYN-SENT")         \
+  X(syn_received, "SYN-RECEIVED") \
+  X(established, "ESTABLISHED")   \
+  X(fin_wait_1, "FIN-WAIT-1")     \
+  X(fin_wait_2, "FIN-WAIT-2")     \
+  X(close_wait, "CLOSE-WAIT")     \
+  X(closing, "CLOSING")           \
+  X(last_ack, "LAST-ACK")         \
+  X(time_wait, "TIME-WAIT")
 
 //= rfc9293#3.3.2
 //# 9293:P-STATES ten states and the fictional CLOSED
-enum class State : std::uint8_t {
-  closed,
-  listen,
-  syn_sent,
-  syn_received,
-  established,
-  fin_wait_1,
-  fin_wait_2,
-  close_wait,
-  closing,
-  last_ack,
-  time_wait,
-};
+enum class State : std::uint8_t { LOCKSTEP_STATES(LOCKSTEP_ENUMERATOR) };
 
-inline constexpr std::uint32_t state_count = 11;
+inline constexpr std::uint32_t state_count = 0 LOCKSTEP_STATES(LOCKSTEP_ONE_MORE);
 
 constexpr std::string_view name_of(State state) {
-  constexpr std::array<std::string_view, state_count> names{
-      "CLOSED",     "LISTEN",     "SYN-SENT", "SYN-RECEIVED", "ESTABLISHED", "FIN-WAIT-1",
-      "FIN-WAIT-2", "CLOSE-WAIT", "CLOSING",  "LAST-ACK",     "TIME-WAIT"};
+  constexpr std::array<std::string_view, state_count> names{LOCKSTEP_STATES(LOCKSTEP_TEXT)};
   return names[static_cast<std::uint32_t>(state)];
 }
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/units/listed_enum.hpp"
+
 namespace lockstep {
 
 // X(name, reason). The order is stable: counters and fingerprints depend on it.
@@ -102,10 +104,7 @@ namespace lockstep {
   X(wrong_shard, "the flow belongs to another shard")
 
 enum class Drop : std::uint8_t {
-#define LOCKSTEP_DROP_NAME(name, text) name,
-  LOCKSTEP_DROPS(LOCKSTEP_DROP_NAME)
-#undef LOCKSTEP_DROP_NAME
-      none,  // the frame was accepted: not counted
+  LOCKSTEP_DROPS(LOCKSTEP_ENUMERATOR) none,  // the frame was accepted: not counted
 };
 
 inline constexpr std::uint32_t drop_count = static_cast<std::uint32_t>(Drop::none);
@@ -113,20 +112,14 @@ inline constexpr std::uint32_t drop_count = static_cast<std::uint32_t>(Drop::non
 // The name as above; "none" for none.
 constexpr std::string_view name_of(Drop drop) {
   constexpr std::array<std::string_view, drop_count + 1> names{
-#define LOCKSTEP_DROP_STRING(name, text) std::string_view(#name),
-      LOCKSTEP_DROPS(LOCKSTEP_DROP_STRING)
-#undef LOCKSTEP_DROP_STRING
-          "none"};
+      LOCKSTEP_DROPS(LOCKSTEP_NAME) "none"};
   return names[static_cast<std::uint32_t>(drop)];
 }
 
 // The reason in words.
 constexpr std::string_view text_of(Drop drop) {
   constexpr std::array<std::string_view, drop_count + 1> texts{
-#define LOCKSTEP_DROP_STRING(name, text) std::string_view(text),
-      LOCKSTEP_DROPS(LOCKSTEP_DROP_STRING)
-#undef LOCKSTEP_DROP_STRING
-          "the frame lives"};
+      LOCKSTEP_DROPS(LOCKSTEP_TEXT) "the frame was accepted"};
   return texts[static_cast<std::uint32_t>(drop)];
 }
 

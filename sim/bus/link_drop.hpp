@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/units/listed_enum.hpp"
+
 namespace lockstep::sim {
 
 // X(name, what happened). The order is stable: counters and fingerprints follow it.
@@ -20,29 +22,20 @@ namespace lockstep::sim {
   X(switch_malformed, "too short, or from a group address")
 
 enum class LinkDrop : std::uint8_t {
-#define LOCKSTEP_LINK_DROP_NAME(name, text) name,
-  LOCKSTEP_LINK_DROPS(LOCKSTEP_LINK_DROP_NAME)
-#undef LOCKSTEP_LINK_DROP_NAME
-      none,
+  LOCKSTEP_LINK_DROPS(LOCKSTEP_ENUMERATOR) none,
 };
 
 inline constexpr std::uint32_t link_drop_count = static_cast<std::uint32_t>(LinkDrop::none);
 
 constexpr std::string_view name_of(LinkDrop drop) {
   constexpr std::array<std::string_view, link_drop_count + 1> names{
-#define LOCKSTEP_LINK_DROP_STRING(name, text) std::string_view(#name),
-      LOCKSTEP_LINK_DROPS(LOCKSTEP_LINK_DROP_STRING)
-#undef LOCKSTEP_LINK_DROP_STRING
-          "none"};
+      LOCKSTEP_LINK_DROPS(LOCKSTEP_NAME) "none"};
   return names[static_cast<std::uint32_t>(drop)];
 }
 
 constexpr std::string_view text_of(LinkDrop drop) {
   constexpr std::array<std::string_view, link_drop_count + 1> texts{
-#define LOCKSTEP_LINK_DROP_STRING(name, text) std::string_view(text),
-      LOCKSTEP_LINK_DROPS(LOCKSTEP_LINK_DROP_STRING)
-#undef LOCKSTEP_LINK_DROP_STRING
-          "the frame was not dropped"};
+      LOCKSTEP_LINK_DROPS(LOCKSTEP_TEXT) "the frame was not dropped"};
   return texts[static_cast<std::uint32_t>(drop)];
 }
 

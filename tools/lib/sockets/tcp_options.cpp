@@ -36,11 +36,9 @@ constexpr std::array<Numbered, 4> numbered{{
 // As getsockopt writes it: sixteen octets, zeros behind the name.
 using AlgorithmName = std::array<char, 16>;
 
-constexpr std::array<std::string_view, tcp::congestion_count> algorithms{"reno", "cubic", "dctcp"};
-
 AlgorithmName algorithm_of(std::uint32_t congestion) {
   AlgorithmName out{};
-  std::ranges::copy(algorithms[congestion], out.begin());
+  std::ranges::copy(tcp::congestion_names[congestion], out.begin());
   return out;
 }
 
@@ -84,11 +82,12 @@ Result Sockets::set_congestion(Socket& s, const void* value, socklen_t length) {
   }
   AlgorithmName asked{};
   std::memcpy(asked.data(), value, std::min<std::size_t>(length, asked.size() - 1));
-  auto const* const found = std::ranges::find(algorithms, std::string_view(asked.data()));
-  if (found == algorithms.end()) {
+  auto const* const found =
+      std::ranges::find(tcp::congestion_names, std::string_view(asked.data()));
+  if (found == tcp::congestion_names.end()) {
     return -ENOENT;
   }
-  auto const number = static_cast<std::uint32_t>(found - algorithms.begin());
+  auto const number = static_cast<std::uint32_t>(found - tcp::congestion_names.begin());
   return wish_in_account(s, {SettingKind::congestion, number});
 }
 

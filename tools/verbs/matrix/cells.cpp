@@ -159,13 +159,12 @@ std::uint64_t expected_percent(const Cell& cell) {
 
 std::string name_of(const Cell& cell) {
   std::uint64_t const us = cell.rtt.ns / 1'000;
-  return fmt::format(
-      "{:<5} {:>5} {:>6} {:>6} {:<8}",
-      std::array{"reno", "cubic", "dctcp"}[static_cast<std::uint8_t>(cell.congestion)],
-      cell.bits_per_second == rates[0] ? "10M" : "1G",
-      us < 1'000 ? fmt::format("{}us", us) : fmt::format("{}ms", us / 1'000),
-      loss_names[place_of(cell.loss)],
-      reordering_names[static_cast<std::uint8_t>(cell.reordering)]);
+  return fmt::format("{:<5} {:>5} {:>6} {:>6} {:<8}",
+                     tcp::congestion_names[static_cast<std::uint8_t>(cell.congestion)],
+                     cell.bits_per_second == rates[0] ? "10M" : "1G",
+                     us < 1'000 ? fmt::format("{}us", us) : fmt::format("{}ms", us / 1'000),
+                     loss_names[place_of(cell.loss)],
+                     reordering_names[static_cast<std::uint8_t>(cell.reordering)]);
 }
 
 sim::World cell_world(const Cell& cell, Rack rack) {
