@@ -28,8 +28,9 @@ Index find_exact(const Engine& e, const Local& local) {
   return found.kind == EntryKind::listener ? found.index : nil;
 }
 
-// Those who have proved nothing have half of either pool, where they can be answered with less than
-// a full record. The other half is for whoever ends a handshake, and for what stands.
+// Whether there is a full record for a connection whose peer has proved nothing yet. Such
+// connections may use half of either pool if a smaller record or a cookie can replace theirs. The
+// other half is for handshakes that complete and for established connections.
 bool has_record_to_spare(const Engine& e, bool reopens) {
   Config const& config = e.config;
   bool const less = config.syn_cookies != SynCookies::off || config.syn_cache_max.value != 0;
@@ -38,40 +39,41 @@ bool has_record_to_spare(const Engine& e, bool reopens) {
   return share && e.connections.available() != 0 && e.actives.available() != 0;
 }
 
-// Whether this listener can take one more attempt, and the pools can.
+// Whether the listener and the pools have room for one more connection: Drop::none, or the reason.
 Drop room_for(Engine& e, const Listener& listener, bool reopens) {
   //= rfc9293#3.4.2
-  //# 9293:P-QUIET nor does a SYN get a number of ours during the quiet time
+  //# 9293:P-QUIET no sequence number is assigned during the quiet time
   if (in_quiet_time(e)) {
     return Drop::tcp_quiet_time;
   }
   //= rfc4987#3.2
-  //# 4987:SYN-1 the backlog bounds how many attempts may be under way
+  //# 4987:SYN-1 the backlog bounds the number of half-open connections
   if (listener.pending >= listener.pending_max) {
     return Drop::tcp_listen_full;
   }
   return has_record_to_spare(e, reopens) ? Drop::none : Drop::tcp_connections_full;
 }
 
-// Whether so many attempts stand in full records already that the next one need not have one.
+// Whether so many half-open connections have full records that the next one goes into the SYN
+// cache.
 bool crowded(const Listener& listener) {
   return listener.pending - listener.complete >= listener.records_max;
 }
 
-// Answers a SYN with less than a full record, if it can: with one of the SYN cache, or with none.
-// Cookies come before the rest of the backlog, which has no room for a flood.
+// Answers a SYN without a full record: with a record of the SYN cache or with a cookie. False if
+// neither can. A cookie is preferred to the rest of the backlog, which a flood would fill.
 //= rfc4987#3.7
 //# 4987:SYN-6 records while few are half open, then the cache, then cookies
 [[gnu::cold]] bool open_without_record(Engine& e, Index at_listener, const InboundSegment& arrival,
                                        Drop refused) {
   Listener& listener = e.listeners[at_listener];
-  // Those whose handshakes are over fill the backlog: one more could not be taken, either.
+  // Connections that wait to be accepted fill the backlog: one more could not be accepted.
   if (refused == Drop::tcp_quiet_time || accept_queue_full(listener)) {
     return false;
   }
   bool const pressed = refused != Drop::none;
   SynCookies const cookies = e.config.syn_cookies;
-  // A good cookie of Fast Open has proved who asks.
+  // A valid Fast Open cookie proves the source address, so the SYN gets a full record.
   if (cookies != SynCookies::always && !pressed && may_open_fast(e, listener, arrival)) {
     return false;
   }
@@ -97,7 +99,7 @@ Sequence iss_for(const Engine& e, const InboundSegment& arrival, Index reused_ti
                                  : last_of(iss, e.time_waits[reused_time_wait].send_nxt.next());
 }
 
-// What else the SYN brings waits in SYN-RECEIVED; the user sees it once ESTABLISHED.
+// Data, FIN and URG of the SYN are kept in SYN-RECEIVED.
 //= rfc9293#3.10.7.2
 //# 9293:P-LISTEN-SYN-QUEUE the rest of the SYN is kept: data, FIN and URG
 //= rfc9293#3.5
@@ -189,7 +191,8 @@ Drop arrives_listen(Engine& e, Index at_listener, const InboundSegment& arrival,
     return Drop::tcp_listen_other;
   }
   Drop const refused = room_for(e, listener, reused_time_wait != nil);
-  // What may reopen a TIME-WAIT has a record: its number must be beyond the old ones, for good.
+  // A SYN that reopens a TIME-WAIT gets a full record: only that keeps our ISS beyond the old
+  // sequence numbers.
   bool const spare =
       refused == Drop::none && !crowded(listener) && e.config.syn_cookies != SynCookies::always;
   if (!spare && reused_time_wait == nil && open_without_record(e, at_listener, arrival, refused))

@@ -26,7 +26,7 @@
 namespace lockstep::tcp {
 namespace {
 
-// What follows the SYN in its segment, cut at the right edge.
+// The data and the FIN of a segment with SYN, cut at the right edge.
 SegmentData data_after_syn(const Connection& c, const wire::Segment& s) {
   SegmentData data{s.sequence.next(), s.payload, s.flags.fin()};
   if (data.end().after(c.receive.edge)) {
@@ -36,7 +36,7 @@ SegmentData data_after_syn(const Connection& c, const wire::Segment& s) {
   return data;
 }
 
-// All that is said beside SYN and ACK.
+// Processes everything but SYN and ACK.
 //= rfc9293#3.10.7.3
 //# 9293:P-SYNSENT-EST-CONT the rest of the segment is processed from URG on
 Drop process_rest(Engine& e, Connection& c, const wire::Segment& s) {
@@ -52,7 +52,7 @@ Drop process_rest(Engine& e, Connection& c, const wire::Segment& s) {
 }  // namespace
 
 void learn_syn(const Engine& e, Connection& c, const wire::Segment& segment) {
-  // What our SYN has offered, if one was sent.
+  // The window that our SYN advertised, if one was sent.
   Bytes const offered = c.receive.edge.since(c.receive.nxt);
   c.receive.irs = segment.sequence;
   //= rfc9293#3.1
@@ -66,14 +66,14 @@ void learn_syn(const Engine& e, Connection& c, const wire::Segment& segment) {
   std::uint32_t const named = segment.options.has_mss ? segment.options.mss : unnamed;
   //= rfc9293#3.7.1
   //# 9293:MUST-16 the smaller of what the peer takes and what our link carries
-  // A smaller one would make every segment mostly header: it is taken for the least.
+  // A smaller MSS is raised to mss_least: segments would be mostly headers.
   std::uint32_t const least = e.config.mss_least.count;
   std::uint32_t const usable = std::min(std::max(named, least), e.link_mss(c.remote).count);
   agree_on_scale(e, c, segment);
   agree_on_timestamps(e, c, segment);
   c.mss = static_cast<std::uint16_t>(usable - steady_options_bytes(c).count);
   //= rfc8201#5.4
-  //# 8201:PMTU-8 what the peer takes stays the bound, whatever the path carries
+  //# 8201:PMTU-8 the peer's MSS stays the bound, whatever the path carries
   c.mss_max = static_cast<std::uint16_t>(usable);
   c.sack = e.config.sack && segment.options.has_sack_permitted;
   c.send.wnd = offered_window(c, segment);
@@ -114,7 +114,7 @@ void establish(Engine& e, Connection& c) {
   }
   if (opened_fast(c)) [[unlikely]] {
     leave_fast_open(e, c, false);
-    // What this ACK covers was not told to the controller, which begins now.
+    // The congestion controller starts now: it knows nothing of the data that this ACK covers.
     drop_marks(e, a);
   } else {
     complete_in_backlog(e, c);
@@ -127,7 +127,7 @@ void establish(Engine& e, Connection& c) {
     notify(e, c, EventKind::urgent);
   }
   //= rfc9293#3.10.4
-  //# 9293:P-EV-EQUIV a close that came before is carried out now, never before the handshake ends
+  //# 9293:P-EV-EQUIV an earlier CLOSE is carried out now, not before the handshake is complete
   if (c.fin_queued) {
     enter(e, c, State::fin_wait_1);
   }
@@ -137,7 +137,7 @@ void establish(Engine& e, Connection& c) {
   make_ready(e, c);
 }
 
-// Apart from the other states, whose registers it needs.
+// Not inlined: the path of the other states needs the registers.
 [[gnu::noinline]] Drop arrives_syn_sent(Engine& e, Connection& c, const InboundSegment& arrival) {
   wire::Segment const& s = arrival.segment;
   //= rfc9293#3.10.7.3

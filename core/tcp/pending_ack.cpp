@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/tcp/challenge.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/sack_report.hpp"
 #include "core/tcp/window_scale.hpp"
@@ -189,12 +188,6 @@ void cut_by_echo(Engine& e, Connection& c) {
   if (last.kind == PendingAck::Kind::cumulative && !last.cut) {
     last.cut = true;
     ++a.pending_ack_cut;
-  }
-}
-
-[[gnu::cold]] void ack_challenge(Engine& e, Connection& c, const wire::Segment& segment) {
-  if (may_challenge(e, c)) {
-    ack_duplicate(e, c, segment);
   }
 }
 

@@ -14,9 +14,7 @@ void ack_now(Engine& e, Connection& c);
 void ack_duplicate(Engine& e, Connection& c, const wire::Segment& segment);
 // The ECN echo is about to change: the pending ACK is sent separately.
 void cut_by_echo(Engine& e, Connection& c);
-// As ack_duplicate, limited as challenge ACKs are (RFC 5961 section 7).
-void ack_challenge(Engine& e, Connection& c, const wire::Segment& segment);
-// RCV.NXT advanced: pending duplicate ACKs are obsolete.
+// RCV.NXT moved on: earlier duplicates say nothing any more.
 void clear_duplicate_acks(Engine& e, const Connection& c, InFlightState& a);
 // A segment with ACK = RCV.NXT is sent: it replaces all pending cumulative ACKs.
 void clear_delayed_acks(Engine& e, InFlightState& a);

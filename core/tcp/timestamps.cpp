@@ -10,17 +10,6 @@
 #include "core/tcp/rtt.hpp"
 
 namespace lockstep::tcp {
-namespace {
-
-//= rfc7323#5.5
-//# 7323:TS-21 after 24 idle days TS.Recent is invalid
-bool is_outdated(const Engine& e, const Connection& c) {
-  constexpr Duration idle_max = Duration::seconds(24 * 86'400);
-  return e.state->now.since(c.heard_at) > idle_max;
-}
-
-}  // namespace
-
 //= rfc7323#7.1
 //# 7323:TS-23 a separate offset per connection, with a separate key
 std::uint32_t timestamp_offset(const Config& config, const FourTuple& tuple) {
@@ -35,24 +24,6 @@ void agree_on_timestamps(const Engine& e, Connection& c, const wire::Segment& sy
     c.options.negotiated |= negotiated::timestamps;
     c.options.ts_recent = syn.options.timestamp_value;
   }
-}
-
-Paws stamp_of(const Engine& e, const Connection& c, const wire::Segment& segment) {
-  wire::Options const& options = segment.options;
-  if (!options.has_timestamps) {
-    //= rfc7323#3.2
-    //# 7323:TS-10 dropped silently, unless Config accepts segments without timestamps
-    //# 7323:TS-27 the connection continues
-    return e.config.timestamps_required ? Paws::missing : Paws::ok;
-  }
-  //= rfc9293#3.4.3
-  //# 9293:P-PAWS-RATE detects sequence numbers that wrapped within an MSL
-  //= rfc7323#5.3
-  //# 7323:TS-17 R1: older than TS.Recent, while that is valid
-  //= rfc7323#5.5
-  //# 7323:TS-49 after a long idle period an older one is accepted
-  bool const old = is_older({options.timestamp_value, c.options.ts_recent});
-  return old && !is_outdated(e, c) ? Paws::old : Paws::ok;
 }
 
 void record_timestamp(const Engine& e, Connection& c, const wire::Segment& segment) {

@@ -5,10 +5,7 @@
 
 namespace lockstep::tcp {
 
-// The result of PAWS for an arriving segment.
-enum class Paws : std::uint8_t { ok, missing, old };
-
-// TSval of a segment that is sent now.
+// TSval of a segment that leaves now.
 //= rfc7323#4.1
 //# 7323:TS-13 one tick for each tick of the caller's clock
 //= rfc7323#5.4
@@ -37,8 +34,13 @@ constexpr bool is_older(StampPair pair) {
 // The peer's SYN arrived: timestamps are used if both sides have the option, otherwise ignored.
 void agree_on_timestamps(const Engine& e, Connection& c, const wire::Segment& syn);
 
-// Rule R1, for a segment without RST on a connection that uses timestamps.
-Paws stamp_of(const Engine& e, const Connection& c, const wire::Segment& segment);
+// Whether TS.Recent is too old for rule R1 (PAWS): no segment was accepted for 24 days.
+//= rfc7323#5.5
+//# 7323:TS-21 after 24 days TS.Recent is invalid
+inline bool is_outdated(const Engine& e, const Connection& c) {
+  constexpr Duration idle_max = Duration::seconds(24 * 86'400);
+  return e.state->now.since(c.heard_at) > idle_max;
+}
 // Rule R3, for an acceptable segment without RST.
 void record_timestamp(const Engine& e, Connection& c, const wire::Segment& segment);
 

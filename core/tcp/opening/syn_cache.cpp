@@ -1,15 +1,16 @@
-// The SYN cache (RFC 4987 3.5): half-open connections in compact records of their own.
+// The SYN cache (RFC 4987 3.5): its records, their timer, and the segments that arrive for them.
 #include "core/tcp/opening/syn_cache.hpp"
 
 #include <algorithm>
 #include <bit>
 
-#include "core/tcp/acceptable.hpp"
 #include "core/tcp/accounts.hpp"
+#include "core/tcp/act.hpp"
 #include "core/tcp/arrives.hpp"
 #include "core/tcp/challenge.hpp"
 #include "core/tcp/ecn.hpp"
 #include "core/tcp/expiry.hpp"
+#include "core/tcp/judge.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/opening/cookies.hpp"
 #include "core/tcp/opening/fast_open.hpp"
@@ -30,14 +31,14 @@ FourTuple tuple_of(const InboundSegment& arrival) {
   return {{arrival.local, arrival.segment.destination}, {arrival.remote, arrival.segment.source}};
 }
 
-// So often was a SYN-ACK sent again to somebody who is not expected to answer any more.
+// After this many SYN-ACK retransmissions the peer is unlikely to answer.
 constexpr std::uint32_t hopeless_tries = 3;
 
 void count_up(std::uint8_t& counter) {
   counter = static_cast<std::uint8_t>(std::min(counter + 1, 255));
 }
 
-// The record of a SYN, but for what the engine gives it.
+// The record of a SYN, without the fields that keep_half_open() fills in: listener, ISS and times.
 HalfOpen record_of(const InboundSegment& arrival) {
   wire::Segment const& syn = arrival.segment;
   wire::Options const& options = syn.options;
@@ -61,7 +62,7 @@ HalfOpen record_of(const InboundSegment& arrival) {
   return h;
 }
 
-// The SYN again, with all that it has said.
+// The SYN as it arrived, as far as the record keeps it.
 wire::Segment syn_of(const HalfOpen& h) {
   wire::Segment syn;
   syn.sequence = h.irs;
@@ -82,7 +83,7 @@ wire::Segment syn_of(const HalfOpen& h) {
   return syn;
 }
 
-// The timeout that runs after so many retransmissions.
+// The retransmission timeout after `tries` retransmissions.
 Duration timeout_after(const Config& config, std::uint8_t tries) {
   RttVariables rtt;
   rtt.set_rto(config.rto_initial);
@@ -96,9 +97,9 @@ Instant give_up_of(const Engine& e, const HalfOpen& h) {
   return h.opened + syn_limit(e, e.fresh.user_timeout_ms);
 }
 
-// Those that were retransmitted as often stand in one queue. All of them wait for the same timeout
-// after the one before, so that each queue is in the order of what is due, and of age; and whoever
-// was retransmitted more often is the older one.
+// One queue holds the records with the same number of retransmissions. All of them have the same
+// timeout, so each queue is ordered by due time and by age, and a record with more retransmissions
+// is older than one with fewer.
 void enqueue(Engine& e, Index at) {
   HalfOpen& h = e.half_opens[at];
   h.due = earlier(e.state->now + timeout_after(e.config, h.tries), give_up_of(e, h));
@@ -128,7 +129,7 @@ void forget(Engine& e, Index at) {
   e.half_opens.give(at);
 }
 
-// The first of all that are due, or nil if there are none at all. At most 64 looks.
+// The record that is due first, or nil if the cache is empty. Looks at 64 records at most.
 Index first_due(const Engine& e) {
   Index first = nil;
   for (std::uint64_t left = e.state->half_open_tries; left != 0; left &= left - 1) {
@@ -140,8 +141,8 @@ Index first_due(const Engine& e) {
   return first;
 }
 
-// The oldest of the listener's own; where so many of the oldest are others' that none was found,
-// the oldest of these if the cache is full, as they flood it too, else nil.
+// The oldest record of this listener. If none of the 64 oldest records is this listener's: the
+// oldest record of all if the cache is full, because the other listeners flood it too; else nil.
 Index oldest_of(const Engine& e, Index at_listener) {
   constexpr std::uint32_t looks_max = 64;
   std::uint32_t looks = 0;
@@ -167,12 +168,13 @@ Index oldest(const Engine& e) {
   return e.half_open_queue(static_cast<std::uint8_t>(std::bit_width(tries) - 1)).first();
 }
 
-// A place for one more of this listener's, of which three quarters of the cache are the most.
+// Makes room for one more record of this listener, which may use at most three quarters of the
+// cache.
 //= rfc4987#3.5
 //# 4987:SYN-4 bounded for each listener, where a table without buckets has no bound for a bucket
-// While a cookie can answer the next one, only those are thrown out that were answered four times
-// in vain: a slow client is not, and a trickle of SYNs that nobody stands behind fills no table for
-// good.
+// While a cookie can answer the next SYN, only records are evicted whose SYN-ACK has left four
+// times: a slow client keeps its record, and a slow stream of SYNs from forged addresses does not
+// occupy the cache for good.
 bool make_room(Engine& e, Index at_listener, bool pressed) {
   std::uint32_t const most = e.config.syn_cache_max.value;
   bool const has_share = e.listeners[at_listener].half_open >= most - most / 4;
@@ -194,7 +196,7 @@ bool make_room(Engine& e, Index at_listener, bool pressed) {
   return true;
 }
 
-// What every answer has in common.
+// The fields that all answers have in common.
 wire::Segment answer_of(const Connection& c) {
   wire::Segment out;
   out.source = c.local_port;
@@ -204,8 +206,8 @@ wire::Segment answer_of(const Connection& c) {
   return out;
 }
 
-// To where the segment came from, if it answers one: nobody in whose name a flood comes is asked
-// for.
+// An answer goes to the link address that the segment came from: a flood with forged addresses must
+// not cause neighbour requests. `arrival` is null for a retransmission.
 internet::ReplyHeader header_to(const Engine& e, const Connection& c,
                                 const InboundSegment* arrival) {
   internet::ReplyHeader header;
@@ -220,7 +222,7 @@ internet::ReplyHeader header_to(const Engine& e, const Connection& c,
   return header;
 }
 
-// <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>, with what a full record's would say.
+// <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>, the same as that of a connection.
 void send_syn_ack(Engine& e, HalfOpen& h, const InboundSegment* arrival) {
   Connection c = view_of(e, h);
   Plan plan;
@@ -250,7 +252,7 @@ void send_syn_ack(Engine& e, HalfOpen& h, const InboundSegment* arrival) {
   }
 }
 
-// <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>: what a segment draws that should not have been sent.
+// <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>: the answer to an unacceptable segment.
 void send_ack(Engine& e, HalfOpen& h, Connection& c, const InboundSegment& arrival) {
   wire::Segment const& s = arrival.segment;
   Plan plan;
@@ -258,7 +260,7 @@ void send_ack(Engine& e, HalfOpen& h, Connection& c, const InboundSegment& arriv
   Report report;
   if (c.sack && e.config.dsack && !s.payload.empty() && s.end().at_or_before(c.receive.nxt)) {
     //= rfc2883#4
-    //# 2883:DSACK-1 data in front of the window came twice
+    //# 2883:DSACK-1 data before the window is a duplicate
     Sequence const begin = s.flags.syn() ? s.sequence.next() : s.sequence;
     report.blocks[0] = {begin, begin + Bytes{static_cast<std::uint32_t>(s.payload.size())}};
     report.count = 1;
@@ -271,69 +273,25 @@ void send_ack(Engine& e, HalfOpen& h, Connection& c, const InboundSegment& arriv
   count_up(h.sent);
 }
 
-// What is to be done with a segment for a half-open connection.
-enum class Fate : std::uint8_t { drop, acknowledge, challenge, reset, end, connect };
+// A record, and the connection that it stands for, as act() needs it.
+struct JudgedHalfOpen {
+  Index at;
+  Connection& view;
 
-struct Verdict {
-  Fate fate = Fate::drop;
-  Drop drop = Drop::none;
-};
-
-// Steps 1 and 2: timestamps and sequence numbers.
-Verdict judge_place(const Engine& e, const Connection& c, const wire::Segment& s) {
-  if (c.options.has(negotiated::timestamps) && !s.flags.rst()) {
-    Paws const stamp = stamp_of(e, c, s);
-    if (stamp == Paws::missing) {
-      return {Fate::drop, Drop::tcp_timestamp_missing};
-    }
-    if (stamp == Paws::old) {
-      return {Fate::acknowledge, Drop::tcp_timestamp_old};
-    }
-  }
-  ReceiveWindow const window{c.receive.nxt, c.receive.edge.since(c.receive.nxt)};
-  if (!acceptable(window, s.sequence, s.length())) {
-    return s.flags.rst() ? Verdict{Fate::drop, Drop::tcp_reset_outside}
-                         : Verdict{Fate::acknowledge, Drop::tcp_out_of_window};
-  }
-  return {Fate::connect, Drop::none};
-}
-
-// RFC 9293 3.10.7.4 in SYN-RECEIVED up to the ACK of our SYN, without a record to change.
-//= rfc4987#3.5
-//# 4987:SYN-4 no segment but that ACK takes a full record
-Verdict judge(const Engine& e, const Connection& c, const wire::Segment& s) {
-  Verdict const place = judge_place(e, c, s);
-  if (place.fate != Fate::connect) {
-    return place;
-  }
-  bool const strict = e.config.reset_policy == ResetPolicy::rfc5961;
-  if (s.flags.rst()) {
-    if (!s.sequence.inside(c.receive.nxt, c.receive.edge.since(c.receive.nxt))) {
-      return {Fate::drop, Drop::tcp_reset_outside};
-    }
-    //= rfc9293#3.10.7.4
-    //# 9293:P-RST-SYNRCVD SYN-RECEIVED from LISTEN goes back there, and the user need not know
-    //= rfc5961#3.2
-    //# 5961:BLIND-3 in the window, but not at its edge: a challenge ACK
-    return s.sequence == c.receive.nxt || !strict
-               ? Verdict{Fate::end, Drop::none}
-               : Verdict{Fate::challenge, Drop::tcp_reset_challenged};
-  }
-  if (s.flags.syn()) {
-    //= rfc9293#3.10.7.4
-    //# 9293:P-SYN-SYNRCVD an in-window SYN ends a passive attempt
-    return {Fate::end, Drop::tcp_syn_received_syn};
-  }
-  if (!s.flags.ack()) {
-    return {Fate::drop, Drop::tcp_no_ack};
+  HalfOpen& of(Engine& e) const { return e.half_opens[at]; }
+  bool may_answer(Engine& e) { return tcp::may_answer(e, of(e)); }
+  bool may_challenge(Engine& e) { return tcp::may_challenge(e, of(e)); }
+  void acknowledge(Engine& e, const InboundSegment& arrival, const wire::Segment&) {
+    send_ack(e, of(e), view, arrival);
   }
   //= rfc9293#3.10.7.4
-  //# 9293:P-SYNRCVD-ACK an ACK of what was never sent draws <SEQ=SEG.ACK><CTL=RST>
-  return s.acknowledgment == c.send.nxt ? Verdict{Fate::connect, Drop::none}
-                                        : Verdict{Fate::reset, Drop::tcp_syn_received_ack};
-}
+  //# 9293:P-RST-SYNRCVD SYN-RECEIVED from LISTEN goes back there, and the user need not know
+  void end(Engine& e, Cause) { forget(e, at); }
+  void end_by_reset(Engine& e) { forget(e, at); }
+  Index cookie_listener(Engine& e) { return of(e).listener; }
+};
 
-// The record becomes a connection in SYN-RECEIVED, all variables as if it had been one before.
+// Fills in a connection in SYN-RECEIVED, with all variables as if it had never been in the cache.
 void fill(Engine& e, Connection& c, const HalfOpen& h) {
   enter(e, c, State::syn_received);
   process_syn(e, c, syn_of(h));
@@ -355,7 +313,7 @@ void fill(Engine& e, Connection& c, const HalfOpen& h) {
   }
   InFlightState& a = e.active(c);
   //= rfc6298#3
-  //# 6298:RTO-6 no sample from what was sent twice
+  //# 6298:RTO-6 no sample from a segment that was retransmitted
   a.timing = h.retransmitted == 0;
   a.timed = c.send.nxt;
   a.timed_at = h.opened;
@@ -365,7 +323,7 @@ void fill(Engine& e, Connection& c, const HalfOpen& h) {
 }
 
 // Our SYN is acknowledged: the connection gets its full record. Without room for one the segment is
-// lost as on the wire, and what the peer says next may find it: the SYN-ACK goes again meanwhile.
+// dropped; as the SYN-ACK is retransmitted meanwhile, a later segment may find room.
 Drop promote(Engine& e, Index at, const InboundSegment& arrival) {
   HalfOpen const h = e.half_opens[at];
   if (accept_queue_full(e.listeners[h.listener])) {
@@ -385,17 +343,7 @@ Drop promote(Engine& e, Index at, const InboundSegment& arrival) {
   return drop;
 }
 
-// An ACK as of a cookie that answered the peer's SYN before the next one found a place here. It has
-// heard of the cookie alone, and of no option: the record was for nothing.
-Drop arrives_cookie_of(Engine& e, Index at, const InboundSegment& arrival) {
-  Index const listener = e.half_opens[at].listener;
-  if (proves_cookie(e, arrival)) {
-    forget(e, at);
-  }
-  return arrives_cookie(e, listener, arrival);
-}
-
-// A SYN at IRS: the peer's SYN again, or a SYN-ACK that crosses ours.
+// A SYN at IRS: the peer's SYN, retransmitted, or the SYN-ACK of a simultaneous open.
 bool is_same_syn(const HalfOpen& h, const wire::Segment& s) {
   return s.flags.syn() && !s.flags.rst() && s.sequence == h.irs;
 }
@@ -407,7 +355,7 @@ void process_syn_again(HalfOpen& h, Connection& c, const wire::Segment& syn) {
   }
 }
 
-// The next SYN-ACK, or the end.
+// The timer of a record fired: the SYN-ACK is retransmitted, or the record is given up.
 void retransmit(Engine& e, Index at) {
   HalfOpen& h = e.half_opens[at];
   if (give_up_of(e, h) <= e.state->now || h.tries == half_open_tries_max) {
@@ -459,7 +407,7 @@ std::uint32_t half_open_records(const Config& config, Count backlog) {
 }
 
 //= rfc4987#3.5
-//# 4987:SYN-4 a small record under a keyed hash, and no full one before the handshake is over
+//# 4987:SYN-4 a small record under a keyed hash, and no full record before the handshake is over
 [[gnu::cold]] bool keep_half_open(Engine& e, Index at_listener, const InboundSegment& arrival,
                                   bool pressed) {
   Listener& listener = e.listeners[at_listener];
@@ -513,35 +461,10 @@ Index find_half_open(const Engine& e, const FourTuple& tuple, std::uint16_t loca
     s.flags = s.flags.without(wire::flag::syn);
     s.sequence = s.sequence.next();
   }
-  Verdict const verdict = judge(e, c, s);
-  switch (verdict.fate) {
-    case Fate::drop:
-      break;
-    case Fate::acknowledge:
-      //= rfc5961#7
-      //# 5961:BLIND-7 those without data, SYN or FIN within a limit
-      if (!s.length().empty() || may_answer(e, h)) {
-        send_ack(e, h, c, arrival);
-      }
-      break;
-    case Fate::challenge:
-      if (may_challenge(e, h)) {
-        send_ack(e, h, c, arrival);
-      }
-      break;
-    case Fate::reset:
-      if (cookies_are_out(e) && may_answer_cookie(e, arrival)) {
-        return arrives_cookie_of(e, at, arrival);
-      }
-      reply_reset(e, arrival);
-      break;
-    case Fate::end:
-      forget(e, at);
-      break;
-    case Fate::connect:
-      return promote(e, at, arrival);
-  }
-  return verdict.drop;
+  Disposition const disposition = judge(receiver_view(e, c), s);
+  return disposition.action == Action::accept
+             ? promote(e, at, arrival)
+             : act(e, JudgedHalfOpen{at, c}, arrival, s, disposition);
 }
 
 [[gnu::cold]] void expire_half_open(Engine& e) {

@@ -6,30 +6,31 @@
 
 namespace lockstep::tcp {
 
-// A SYN to a listener, answered without a full record: kept in the cache, without its data, FIN
-// and URG. False if it may open fast, or if there is no room. `pressed`: there is no full record
-// for it, either; then, where no cookie can take its place, the oldest gives way.
+// Keeps a SYN to a listener in the cache, without its data, FIN and URG, and answers it. False if
+// the SYN may use Fast Open, or if there is no room. `pressed`: there is no full record for it,
+// either; then the oldest record is evicted, unless a cookie can answer the SYN.
 bool keep_half_open(Engine& e, Index listener, const InboundSegment& arrival, bool pressed);
 
 // The half-open connection of this four-tuple, or nil.
 Index find_half_open(const Engine& e, const FourTuple& tuple, std::uint16_t local_address);
 
-// SEGMENT ARRIVES for a half-open connection: RFC 9293 3.10.7.4 as far as SYN-RECEIVED goes. What
-// acknowledges our SYN makes a connection of it; all else takes no record.
+// SEGMENT ARRIVES for a half-open connection: RFC 9293 3.10.7.4 in SYN-RECEIVED. An acceptable ACK
+// of our SYN makes a connection of it; no other segment takes a full record.
 Drop arrives_half_open(Engine& e, Index half_open, const InboundSegment& arrival);
-// The timer of the cache: one that is due is retransmitted, or given up.
+// The timer of the cache: retransmits one SYN-ACK that is due, or gives its record up.
 void expire_half_open(Engine& e);
-// An ICMP error that quotes a SYN-ACK of the cache, a hard one ends the open; icmp_quote_unknown if
-// there is no such one.
+// An ICMP error that quotes a SYN-ACK of the cache. A hard error ends the open. Drop::none,
+// icmp_quote_unknown without such a record, or icmp_quote_outside.
 Drop process_half_open_error(Engine& e, const internet::IcmpError& error,
                              std::uint16_t local_address);
-// The listener closes: those that it has go without a word, as LISTEN does.
+// The listener closes: its records are deleted, and their peers get no reset.
 void forget_half_opens(Engine& e, Index listener);
 
-// The connection that it would be, in SYN-RECEIVED with our SYN sent: no record, no active part.
+// The connection that the record stands for: in SYN-RECEIVED with our SYN sent, without an active
+// part. It is not in the pool.
 Connection view_of(const Engine& e, const HalfOpen& half_open);
 
-// From how many half-open connections on a listener's plain SYNs go into the cache.
+// How many half-open connections of a listener get full records; further SYNs go into the cache.
 std::uint32_t half_open_records(const Config& config, Count backlog);
 
 }  // namespace lockstep::tcp
