@@ -1,52 +1,38 @@
-// Frames out: ARP, replies without a connection, then connections in turn.
+// Outgoing frames: ARP and neighbour discovery, replies without a connection, connections in turn.
 #include <cstring>
 
 #include "core/internet/ip_output.hpp"
 #include "core/stack/body.hpp"
-#include "core/tcp/ecn.hpp"
-#include "core/tcp/lifecycle.hpp"
-#include "core/tcp/output.hpp"
+#include "core/tcp/transmit.hpp"
 #include "core/units/check.hpp"
 #include "core/wire/ethernet.hpp"
 
 namespace lockstep {
 namespace {
 
-// How many connections one transmit() may find without a frame.
+// How many connections without a frame to send one transmit() may try.
 constexpr std::uint32_t futile_max = 64;
 
-enum class Way : std::uint8_t { open, waiting, closed };
-
-struct Found {
-  Way way = Way::closed;
-  Mac mac;
-  tcp::Index neighbour = tcp::nil;
-};
-
-// The link address that leads to `destination`, asked for if it is not known.
-[[gnu::noinline]] Found way_by_link(Stack::Body& b, IpAddress destination, IpAddress source,
-                                    link::Asker asker) {
-  link::Lookup found;
-  if (destination.is_v4()) [[likely]] {
-    internet::NextHop hop;
-    if (!b.routes.next_hop(b.addresses, destination, hop)) {
-      return {};
-    }
-    // A gateway is wanted by us, whoever is behind it.
-    found = b.neighbours.resolve(
-        {hop.address, source, hop.address == destination ? asker : link::Asker::ours});
-  } else {
-    found = b.resolve6(destination, source, asker);
+// The link address of the next hop to `destination`; a request for it is queued if it is unknown.
+[[gnu::noinline]] link::Lookup resolve_next_hop(Stack::Body& b, IpAddress destination,
+                                                IpAddress source, link::Asker asker) {
+  if (!destination.is_v4()) [[unlikely]] {
+    return b.resolve6(destination, source, asker);
   }
-  if (found.kind == link::LookupKind::resolved) {
-    return {Way::open, found.mac, found.neighbour};
+  internet::NextHop hop;
+  if (!b.routes.next_hop(b.addresses, destination, hop)) {
+    return {};
   }
-  return {
-      found.kind == link::LookupKind::waiting ? Way::waiting : Way::closed, {}, found.neighbour};
+  // It is we who need a gateway, even if a stranger's address lies behind it.
+  return b.neighbours.resolve(
+      {hop.address, source, hop.address == destination ? asker : link::Asker::ours});
 }
 
-Found way_to(Stack::Body& b, IpAddress destination, IpAddress source, link::Asker asker) {
-  return b.has_link() ? way_by_link(b, destination, source, asker) : Found{Way::open, {}, tcp::nil};
+// Without a link there is nothing to resolve.
+link::Lookup next_hop_to(Stack::Body& b, IpAddress destination, IpAddress source,
+                         link::Asker asker) {
+  return b.has_link() ? resolve_next_hop(b, destination, source, asker)
+                      : link::Lookup{link::LookupKind::resolved, tcp::nil, {}};
 }
 
 [[gnu::cold]] void doubt_next_hop(Stack::Body& b, IpAddress remote) {
@@ -58,7 +44,7 @@ Found way_to(Stack::Body& b, IpAddress destination, IpAddress source, link::Aske
   }
 }
 
-// Link and IP headers before a transport of `payload` octets that is already in its place.
+// Writes the link and IP headers in front of a payload that is in its place already.
 Egress finish_frame(Stack::Body& b, Mac to, const internet::Departure& departure,
                     std::span<std::byte> into) {
   if (b.has_link()) {
@@ -73,26 +59,46 @@ Egress finish_frame(Stack::Body& b, Mac to, const internet::Departure& departure
   return egress;
 }
 
+// The layers below TCP, as tcp::transmit_first needs them, for a frame that goes into `frame`.
+struct LowerLayers {
+  Stack::Body& b;
+  std::span<std::byte> frame;
+
+  link::Lookup next_hop(IpAddress destination, IpAddress source, link::Asker asker) const {
+    return next_hop_to(b, destination, source, asker);
+  }
+  std::span<std::byte> room(IpAddress source) const {
+    return frame.subspan(b.link_bytes + internet::ip_header_bytes(source));
+  }
+  bool doubt(IpAddress destination) const {
+    if (!b.has_link()) {
+      return false;
+    }
+    doubt_next_hop(b, destination);
+    return true;
+  }
+};
+
 }  // namespace
 
 [[gnu::noinline]] Egress Stack::Body::transmit_reply(std::span<std::byte> into) {
   while (!engine.replies.empty()) {
     internet::ReplyHeader const header = engine.replies.front();
-    Found way{Way::open, header.mac, tcp::nil};
+    link::Lookup hop{link::LookupKind::resolved, tcp::nil, header.mac};
     if (!header.has_mac) {
-      way = way_to(*this, header.destination, header.source, link::Asker::stranger);
+      hop = next_hop_to(*this, header.destination, header.source, link::Asker::stranger);
     }
     if (header.doubtful && has_link()) [[unlikely]] {
       doubt_next_hop(*this, header.destination);
     }
     //= rfc1122#2.3.2.2
-    //# 1122:H-L3 what nobody asks for again, a reset above all, waits for its next hop
-    if (way.way == Way::waiting) {
+    //# 1122:H-L3 a reply that the peer does not ask for again, such as a reset, waits for its next hop
+    if (hop.kind == link::LookupKind::waiting) {
       move_reply(engine.replies, parked);
       continue;
     }
-    // One whose next hop does not answer is lost, as on the wire.
-    if (way.way != Way::open) {
+    // A reply is dropped if its next hop does not answer.
+    if (hop.kind != link::LookupKind::resolved) {
       engine.replies.pop();
       continue;
     }
@@ -103,7 +109,7 @@ Egress finish_frame(Stack::Body& b, Mac to, const internet::Departure& departure
     internet::Departure const departure{
         header.source,       header.destination,   static_cast<wire::IpProtocol>(header.protocol),
         header.time_to_live, header.traffic_class, Bytes{header.length}};
-    Egress const egress = finish_frame(*this, way.mac, departure, into);
+    Egress const egress = finish_frame(*this, hop.mac, departure, into);
     engine.replies.pop();
     ++statistics->replies_sent;
     return egress;
@@ -111,56 +117,22 @@ Egress finish_frame(Stack::Body& b, Mac to, const internet::Departure& departure
   return {};
 }
 
-// A frame of the first connection that is ready; none if it has nothing to send, or no way to send
-// it: then it is not the first any more. Apart from the loop around it, whose registers it needs.
+// A frame of the first connection that is ready; none if it has nothing to send, or if its next hop
+// is unknown: then it is no longer the first. Not inlined: the loop around it needs the registers.
 [[gnu::noinline]] Egress Stack::Body::transmit_first(std::span<std::byte> into) {
-  tcp::Index const at = engine.ready().first();
-  tcp::Connection& c = engine.connection(engine.actives[at].owner);
-  tcp::Plan const plan = tcp::plan_next(engine, c);
-  if (plan.kind == tcp::PlanKind::none) {
-    tcp::leave_ready(engine, c);
-    tcp::release_if_idle(engine, c);
+  LowerLayers lower{*this, into};
+  tcp::Transmitted const segment = tcp::transmit_first(engine, lower);
+  if (segment.departure.payload.empty()) {
     return {};
   }
-  // Anybody can send a SYN in the name of a host of our link.
-  Found const way =
-      way_to(*this, c.remote, engine.local_of(c),
-             c.state == tcp::State::syn_received ? link::Asker::stranger : link::Asker::ours);
-  if (way.way == Way::waiting) {
-    tcp::leave_ready(engine, c);
-    c.place = tcp::SendPlace::waiting;
-    engine.actives[at].waiting_for = way.neighbour;
-    engine.waiting(way.neighbour).push_back(at);
-    return {};
-  }
-  if (c.doubt_next_hop && has_link()) {
-    //= rfc9293#3.8.3
-    //# 9293:MUST-20 negative advice: the next hop is put to the test
-    c.doubt_next_hop = false;
-    doubt_next_hop(*this, c.remote);
-  }
-  internet::Departure departure{engine.local_of(c),
-                                c.remote,
-                                wire::IpProtocol::tcp,
-                                c.ttl,
-                                tcp::ecn::traffic_class_of(c, plan),
-                                {}};
-  tcp::InFlightState& a = engine.active(c);
-  departure.payload = tcp::write_plan(
-      engine, c, a, plan, into.subspan(link_bytes + internet::ip_header_bytes(departure.source)));
-  tcp::rotate_ready(engine, c, a);
-  // No way: the segment counts as sent and lost, so that its timer brings it back.
-  if (way.way != Way::open) {
-    return {};
-  }
-  Egress egress = finish_frame(*this, way.mac, departure, into);
-  egress.segment_bytes = static_cast<std::uint16_t>(plan.data.count);
+  Egress egress = finish_frame(*this, segment.next_hop, segment.departure, into);
+  egress.segment_bytes = static_cast<std::uint16_t>(segment.data.count);
   return egress;
 }
 
 Egress Stack::Body::transmit_connection(std::span<std::byte> into) {
   Egress egress;
-  // Bounded: what has nothing to send, or no way to send it, is not walked to its end in one call.
+  // Bounded: one call does not walk a long list of connections without a frame to its end.
   for (std::uint32_t left = futile_max; left != 0 && !engine.ready().empty(); --left) {
     egress = transmit_first(into);
     if (egress.length != 0) {
@@ -170,7 +142,7 @@ Egress Stack::Body::transmit_connection(std::span<std::byte> into) {
   return egress;
 }
 
-// What somebody else waits for: ARP or neighbour discovery, then replies.
+// A frame of ARP or neighbour discovery, or a reply.
 Egress Stack::Body::transmit_answer(std::span<std::byte> into) {
   if (has_link() && neighbours.wants_transmit()) {
     Egress egress;
@@ -211,7 +183,7 @@ Egress Stack::transmit(Instant now, std::span<std::byte> into) {
   CHECK(into.size() >= b.link_bytes + b.config.mtu.count);
   b.engine.state->now = now;
   Egress egress = b.transmit(into);
-  // An unresolved next hop may just have asked for an ARP request, or a solicitation.
+  // An unresolved next hop may just have queued an ARP request or a solicitation.
   if (egress.length == 0 && b.has_link() &&
       (b.neighbours.wants_transmit() || (b.has_discovery() && b.discovery.wants_transmit()))) {
     egress = b.transmit(into);

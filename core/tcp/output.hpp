@@ -1,4 +1,5 @@
-// What leaves next, and its bytes: retransmissions, new data, ACKs, probes.
+// Output: which segment a connection sends next, and its bytes. transmit.hpp has the order of
+// calls.
 #pragma once
 
 #include "core/tcp/engine.hpp"
@@ -7,7 +8,7 @@ namespace lockstep::tcp {
 
 enum class PlanKind : std::uint8_t { none, ack, keepalive, data };
 
-// One segment, decided but not written.
+// One segment that was decided on, but not written.
 struct Plan {
   PlanKind kind = PlanKind::none;
   Sequence sequence;
@@ -21,7 +22,8 @@ struct Plan {
   bool large = false;          // RFC 4821's probe: more data than the MSS of now
 };
 
-// Our SYN is not acknowledged. The state tells as well: a stream comes back to its ISS after 4 GiB.
+// Whether our SYN is not acknowledged. The state is tested too, because sequence numbers return to
+// ISS after 4 GiB.
 inline bool syn_unacknowledged(const Connection& c) {
   return !synchronized(c.state) && c.send.una == c.send.iss;
 }
@@ -30,33 +32,34 @@ inline Sequence queue_begin(const Connection& c) {
   return syn_unacknowledged(c) ? c.send.una.next() : c.send.una;
 }
 
-// The number of a segment without data. Beyond the edge of a window that is shut, or was shrunk, a
-// strict receiver takes nothing, not even the ACK field; there it is the edge, as in Linux and BSD.
-// (An edge that moved left by less than a unit of its scale is only rounded.)
+// The sequence number of a segment without data: SND.NXT, or the right edge if SND.NXT lies beyond
+// a window that closed or shrank, as in Linux and BSD: a strict receiver accepts nothing beyond the
+// edge, not even the ACK field. (An edge that moved left by less than a unit of its scale was only
+// rounded.)
 inline Sequence bare_sequence(const Connection& c) {
   Sequence const right = c.send.una + c.send.wnd;
   bool const beyond = c.send.nxt.since(right).count >> c.options.send_scale.shift != 0;
   return beyond && synchronized(c.state) ? right : c.send.nxt;
 }
-// How far retransmissions may go. A window whose edge moved left by the rounding of a scale does
-// not keep back what lay in it when it was sent.
+// How far retransmissions may go. Data that lay in the window when it was sent may be retransmitted
+// although the edge moved left by the rounding of a scale.
 Sequence retransmit_right_edge(const Connection& c, const InFlightState& a);
 // The send variables of a new connection: all at `iss`, the SYN still to be sent.
 void begin_sending(Engine& e, Connection& c, Sequence iss);
-// The SYN, now perhaps with an ACK, leaves again.
+// Queues a retransmission of our SYN, which is a SYN-ACK if the peer's SYN has arrived.
 void send_syn_again(Engine& e, Connection& c);
-// The peer's offer grew: probing ends, and what a probe left behind goes again.
+// The peer's window grew: zero-window probing ends, and probes in flight are retransmitted as data.
 void window_opened(Engine& e, Connection& c);
 
-// What the connection sends next; none if it has to wait. Starts the persist or override timer
-// where only a timer can go on.
+// The segment that the connection sends next; none if it has to wait. Starts the persist or the
+// override timer if nothing but a timer can let it continue.
 Plan plan_next(Engine& e, Connection& c);
 // Writes the planned TCP segment, checksum included, into `into` and brings the connection's
 // variables and timers up to date. Returns its length. `a` is the connection's active part.
 Bytes write_plan(Engine& e, Connection& c, InFlightState& a, const Plan& plan,
                  std::span<std::byte> into);
-// One frame of this connection, the first that is ready, has left: the connection leaves the list
-// if it plainly has nothing more to say, else lets the next one have its turn after the quantum.
+// A frame of this connection, the first of the ready list, has left: the connection leaves the list
+// if it has nothing more to send, or moves to the end of the list after its quantum of frames.
 void rotate_ready(Engine& e, Connection& c, InFlightState& a);
 
 }  // namespace lockstep::tcp
