@@ -89,7 +89,7 @@ class World {
   }
   // The payload of the reassembled datagram.
   std::string text() const {
-    wire::Ipv4Packet packet;
+    wire::IpPacket packet;
     EXPECT_EQ(read_packet(whole, packet), Drop::none);
     EXPECT_FALSE(packet.header.is_fragment());
     EXPECT_EQ(packet.header.protocol, wire::IpProtocol::tcp);
@@ -285,7 +285,7 @@ TEST(Fragments, CongestionIsNotLost) {
       EXPECT_EQ(world.take(sender.piece(0, 40, true)), Drop::none);
       sender.traffic_class = static_cast<std::uint8_t>(second);
       EXPECT_EQ(world.take(sender.piece(40, 43, false)), Drop::none);
-      wire::Ipv4Packet packet;
+      wire::IpPacket packet;
       ASSERT_EQ(read_packet(world.whole, packet), Drop::none);
       EXPECT_EQ(packet.header.traffic_class & 3, expected);
     }

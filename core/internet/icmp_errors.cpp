@@ -52,7 +52,7 @@ Bytes write_echo_reply(const wire::IcmpMessage& request, std::span<std::byte> in
 }
 
 bool may_send_error(const IpArrival& about) {
-  wire::Ipv4Header const& header = about.packet.header;
+  wire::IpHeader const& header = about.packet.header;
   //= rfc1122#3.2.2
   //# 1122:H-7 no error about a broadcast or a fragment other than the first
   //# 1122:H-L8 nor about a link broadcast; ip_input() has refused other invalid sources

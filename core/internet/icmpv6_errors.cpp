@@ -21,7 +21,7 @@ std::span<const std::byte> quote_of(const IpArrival& about) {
 }  // namespace
 
 bool may_send_error6(const Icmp6ErrorToSend& complaint, const IpArrival& about) {
-  wire::Ipv4Header const& header = about.packet.header;
+  wire::IpHeader const& header = about.packet.header;
   //= rfc4443#2.4
   //# 4443:ICMP6-8 never to the unspecified address or to a group
   if (!header.source.is_v6_host()) {

@@ -72,7 +72,7 @@ Drop read_error(const Addresses& addresses, Icmp6Arrival& out) {
 }  // namespace
 
 Drop icmpv6_input(const Addresses& addresses, const IpArrival& arrival, Icmp6Arrival& out) {
-  wire::Ipv4Header const& header = arrival.packet.header;
+  wire::IpHeader const& header = arrival.packet.header;
   Drop const drop =
       wire::parse({header.source, header.destination}, arrival.packet.payload, out.message);
   if (drop != Drop::none) {

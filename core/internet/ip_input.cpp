@@ -26,7 +26,7 @@ Drop check_destination(const Addresses& addresses, bool link_group, IpArrival& o
 // Whether both addresses are valid.
 Drop check_addresses(const Addresses& addresses, bool link_group, KnownPath& known,
                      IpArrival& out) {
-  wire::Ipv4Header const& header = out.packet.header;
+  wire::IpHeader const& header = out.packet.header;
   bool const same = header.source == known.source && header.destination == known.destination;
   out.path_known = same && !link_group && known.local_address != no_address;
   if (out.path_known) [[likely]] {
@@ -52,16 +52,17 @@ Drop check_addresses(const Addresses& addresses, bool link_group, KnownPath& kno
 }  // namespace
 
 Drop ip_input(const Addresses& addresses, std::span<const std::byte> bytes, bool link_group,
-              KnownPath& known, IpArrival& out) {
-  Drop drop = wire::parse(bytes, out.packet);
+              KnownPath& known, wire::Ipv4Packet& parsed, IpArrival& out) {
+  Drop drop = wire::parse(bytes, parsed);
   if (drop != Drop::none) {
     return drop;
   }
-  drop = check_addresses(addresses, link_group, known, out);
+  out.packet = parsed.as_ip();
+  drop = judge_addresses(addresses, link_group, known, out);
   if (drop != Drop::none) {
     return drop;
   }
-  wire::Ipv4Header const& header = out.packet.header;
+  wire::IpHeader const& header = out.packet.header;
   if (header.is_fragment()) {
     return Drop::ip_fragment;
   }

@@ -11,17 +11,16 @@
 
 namespace lockstep::internet {
 
-// One packet for us. Valid as long as the bytes it was parsed from.
+// One packet for us, of either family. Valid as long as the bytes that it was parsed from.
 struct IpArrival {
-  wire::Ipv4Packet packet;
-  std::uint16_t local_address =
-      no_address;           // index of the destination among ours; no_address: a group
-  bool to_group = false;    // IP or link destination is a broadcast
-  bool path_known = false;  // same addresses as the last valid packet
+  wire::IpPacket packet;
+  std::uint16_t local_address = no_address;  // of ours, the destination; no_address: to a group
+  bool to_group = false;                     // IP or link destination is a broadcast
+  bool path_known = false;                   // the addresses are those of the last good packet
 };
 
-// The addresses of the last valid unicast packet for this host: the next packet usually has the
-// same. Only a cache; a default-constructed one is empty.
+// The addresses of the last packet that was good and for this host alone; those of the next one are
+// mostly the same. It only saves work. A fresh one holds no addresses.
 struct KnownPath {
   IpAddress source;
   IpAddress destination;
@@ -34,6 +33,7 @@ struct KnownPath {
 // ip_link_broadcast, ip_source_invalid, ip_fragment or ip_protocol_unknown. `out` is complete with
 // Drop::none, ip_fragment, and ip_protocol_unknown, which icmp_errors.hpp can answer.
 [[nodiscard]] Drop ip_input(const Addresses& addresses, std::span<const std::byte> bytes,
-                            bool link_group, KnownPath& known, IpArrival& out);
+                            bool link_group, KnownPath& known, wire::Ipv4Packet& parsed,
+                            IpArrival& out);
 
 }  // namespace lockstep::internet

@@ -26,31 +26,35 @@ Drop check_addresses(const Addresses& addresses, bool link_group, const wire::Ip
                                                                : Drop::ip_source_invalid;
 }
 
-}  // namespace
-
-void as_packet(const wire::Ipv6Packet& parsed, wire::Ipv4Packet& out) {
-  out.header = wire::Ipv4Header{};
+// A packet without its fragment header.
+wire::IpPacket as_ip(const wire::Ipv6Packet& parsed) {
+  wire::IpPacket out;
   out.header.source = parsed.header.source;
   out.header.destination = parsed.header.destination;
   out.header.protocol = parsed.protocol;
   out.header.time_to_live = parsed.header.hop_limit;
   out.header.traffic_class = parsed.header.traffic_class;
-  out.options = {};
   out.payload = parsed.payload;
   out.bytes = parsed.bytes;
+  return out;
 }
 
-Drop read_packet(std::span<const std::byte> bytes, wire::Ipv4Packet& out) {
+}  // namespace
+
+Drop read_packet(std::span<const std::byte> bytes, wire::IpPacket& out) {
   bool const six = !bytes.empty() && (bytes.front() >> 4) == std::byte{6};
   if (!six) {
-    return wire::parse(bytes, out);
+    wire::Ipv4Packet parsed;
+    Drop const drop = wire::parse(bytes, parsed);
+    out = parsed.as_ip();
+    return drop;
   }
   wire::Ipv6Packet parsed;
   Drop drop = wire::parse(bytes, parsed);
   if (drop == Drop::none) {
     drop = wire::walk(parsed);
   }
-  as_packet(parsed, out);
+  out = as_ip(parsed);
   if (parsed.has_fragment) {
     out.header.more_fragments = parsed.fragment.more;
     out.header.fragment_offset = parsed.fragment.offset;
@@ -73,7 +77,7 @@ Drop ipv6_input(const Addresses& addresses, std::span<const std::byte> bytes, bo
     return drop;
   }
   drop = wire::walk(parsed);
-  as_packet(parsed, out.packet);
+  out.packet = as_ip(parsed);
   return drop;
 }
 

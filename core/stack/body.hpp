@@ -48,7 +48,8 @@ struct Parsed {
   wire::ArpPacket arp;
   internet::IpArrival ip;
   wire::Segment segment;
-  wire::Ipv6Packet six;  // of a packet of IPv6
+  wire::Ipv4Packet four;  // of an IPv4 packet
+  wire::Ipv6Packet six;   // of an IPv6 packet
 };
 
 // What an ICMP error means to the application.

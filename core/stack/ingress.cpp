@@ -82,7 +82,7 @@ namespace {
 
 // The TCP segment of a packet for us alone, whose addresses are in out.ip.
 [[gnu::always_inline]] inline void parse_segment(Stack::Body& b, Checksum checksum, Parsed& out) {
-  wire::Ipv4Packet const& packet = out.ip.packet;
+  wire::IpPacket const& packet = out.ip.packet;
   if (out.ip.to_group) {
     out.drop = Drop::tcp_to_group;
     return;
@@ -128,7 +128,7 @@ namespace {
 
 void Stack::Body::parse_ip(std::span<const std::byte> bytes, bool to_group, Checksum checksum,
                            Parsed& out) {
-  out.drop = internet::ip_input(addresses, bytes, to_group, recent.path, out.ip);
+  out.drop = internet::ip_input(addresses, bytes, to_group, recent.path, out.four, out.ip);
   if (!out.ip.path_known) {
     recent.local = {};
   }
@@ -140,7 +140,7 @@ void Stack::Body::parse_ip(std::span<const std::byte> bytes, bool to_group, Chec
     }
     return;
   }
-  wire::Ipv4Packet const& packet = out.ip.packet;
+  wire::IpPacket const& packet = out.ip.packet;
   if (packet.header.protocol == wire::IpProtocol::icmp) {
     out.kind = Parsed::Kind::icmp;
     return;
@@ -326,7 +326,7 @@ Drop Stack::Body::process(Parsed& frame) {
   if (frame.kind != Parsed::Kind::tcp) [[unlikely]] {
     return process_other(frame);
   }
-  wire::Ipv4Header const& ip = frame.ip.packet.header;
+  wire::IpHeader const& ip = frame.ip.packet.header;
   Instant const now = engine.state->now;
   bool const stamped = frame.arrived.ns != 0 && frame.arrived < now;
   tcp::InboundSegment const arrival{

@@ -31,7 +31,7 @@ internet::ReplyHeader reply_header(const Stack::Body& b, const Parsed& frame,
 //= rfc4443#2.2
 //# 4443:ICMP6-2, 4443:ICMP6-15 the unicast destination of the message, or another address of ours
 wire::Icmp6Path path_back(const Stack::Body& b, const internet::IpArrival& about) {
-  wire::Ipv4Header const& header = about.packet.header;
+  wire::IpHeader const& header = about.packet.header;
   if (!about.to_group) {
     return {header.destination, header.source};
   }
@@ -124,7 +124,7 @@ Drop Stack::Body::process_discovery(const Parsed& frame, const wire::Icmp6Messag
   if (drop != Drop::none) {
     return drop;
   }
-  wire::Ipv4Header const& header = frame.ip.packet.header;
+  wire::IpHeader const& header = frame.ip.packet.header;
   drop = discovery.receive(
       {header.source, header.destination, frame.from, header.time_to_live, frame.six.has_fragment},
       told, engine.state->now);

@@ -28,7 +28,7 @@ Drop Stack::Body::reassemble(Parsed& frame) {
   }
   std::span<const std::byte> whole;
   internet::FragmentArrival const arrival =
-      six ? internet::fragment_of(frame.six) : internet::fragment_of(frame.ip.packet);
+      six ? internet::fragment_of(frame.six) : internet::fragment_of(frame.four);
   Drop const drop = fragments.take(arrival, engine.state->now, whole);
   bool const answers =
       config.tcp.shard.value == 0;  // every shard has this fragment; only shard 0 answers

@@ -62,8 +62,6 @@ Drop parse(std::span<const std::byte> body, IcmpQuote& out) {
     return Drop::icmp_quote_malformed;
   }
   out.header.traffic_class = load8(at + 1);
-  out.header.identification = load16(at + 4);
-  out.header.dont_fragment = (fragment & 0x4000) != 0;
   out.header.more_fragments = (fragment & 0x2000) != 0;
   out.header.fragment_offset = 0;
   out.header.time_to_live = load8(at + 8);

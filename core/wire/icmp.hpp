@@ -73,9 +73,9 @@ Bytes write(const IcmpMessage& message, std::span<std::byte> into);
 // The packet quoted by an error: its IP header and at least eight octets of its payload. Not
 // authenticated: it may be forged, and routers have changed TTL and checksum.
 struct IcmpQuote {
-  Ipv4Header header;
-  Bytes packet_bytes;  // the total length in the quoted header
-  // The first eight octets as in TCP; for UDP only the ports are valid.
+  IpHeader header;
+  Bytes packet_bytes;  // the total length that the quoted header claims
+  // The first eight octets, as TCP has them; of UDP, only the ports.
   Port source_port;
   Port destination_port;
   Sequence sequence;

@@ -57,7 +57,7 @@ Drop parse_quote6(std::span<const std::byte> body, IcmpQuote& out) {
   if (load8(at) >> 4 != 6) {
     return Drop::icmp_quote_malformed;
   }
-  out.header = Ipv4Header{};
+  out.header = IpHeader{};
   out.header.protocol = static_cast<IpProtocol>(load8(at + 6));
   out.header.time_to_live = load8(at + 7);
   out.header.source = load_ipv6(at + 8);

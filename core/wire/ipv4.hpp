@@ -8,24 +8,15 @@
 #include "core/units/address.hpp"
 #include "core/units/bytes.hpp"
 #include "core/units/drop.hpp"
+#include "core/wire/ip.hpp"
 
 namespace lockstep::wire {
 
-// The transports that we know. A parsed packet may have any other number.
-enum class IpProtocol : std::uint8_t { icmp = 1, tcp = 6, udp = 17, icmpv6 = 58 };
-
-struct Ipv4Header {
-  IpAddress source;       // is_v4()
-  IpAddress destination;  // is_v4()
-  IpProtocol protocol{};
-  std::uint8_t time_to_live = 0;
-  std::uint8_t traffic_class = 0;  // DSCP in the upper six bits, ECN in the lower two
+// Both addresses are IPv4's.
+struct Ipv4Header : IpHeader {
   bool dont_fragment = false;
-  bool more_fragments = false;
-  std::uint16_t fragment_offset = 0;  // in units of 8 octets, at most 0x1fff
   std::uint16_t identification = 0;
 
-  constexpr bool is_fragment() const { return more_fragments || fragment_offset != 0; }
   bool operator==(const Ipv4Header&) const = default;
 };
 
@@ -35,6 +26,8 @@ struct Ipv4Packet {
   std::span<const std::byte> options;  // well-formed; usually empty
   std::span<const std::byte> payload;  // up to the total length: link padding is removed
   std::span<const std::byte> bytes;    // header, options and payload
+
+  constexpr IpPacket as_ip() const { return {header, payload, bytes}; }
 };
 
 inline constexpr std::uint32_t ipv4_header_bytes = 20;

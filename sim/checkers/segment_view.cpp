@@ -12,7 +12,7 @@ namespace lockstep::sim {
 namespace {
 
 FrameContent read_packet(std::span<const std::byte> bytes, SegmentView& view) {
-  wire::Ipv4Packet packet;
+  wire::IpPacket packet;
   if (internet::read_packet(bytes, packet) != Drop::none) {
     return FrameContent::malformed;
   }

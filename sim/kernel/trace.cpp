@@ -48,7 +48,7 @@ Opened opened(LinkType link, std::span<const std::byte> frame) {
     }
     packet = ethernet.payload;
   }
-  wire::Ipv4Packet ip;
+  wire::IpPacket ip;
   if (internet::read_packet(packet, ip) != Drop::none) {
     out.other = "malformed IP";
     return out;

@@ -248,12 +248,13 @@ std::vector<std::byte> packet_of(std::span<const std::byte> bytes,
   std::vector<std::byte> out(wire::ipv6_header_bytes);
   Bytes ip;
   if (record.version == 4) {
-    wire::Ipv4Header const four{.source = record.source,
-                                .destination = record.destination,
-                                .protocol = wire::IpProtocol::tcp,
-                                .time_to_live = record.ttl,
-                                .traffic_class = record.tos,
-                                .dont_fragment = true};
+    wire::Ipv4Header four;
+    four.source = record.source;
+    four.destination = record.destination;
+    four.protocol = wire::IpProtocol::tcp;
+    four.time_to_live = record.ttl;
+    four.traffic_class = record.tos;
+    four.dont_fragment = true;
     ip = wire::write(four, length, out);
   } else {
     wire::Ipv6Header const six{.source = record.source,
