@@ -1,4 +1,4 @@
-// Every constant of TCP that an RFC leaves open or that a deployment may want otherwise.
+// Every constant of TCP that an RFC leaves open or that a deployment may change.
 #pragma once
 
 #include <array>
@@ -15,10 +15,10 @@
 
 namespace lockstep::tcp {
 
-// RST and SYN in a synchronized state: as RFC 793 wrote it, or RFC 5961's challenge.
+// RST and SYN in a synchronized state: the rules of RFC 793, or RFC 5961's challenge ACKs.
 enum class ResetPolicy : std::uint8_t { rfc793, rfc5961 };
 
-// Which controller moves cwnd: core/tcp/congestion/README.md.
+// Which controller sets cwnd: core/tcp/congestion/README.md.
 #define LOCKSTEP_CONGESTIONS(X)         \
   X(reno, "NewReno, RFC 5681 and 6582") \
   X(cubic, "RFC 9438")                  \
@@ -40,17 +40,17 @@ inline constexpr std::array<std::string_view, ecn_policy_count> ecn_policy_names
 // RFC 5681's three steps, or RFC 6928's ten segments.
 enum class InitialWindow : std::uint8_t { rfc5681, rfc6928 };
 
-// What a listener answers for which there is no record left: nothing, or a cookie (RFC 4987 3.6).
+// When a listener answers a SYN with a cookie instead of a record (RFC 4987 3.6).
 enum class SynCookies : std::uint8_t {
   off,
   on,      // once the backlog, or a pool, is full
-  always,  // to every SYN: no attempt ever takes a record
+  always,  // to every SYN: no half-open connection ever has a record
 };
 
 // TCP's part of a stack's configuration. core/stack/config_fields.hpp has the range of each field,
 // core/stack/README.md the reason for each default.
 struct Config {
-  // Pools: all memory that this floor will ever use.
+  // Pools: all memory that TCP will ever use.
   Count connections_max{1024};
   Count active_max{1024};  // connections with something queued, in flight or unread
   Count time_wait_max{4096};
@@ -60,30 +60,30 @@ struct Config {
   Count pieces_max{8192};
   Count extents_max{4096};  // out-of-order ranges of all connections
   Count extents_per_connection{32};
-  Count owed_max{4096};  // ACKs owed
+  Count owed_max{4096};  // pending ACKs
 
-  Count sent_max{16384};  // ranges of what is in flight, of all scoreboards
+  Count sent_max{16384};  // ranges of data in flight, of all scoreboards
   Count sent_per_connection{1024};
 
   Bytes receive_buffer{65535};
   Bytes send_buffer{131072};
   Count reserve_blocks{16};  // kept for in-order data
-  // How far the buffers of a connection may grow by themselves, while its peer, or its application,
-  // fills them; no more than they are: they stay so.
+  // How far the buffers of a connection may grow by themselves while its peer, or its application,
+  // fills them. Not more than the sizes above: they do not grow.
   Bytes receive_buffer_max{1 << 20};
   Bytes send_buffer_max{1 << 20};
   Bytes mss{1460};  // what we advertise: MTU less 40
 
-  // Whether each connection has an account (core/tcp/account.hpp): what TCP_INFO tells beyond the
-  // record, and what may be chosen for one connection alone. Nothing that is sent depends on it.
+  // Whether each connection has an account (core/tcp/account.hpp): the counts of TCP_INFO that the
+  // record does not have, and settings for one connection alone. Counting changes no frame.
   bool accounts = false;
 
   bool nagle = true;
   bool delayed_acks = true;
   Duration delayed_ack = Duration::milliseconds(40);
-  // How many segments an ACK that has not left yet may answer: RFC 5681 4.2 wants 2, receive
-  // offloads merge more (RFC 9293 3.8.6.3). As a sender in slow start counts ACKs (RFC 5681 3.1),
-  // it is 2 until so many octets have come in order, with neither a gap nor a pause.
+  // How many segments one delayed ACK may answer: RFC 5681 4.2 requires 2, receive offloads merge
+  // more (RFC 9293 3.8.6.3). As a sender in slow start counts ACKs (RFC 5681 3.1), it is 2 until
+  // ack_stretch_after octets have arrived in order, without a gap or a pause.
   Count ack_stretch_segments{8};
   Bytes ack_stretch_after{131072};
   Duration sws_override = Duration::milliseconds(200);
@@ -95,8 +95,8 @@ struct Config {
   Duration rto_after_syn_loss = Duration::seconds(3);
   Duration rto_granularity = Duration::milliseconds(1);
   Count r1_retransmissions{3};
-  Duration user_timeout = Duration::seconds(300);  // R2; zero is for ever
-  // RFC 5482: what is advertised (zero: user_timeout), and the limits of what is adopted.
+  Duration user_timeout = Duration::seconds(300);  // R2; zero: never
+  // RFC 5482: the advertised value (zero: user_timeout), and the limits of an adopted one.
   bool user_timeout_option = false;
   Duration user_timeout_advertised;
   Duration user_timeout_least = Duration::seconds(100);
@@ -124,9 +124,9 @@ struct Config {
   bool pacing = false;
   Count pacing_start{200};                              // percent of cwnd / SRTT in slow start ...
   Count pacing_gain{120};                               // ... and after it
-  Duration pacing_quantum = Duration::milliseconds(1);  // what may leave back to back, as time
-  bool rate_samples = false;                            // for the observer, whatever the controller
-  Count marks_max{4096};  // segments in flight that bear one, of all connections
+  Duration pacing_quantum = Duration::milliseconds(1);  // the length of a burst, as time
+  bool rate_samples = false;                            // for observers, with any controller
+  Count marks_max{4096};  // segments in flight with a rate mark, of all connections
   InitialWindow initial_window = InitialWindow::rfc6928;
   Count duplicate_acks{3};
   bool limited_transmit = true;
@@ -134,77 +134,79 @@ struct Config {
 
   // Selective acknowledgment and the loss recovery that is built on it.
   bool sack = true;               // RFC 2018, 2883 and 6675: offered, accepted and used
-  bool dsack = true;              // RFC 2883: what came twice is reported; wants `sack`
+  bool dsack = true;              // RFC 2883: duplicates are reported; requires `sack`
   bool prr = true;                // RFC 9937 in recoveries by SACK, in place of a halved cwnd
-  bool prr_rfc6937 = false;       // by its predecessor, whose bound is a matter of choice:
-  bool prr_conservative = false;  // that of conservative reduction, in place of slow start's
-  bool rack = true;               // RFC 8985: losses by time; wants `sack`
-  bool tail_probe = true;         // its tail loss probe; wants `rack`
+  bool prr_rfc6937 = false;       // as in RFC 6937, with the bound of slow start ...
+  bool prr_conservative = false;  // ... or with that of conservative reduction
+  bool rack = true;               // RFC 8985: losses by time; requires `sack`
+  bool tail_probe = true;         // its tail loss probe; requires `rack`
   Duration tail_probe_ack_delay = Duration::milliseconds(200);
-  Duration least_rtt_window = Duration::seconds(10);  // its least round trip is of one or two such
-  bool frto = true;                // RFC 5682: new data tells whether a timeout was spurious
-  bool undo = true;                // what was answered needlessly is taken back
-  bool undo_by_timestamps = true;  // so too if an echo shows it (Eifel: RFC 3522, 4015)
+  Duration least_rtt_window =
+      Duration::seconds(10);       // its least RTT is of the last one or two such
+  bool frto = true;                // RFC 5682: new data shows whether a timeout was spurious
+  bool undo = true;                // after a spurious loss cwnd is restored
+  bool undo_by_timestamps = true;  // also if an echo shows it (Eifel: RFC 3522, 4015)
 
   ResetPolicy reset_policy = ResetPolicy::rfc5961;
   Count challenges_per_second{1000};
-  // Each second has a limit of its own, of half to one and a half of the number, by a keyed hash.
+  // A keyed hash varies the limit of each second, from half to one and a half of that number.
   bool challenge_jitter = true;
   Count challenges_per_connection{10};  // in a second; beyond 255 there is no limit
   Count empty_answers_per_second{100};  // of a connection, to empty segments out of its window
 
   wire::OptionOrder option_order = wire::OptionOrder::like_linux;  // of a SYN's options
   SynCookies syn_cookies = SynCookies::on;
-  // RFC 4987 3.5: half-open connections beyond so many percent of a listener's backlog stand in the
-  // SYN cache, in small records of their own. 0 of these: off.
+  // RFC 4987 3.5: half-open connections beyond syn_cache_after percent of a listener's backlog go
+  // into the SYN cache, which has small records. syn_cache_max 0: off.
   Count syn_cache_max{1024};
   Count syn_cache_after{50};
 
-  // RFC 7323. The shift is window_shift, or the least at which the window can tell of the whole
-  // receive buffer, grown as far as it may.
+  // RFC 7323. The shift is window_shift, or the smallest one with which the window can advertise
+  // the whole receive buffer at its maximum.
   bool window_scale = true;
   bool window_shift_automatic = true;
   std::uint8_t window_shift = 0;
   bool timestamps = true;
-  bool timestamps_required = true;  // what comes without them, though they were agreed on, dies
+  bool timestamps_required = true;  // segments without them are dropped if they were negotiated
   Duration timestamp_tick = Duration::milliseconds(1);
 
-  // RFC 7413. Beside these a listener has to ask for it by its Backlog, a client by its Open.
+  // RFC 7413. A listener must also enable it by its Backlog, a client by its Open.
   bool fast_open_server = false;
   bool fast_open_client = false;
-  Count fast_open_cache_max{64};                          // servers whose cookies are kept
-  Duration fast_open_rotation = Duration::seconds(3600);  // a cookie holds for one to two of these
-  Duration fast_open_retry = Duration::seconds(3600);     // after a server has not borne it
+  Count fast_open_cache_max{64};  // servers whose cookies are kept
+  Duration fast_open_rotation =
+      Duration::seconds(3600);                         // a cookie is valid for one to two of these
+  Duration fast_open_retry = Duration::seconds(3600);  // after it failed with a server
 
   Port port_first{49152};
   Port port_last{65535};
   Count port_tries{16384};  // all of these
 
-  // Heed packets too big (RFC 1191, 8201). Without it IPv6 sends packets of 1280 octets at most.
+  // Use packet-too-big messages (RFC 1191, 8201). Without it IPv6 packets have 1280 octets at most.
   bool path_mtu_discovery = true;
-  // What a peer's option or a message of a router may make of our segments at worst, options of TCP
-  // included: less would be mostly headers, and many of them (CVE-2019-11479).
+  // The smallest segments, TCP options included, that a peer's MSS option or a router's message may
+  // cause: smaller ones would be mostly headers (CVE-2019-11479).
   Bytes mss_least{48};
   Bytes path_mtu_least{552};  // of IPv4; IPv6 has 1280
-  // RFC 4821, beside it: a silence may mean that large packets vanish. Smaller ones follow, of this
-  // size, and then probes of larger ones.
+  // RFC 4821, in addition: repeated timeouts may mean that large packets are lost. Packets of
+  // path_mtu_low octets follow, and then probes of larger ones.
   bool path_mtu_probing = false;
   Bytes path_mtu_low{1024};
 
   std::uint8_t ttl = 64;
 
-  // This stack is one of `shards` behind the same addresses, and has the flows that shard_of gives
-  // `shard`: what arrives of others is dropped, and connect draws ports whose flows are its own.
+  // This stack is one of `shards` behind the same addresses, and has the flows for which shard_of
+  // is `shard`: segments of others are dropped, and connect draws ports whose flows are its own.
   Count shards{1};
   Count shard{0};
 
-  // Drawn by the world (draw_keys), of 128 bits each, and constant for the life of a stack. There
-  // is no default: a stack is not made while one of them is zero.
+  // Drawn by the caller (draw_keys), of 128 bits each, and constant for the life of a stack. There
+  // is no default: no stack is made while one of them is zero.
   HashKey table_key;
   //= rfc6528#3
   //# 6528:ISN-4 the secret has 128 bits
   //= rfc6056#3.4
-  //# 6056:PORT-6 so has that of the ports
+  //# 6056:PORT-6 so has the key of the ports
   HashKey isn_key;
   HashKey port_key;
   HashKey fast_open_key;

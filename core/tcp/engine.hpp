@@ -1,4 +1,4 @@
-// All of TCP's state of one shard, as handles on the arena, and what every part of TCP needs.
+// All state of TCP in one shard, as handles on the arena, and what every part of TCP needs.
 #pragma once
 
 #include <array>
@@ -28,9 +28,8 @@ namespace lockstep::tcp {
 using memory::Index;
 using memory::nil;
 
-// Whose timers of the shared wheel are which: those of the connections come first, by their slots,
-// then those of TIME-WAIT's records, the one of the SYN cache if there is one, and those of the
-// floors below.
+// The numbers of timers on the shared wheel: first those of connections, by their slots, then those
+// of TIME-WAIT records, that of the SYN cache if there is one, and those of the layers below.
 constexpr std::uint32_t time_wait_timers_from(const Config& config) {
   return config.connections_max.value;
 }
@@ -41,42 +40,43 @@ constexpr std::uint32_t lower_timers_from(const Config& config) {
   return half_open_timer_of(config) + (config.syn_cache_max.value == 0 ? 0 : 1);
 }
 
-// The kind of a listener is what it names besides its port: the higher, the more specific.
+// The kind of a listener: which addresses it names besides its port. The higher, the more specific.
 inline constexpr std::uint32_t listener_names_remote = 2;
 inline constexpr std::uint32_t listener_names_address = 1;
 inline constexpr std::uint32_t listener_kinds = 4;
 
-// What of TCP's state is neither a pool nor a table; in the arena.
+// The state of TCP that is neither a pool nor a table; in the arena.
 struct EngineState {
   Instant now;
-  Instant booted;   // the first instant that the world told, once `started`
+  Instant booted;   // the first instant that the caller gave, once `started`
   Instant arrived;  // of the segment being processed
   Instant challenge_second;
   std::uint32_t challenges_used = 0;
-  Instant cookies_until;  // until then an ACK may prove a SYN that was answered by a cookie
-  Instant spent_until;    // until then some cookie is remembered that has opened
-  std::uint64_t half_open_tries = 0;  // bit n: some were retransmitted n times
+  Instant cookies_until;  // until then an ACK may answer a SYN cookie
+  Instant spent_until;    // until then a cookie that has opened a connection is remembered
+  std::uint64_t half_open_tries = 0;  // bit n: a SYN-ACK of the cache was retransmitted n times
   std::uint32_t ports_drawn = 0;
   bool started = false;
-  bool draining = false;  // next_event() runs: what calls raise is told next turn
-  // How many listeners there are, by listener_kind: what nobody listens with is not searched for.
+  bool draining =
+      false;  // next_event() runs: events that calls raise are reported in the next turn
+  // How many listeners there are of each listener_kind: kinds without any are not searched.
   std::array<std::uint32_t, listener_kinds> listeners_of_kind{};
-  std::uint32_t gap_blocks = 0;  // of all connections: Active::gap_blocks
+  std::uint32_t gap_blocks = 0;  // of all connections: InFlightState::gap_blocks
   memory::ListHead ready;        // active parts with something to send, by `queue`
-  memory::ListHead notify_now;   // connections with events for this turn, by `tell`
-  memory::ListHead notify_next;  // ... and for the next one
+  memory::ListHead notify_now;   // connections with events for this turn, by `notify`
+  memory::ListHead notify_next;  // connections with events for the next turn
   memory::ListHead time_waits;   // oldest first
   memory::ListHead gaps;         // active parts with data above gaps, by `gaps`, oldest gap first
-  // Connections whose applications were refused and that have nothing else to be told, by `tell`,
-  // one list for each kind of room.
+  // Connections that wait for a resource and have no events, by `notify`, one list for each
+  // resource.
   std::array<memory::ListHead, room_kinds> wanting{};
-  // Connections in SYN-RECEIVED that no application knows of, by `tell`, oldest first. What has
-  // nothing to be told needs its link for nothing else.
+  // Connections in SYN-RECEIVED that were not reported to an application, by `notify`, oldest
+  // first.
   memory::ListHead half_open_records;
-  std::uint32_t refused = 0;  // how many were refused, in these lists or not
+  std::uint32_t refused = 0;  // how many connections wait for a resource, in these lists or not
   std::uint16_t loan_count = 0;
-  // What routers of IPv6 have told.
-  std::uint8_t hop_limit6 = 0;  // 0: nothing
+  // Of IPv6 router advertisements.
+  std::uint8_t hop_limit6 = 0;  // 0: none was advertised
   Bytes mtu6;                   // of the link
 };
 
@@ -91,32 +91,32 @@ struct Region {
   wire::ChecksumTable table;
 };
 
-// One arriving segment, checked by the lower floors.
+// One arriving segment, checked by the lower layers.
 struct InboundSegment {
   const wire::Segment& segment;
   const IpAddress& local;
   const IpAddress& remote;
   std::uint16_t local_address = 0;
   std::uint32_t hash = 0;  // of the four-tuple, by the table's key
-  Mac from;                // the link address that replies without a connection go to
+  Mac from;                // the link address for replies without a connection
   Instant arrived;
   std::uint8_t ecn = 0;  // the ECN field of its packet
 };
 
-// What some remotes, told apart by a keyed hash, hold above gaps: see gaps.hpp.
+// What the remotes of one keyed hash hold above gaps: see gaps.hpp.
 struct GapUse {
   std::uint32_t blocks = 0;
   std::uint32_t ranges = 0;
 };
 inline constexpr std::uint32_t gap_uses = 256;
 
-// Handles and configuration; held outside of the arena, by value, for as long as the stack lives.
+// Handles and configuration, outside of the arena, for the life of the stack.
 struct Engine {
   Config config;
   Bytes mtu_mss;           // the largest data that the link allows without options
   bool mss_alone = false;  // names_mss_alone(config)
   KnownOffset ports;       // of the last connection whose port was drawn
-  Connection fresh;        // what every new record begins as: fresh_connection(config)
+  Connection fresh;        // the initial value of every record: fresh_connection(config)
   EngineState* state = nullptr;
   Counters* counters = nullptr;
   DropCounters* drops = nullptr;
@@ -127,17 +127,18 @@ struct Engine {
   memory::Slots<InFlightState> actives;
   memory::Slots<TimeWait> time_waits;
   memory::Slots<HalfOpen> half_opens;               // the SYN cache
-  memory::View<memory::ListHead> half_open_queues;  // by how often their SYN-ACKs went again
+  memory::View<memory::ListHead> half_open_queues;  // by the retransmissions of their SYN-ACKs
   memory::View<UsedCookie> used_cookies;
   memory::Slots<Listener> listeners;
   memory::Slots<Extent> extents;
   memory::Slots<PendingAck> pending_acks;
   memory::Slots<TxStamp> marks;
   memory::Slots<Sent> sent;
-  memory::View<std::array<wire::SackBlock, wire::sack_blocks_max>> reports;  // one an ACK owed
+  memory::View<std::array<wire::SackBlock, wire::sack_blocks_max>>
+      reports;  // one for each pending ACK
   memory::BytePools pools;
   memory::View<FastOpenEntry> fast_open_cache;   // a client's
-  memory::View<memory::ListHead> waiting_heads;  // one a neighbour
+  memory::View<memory::ListHead> waiting_heads;  // one for each neighbour
   memory::View<GapUse> gap_uses;
   memory::TimerWheel wheel;
   Demux demux;
@@ -152,14 +153,14 @@ struct Engine {
   Index slot_of(const Connection& c) const {
     return static_cast<Index>(&c - connections.view().data());
   }
-  // Only where the connection has one.
+  // The connection must have one.
   InFlightState& active(const Connection& c) const { return actives[c.active]; }
 
   Index half_open_timer() const { return half_open_timer_of(config); }
   Index time_wait_timer(Index record) const { return time_wait_timers_from(config) + record; }
 
   std::uint32_t hash_of(
-      const HalfOpen& h) const;  // which keeps none; core/tcp/opening/syn_cache.cpp
+      const HalfOpen& h) const;  // not stored in the record; core/tcp/opening/syn_cache.cpp
   // Takes an entry out of the table.
   void leave_table(std::uint32_t hash, Found entry) {
     demux.remove(hash, entry, [this](Found other) {
@@ -209,7 +210,7 @@ struct Engine {
   }
 
   //= rfc4861#6.3.4
-  //# 4861:ND-39 a router's hop limit goes before the configured one
+  //# 4861:ND-39 a router's hop limit has precedence over the configured one
   std::uint8_t ttl_to(IpAddress remote) const {
     return remote.is_v4() || state->hop_limit6 == 0 ? config.ttl : state->hop_limit6;
   }
@@ -221,10 +222,10 @@ struct Engine {
       return mtu_mss;
     }
     //= rfc8200#5
-    //# 8200:V6-29 without discovery of the path 1280 octets are all that surely passes
+    //# 8200:V6-29 without path MTU discovery no packet has more than 1280 octets
     return least(state->mtu6, Bytes{config.path_mtu_discovery ? 0xffffu : 1280u}) - Bytes{60};
   }
-  // The MSS that a SYN to `remote` names: never more than the link brings.
+  // The MSS option of a SYN to `remote`: not more than the link can deliver.
   Bytes mss_to(IpAddress remote) const {
     return remote.is_v4() ? config.mss : least(config.mss, mtu_mss - Bytes{20});
   }

@@ -1,4 +1,4 @@
-// What the application and TCP say to each other: ids, events, refusals, settings.
+// The interface between the application and TCP: ids, events, refusals, settings.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@
 
 namespace lockstep {
 
-// Names a connection for its whole life. A stale id is refused, never misdirected.
+// Names a connection for its whole life. A stale id is refused; it never names another connection.
 struct ConnectionId {
   std::uint32_t slot = 0xffff'ffff;
   std::uint32_t generation = 0;
@@ -39,12 +39,12 @@ struct Payload {
   std::uint32_t length = 0;
 };
 
-// Whether more follows at once: `no` pushes (RFC 9293 3.9.1.2), `yes` lets TCP wait for it. The
-// other two push and wait as well, and what they are taken with ends a record, if it is taken
-// whole: no segment ever has octets from both sides of that end, whether it leaves first or again,
-// and the one that ends there has PSH (MSG_EOR of Linux). Once more is queued behind it, the last
-// segment of a record waits neither for that nor for an ACK (Nagle). A record end takes the room of
-// a block in the send buffer until it is acknowledged.
+// Whether more data follows at once: `no` pushes (RFC 9293 3.9.1.2), `yes` lets TCP wait for more.
+// `record` pushes and `record_and_more` waits as well, and both end a record if the data is
+// accepted whole: no segment, retransmissions included, ever has octets from both sides of that
+// end, and the segment that ends there has PSH (MSG_EOR of Linux). The last segment of a record
+// waits neither for later data nor for an ACK (Nagle). A record end occupies a block of the send
+// buffer until it is acknowledged.
 enum class More : std::uint8_t { no, yes, record, record_and_more };
 
 constexpr bool pushes(More more) { return more == More::no || more == More::record; }
@@ -78,7 +78,7 @@ constexpr std::string_view name_of(Refusal refusal) {
   return names[static_cast<std::uint32_t>(refusal)];
 }
 
-// How much of a write was taken. Partial acceptance is normal and no refusal.
+// How much of a write was accepted. Less than all is normal, and no refusal.
 struct Taken {
   Bytes bytes;
   Refusal refusal = Refusal::none;
@@ -152,28 +152,29 @@ struct Event {
   Instant heard_at;     // of `closed` only: when the last acceptable segment came
 };
 
-// What a passive open waits for. An unspecified address is any of ours; an unspecified remote is
-// any caller, a specified one only that socket (RFC 9293 3.9.1.1).
+// The socket of a passive open. An unspecified address is any of ours. An unspecified remote
+// accepts any peer, a specified one only that socket (RFC 9293 3.9.1.1).
 struct Local {
   IpAddress address;
   Port port;
   Endpoint remote;
 };
 
-// How many connections may stand between SYN-RECEIVED and `accepted`, and how many may be told
-// as accepted before the application admits more with Stack::admit. Where SYN cookies or the SYN
-// cache are on, as many more may be ESTABLISHED and wait to be told.
+// How many connections may be in SYN-RECEIVED or wait for their `accepted` event, and how many may
+// be reported as accepted before the application admits more with Stack::admit. With SYN cookies or
+// the SYN cache as many more may be ESTABLISHED and wait to be reported.
 struct Backlog {
   Count pending{128};
   Count admitted = Count::unlimited();
-  // Fast Open (RFC 7413): how many connections whose SYN brought data may stand in SYN-RECEIVED.
-  // They are told as accepted there, and may be read from and written to. 0: off.
+  // Fast Open (RFC 7413): how many connections whose SYN had data may be in SYN-RECEIVED. They are
+  // reported as accepted there, and can be read and written. 0: off.
   //= rfc7413#4.2
   //# 7413:TFO-2 off unless the application turns it on
   //= rfc7413#6.1
-  //# 7413:TFO-20 only for applications that bear it if the same data comes twice
+  //# 7413:TFO-20 only for applications that tolerate the same data twice
   Count fast_open{0};
-  // Of its connections from the SYN-ACK on, each as the SettingKind of its name; mss 0: no limit.
+  // Settings of its connections from the SYN-ACK on, as the SettingKind of each name; mss 0: no
+  // limit.
   Bytes mss{};
   Bytes receive_buffer{};  // zero: the configuration's
   std::uint8_t ttl = 0;    // 0: the configuration's. 255 on every segment: RFC 5082
@@ -188,32 +189,32 @@ struct Open {
   Endpoint remote;
   std::uint8_t dscp = 0;  // 0 to 63
   Duration user_timeout;  // zero: the configuration's
-  // Fast Open: what is written before the SYN leaves, in the same turn, may leave with it.
+  // Fast Open: data that is written before the SYN leaves, in the same turn, may leave with it.
   //= rfc7413#6.1
-  //# 7413:TFO-20 only where the peer bears it if that comes twice
+  //# 7413:TFO-20 only if the peer tolerates the same data twice
   bool fast_open = false;
 };
 
-// What can be changed while a connection lives, each with its unit.
+// What can be changed during the life of a connection, each with its unit.
 enum class SettingKind : std::uint8_t {
   nagle,              // 0 off, 1 on
   delayed_ack,        // 0 off, 1 on
   keepalive,          // 0 off, 1 on
   keepalive_idle_ms,  // 1 and up
-  user_timeout_ms,    // R2 and the user timeout; 0 is for ever
+  user_timeout_ms,    // R2 and the user timeout; 0: never
   dscp,               // 0 to 63
   ttl,                // 1 to 255
-  receive_buffer,     // bytes, 1 and up; never moves an offered edge back
+  receive_buffer,     // bytes, 1 and up; never moves the right edge back
   send_buffer,        // bytes, 1 and up
   soft_errors,        // 0: no soft_error events
-  // Only where Config::accounts is on; else they are refused as switched_off.
+  // Only with Config::accounts; else they are refused as switched_off.
   keepalive_interval_ms,  // between unanswered probes: 1 to a day
   keepalive_probes,       // 1 to 255
-  mss,                    // 64 to 65,495: our SYN names no more, nor has any segment more data
-  congestion,             // a tcp::Congestion: which controller moves cwnd from here on
+  mss,                    // 64 to 65,495: the limit of our MSS option and of the data of a segment
+  congestion,             // a tcp::Congestion: which controller sets cwnd from now on
 };
 
-// Whether an application may hold the segments of a connection to so many octets.
+// Whether an application may limit the segments of a connection to so many octets.
 constexpr bool may_limit_mss(std::uint64_t octets) { return octets >= 64 && octets <= 65'495; }
 
 // A setting with the value that it gets, in the unit that SettingKind says.
@@ -226,15 +227,15 @@ struct Setting {
 //= rfc9293#3.9.1.5
 //# 9293:P-STATUS-DATA STATUS reports sockets, windows, state, unacked and pending bytes
 struct ConnectionInfo {
-  bool exists = false;    // false: the id is stale and the rest means nothing
-  bool detached = false;  // the wire is done with it; unread data or events remain
+  bool exists = false;    // false: the id is stale, and all other fields are meaningless
+  bool detached = false;  // no more segments; unread data or events remain
   tcp::State state = tcp::State::closed;
   FourTuple tuple;
   bool passive = false;
   struct {
     Sequence una, nxt, wl1, wl2, iss, up;
     Bytes wnd, wnd_max, mss;
-    Bytes queued;  // taken from the application and not acknowledged
+    Bytes queued;  // accepted from the application and not acknowledged
     bool urgent = false;
   } send;
   struct {
@@ -245,10 +246,10 @@ struct ConnectionInfo {
     bool urgent = false;
   } receive;
   struct {
-    bool window_scale = false, timestamps = false;  // both sides speak it
+    bool window_scale = false, timestamps = false;  // negotiated
     WindowScale send_scale, receive_scale;
     std::uint32_t ts_recent = 0;
-    bool fast_open = false;  // data that a SYN brought, the peer's or ours, was taken
+    bool fast_open = false;  // data of a SYN, the peer's or ours, was accepted
   } options;
   Bytes cwnd, ssthresh;
   Sequence recover;
@@ -256,8 +257,8 @@ struct ConnectionInfo {
   bool sack = false;  // both sides permitted it
   Bytes pipe;         // octets that count as being in the network
   Bytes sacked;
-  Bytes lost;                // and not sent again
-  Bytes retransmitted;       // in flight, and sent again
+  Bytes lost;                // and not retransmitted yet
+  Bytes retransmitted;       // retransmissions in flight
   std::uint32_t ranges = 0;  // on the scoreboard
   std::uint32_t duplicate_acks = 0;
   tcp::Congestion congestion = tcp::Congestion::reno;
@@ -272,39 +273,40 @@ struct ConnectionInfo {
     bool cwr_due = false;
   } ecn;
   Duration srtt, rttvar, rto;
-  // Of the last minutes, with RACK and something in flight; else of all, with an account; or zero.
+  // Of the last minutes, with RACK and data in flight; else of all time, with an account; else
+  // zero.
   Duration least_rtt;
   std::uint32_t retries = 0;          // consecutive unanswered timeouts
-  std::uint32_t persist_backoff = 0;  // probes of a window that is shut
+  std::uint32_t persist_backoff = 0;  // consecutive zero-window probes
   Instant sent_at;                    // the last segment with data, SYN or FIN
   Instant heard_at;                   // the last acceptable segment
-  Bytes largest_heard;                // the largest data that came in a segment
+  Bytes largest_heard;                // the largest data of an arriving segment
   bool reordering_seen = false;       // RFC 8985's
-  bool path_limited = false;  // send.mss is what the path carries, which is less than the link
+  bool path_limited = false;          // send.mss is limited by the path, not by the link
   Instant retransmit_due = Instant::never();
   Instant persist_due = Instant::never();
   Instant delayed_ack_due = Instant::never();
   std::uint8_t dscp = 0;
   std::uint8_t ttl = 0;
-  Duration user_timeout;  // zero: for ever
+  Duration user_timeout;  // zero: never
   std::uint64_t segments_sent = 0;
   std::uint64_t segments_received = 0;
   std::uint64_t retransmissions = 0;
-  // Where Config::accounts is on, else all zero. Times under way count up to now.
+  // With Config::accounts, else all zero. Times that are running count up to now.
   struct {
     std::uint32_t data_segments_out = 0, data_segments_in = 0;  // segments with data
     std::uint32_t out_of_order_segments = 0;                    // queued above a gap
     std::uint32_t duplicates_told = 0;                          // D-SACK blocks of the peer
-    Bytes overtaken;                          // of what came out of order: how far behind, at most
-    std::uint64_t bytes_retrans = 0;          // of data, sent again
+    Bytes overtaken;                          // the largest distance of reordered data
+    std::uint64_t bytes_retrans = 0;          // data that was retransmitted
     std::uint64_t octets_marked = 0;          // acknowledged under ECE
-    std::uint32_t timeouts = 0, repairs = 0;  // ... and recoveries that they began
+    std::uint32_t timeouts = 0, repairs = 0;  // timeouts, and recoveries that they began
     Duration repairing;                       // in such recoveries
-    Duration rwnd_limited;                    // held back by the peer's window alone
-    Duration rcv_rtt;                         // the round trip as a receiver sees it; zero: unknown
+    Duration rwnd_limited;                    // limited by the peer's window alone
+    Duration rcv_rtt;                         // the receiver's estimate of the RTT; zero: unknown
     Duration keepalive_interval;
     Count keepalive_probes{0};
-    Bytes mss;  // what was chosen; zero: nothing
+    Bytes mss;  // the setting; zero: none
   } account;
 };
 

@@ -40,9 +40,9 @@ struct Transition {
   std::string_view why;
 };
 
-// Every edge of figure 5 and its notes, as built. LISTEN belongs to listeners, which are no
-// connections, so its edges begin at CLOSED here: a connection that a SYN makes is born
-// SYN-RECEIVED, and "back to LISTEN" is its end.
+// Every edge of figure 5 and its notes, as implemented. Listeners are not connections, so the edges
+// of LISTEN begin at CLOSED here: a SYN to a listener makes a connection in SYN-RECEIVED, and "back
+// to LISTEN" ends that connection.
 //= rfc9293#3.3.2
 //# 9293:P-FIG5-NOTE1 only a passive SYN-RECEIVED goes back to the listener
 //# 9293:P-FIG5-NOTE3-RCV an accepted RST takes any state to CLOSED
@@ -70,7 +70,7 @@ inline constexpr std::array transitions{
     Transition{State::time_wait, State::closed, "2 MSL over, reset, or a new SYN"},
 };
 
-// The position in `transitions`, or its size where the edge is illegal.
+// The position in `transitions`, or its size if the edge is illegal.
 constexpr std::uint32_t transition_index(State from, State to) {
   for (std::uint32_t i = 0; i < transitions.size(); ++i) {
     if (transitions[i].from == from && transitions[i].to == to) {
@@ -97,7 +97,7 @@ inline constexpr auto legal_edge = [] {
 // ESTABLISHED and every state after it.
 constexpr bool synchronized(State state) { return state >= State::established; }
 
-// The peer may still send data: its FIN has not been taken.
+// The peer may still send data: its FIN has not been accepted.
 constexpr bool peer_may_send(State state) {
   return state == State::established || state == State::fin_wait_1 || state == State::fin_wait_2;
 }
