@@ -1,4 +1,4 @@
-// The bytes of a planned segment, and what its leaving changes.
+// Writes a planned segment, and updates the connection that sends it.
 #include <algorithm>
 #include <cstring>
 
@@ -58,15 +58,14 @@ wire::Partial copy_data(Engine& e, InFlightState& a, Bytes from, std::span<std::
   return sum;
 }
 
-// What answers a SYN.
-// Data on the peer's SYN is kept, but a SYN is answered for itself alone.
+// The ACK field and the window of a SYN-ACK: only the SYN is acknowledged, not data on it.
 //= rfc9293#3.10.7.2
 //# 9293:P-LISTEN-SYN <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>
 void acknowledge_syn(Engine& e, Connection& c, InFlightState& a, wire::Header& out) {
   out.acknowledgment = c.receive.irs.next();
   if (opened_fast(c)) [[unlikely]] {
     //= rfc7413#4.2.2
-    //# 7413:TFO-13 unless a cookie has vouched for the data
+    //# 7413:TFO-13 unless a cookie has proved the peer's address
     out.acknowledgment = c.receive.nxt;
     a.last_ack_sent = c.receive.nxt;
     clear_delayed_acks(e, a);
@@ -76,12 +75,12 @@ void acknowledge_syn(Engine& e, Connection& c, InFlightState& a, wire::Header& o
   out.window = window_to_wire(c.receive.edge.since(out.acknowledgment), WindowScale{});
 }
 
-// The ACK field and the window: of the oldest record if a pure ACK leaves, else the newest.
+// The ACK field and the window: of the oldest pending ACK if a pure ACK leaves, else the newest.
 void fill_acknowledgment(Engine& e, Connection& c, InFlightState& a, const Plan& plan,
                          wire::Header& out) {
   if (c.state == State::syn_sent) {
     //= rfc9293#3.8.6
-    //# 9293:SHLD-14 what a SYN offers is offered, whatever becomes of the buffer
+    //# 9293:SHLD-14 the edge that a SYN advertises stays, even if the buffer shrinks later
     Bytes const buffer = least(c.receive_buffer, Bytes{0xffff});
     c.receive.edge = last_of(c.receive.edge, c.receive.nxt + buffer);
     out.window = window_to_wire(c.receive.edge.since(c.receive.nxt), WindowScale{});
@@ -93,8 +92,7 @@ void fill_acknowledgment(Engine& e, Connection& c, InFlightState& a, const Plan&
   if (plan.kind == PlanKind::ack && a.pending_ack_first != nil) {
     PendingAck const record = pop_pending_ack(e, a);
     bool const newest = record.ack == c.receive.nxt && record.kind == PendingAck::Kind::cumulative;
-    // Duplicates that wait behind it repeat the edge of their time: moving it now would make them
-    // move it back.
+    // Later duplicate ACKs have the edge of their time: moving it now would make them move it back.
     bool const last = newest && a.pending_ack_first == nil;
     if (last) {
       advance_edge(e, c);
@@ -109,7 +107,7 @@ void fill_acknowledgment(Engine& e, Connection& c, InFlightState& a, const Plan&
     //# 7323:TS-4 every window but a SYN's is shifted right by Rcv.Wind.Shift
     out.window = window_to_wire(edge.since(record.ack), c.options.receive_scale);
     if (newest) {
-      // A window update is still due if the edge had to stay.
+      // A window update is still due if the edge could not move.
       bool const update = a.window_update && !last;
       clear_delayed_acks(e, a);
       a.window_update = update;
@@ -130,18 +128,18 @@ void fill_acknowledgment(Engine& e, Connection& c, InFlightState& a, const Plan&
   out.flags |= c.ecn.echo ? wire::flag::ece : wire::flag::none;
   out.acknowledgment = c.receive.nxt;
   out.window = window_to_wire(c.receive.edge.since(c.receive.nxt), c.options.receive_scale);
-  // A probe's number is one that the peer must refuse, ACK field included: what is owed stays owed.
+  // The peer drops a keep-alive probe, ACK field included: pending ACKs stay pending.
   if (plan.kind != PlanKind::keepalive) {
     a.last_ack_sent = c.receive.nxt;
     //= rfc9293#3.10.7.4
-    //# 9293:P-TEXT-PIGGY a segment that leaves anyway carries the ACK
+    //# 9293:P-TEXT-PIGGY a segment with data carries the ACK
     clear_delayed_acks(e, a);
   }
 }
 
 void fill_urgent(const Connection& c, const InFlightState& a, const Plan& plan, wire::Header& out) {
   //= rfc9293#3.8.5
-  //# 9293:P-URG-DATA urgency is told together with data only
+  //# 9293:P-URG-DATA URG is sent only together with data
   if (!c.send_urgent || plan.data.empty() || !a.send_up.after(plan.sequence)) {
     return;
   }
@@ -151,7 +149,7 @@ void fill_urgent(const Connection& c, const InFlightState& a, const Plan& plan, 
   out.urgent = static_cast<std::uint16_t>(std::min(a.send_up.since(plan.sequence).count, 0xffffu));
 }
 
-// Whether the queue, or a record of it, ends there.
+// Whether the queue, or a record in it, ends at `end`.
 [[gnu::always_inline]] inline bool ends_push(const Engine& e, const Connection& c,
                                              const InFlightState& a, Sequence end) {
   return end == queue_begin(c) + a.send.length() ||
@@ -195,21 +193,21 @@ wire::Header header_of(Engine& e, Connection& c, InFlightState& a, const Plan& p
   return out;
 }
 
-// Karn's rule, and one timed segment a round trip.
+// Karn's rule, and one timed segment for each round trip.
 void time_segment(Engine& e, InFlightState& a, const Plan& plan, Sequence end) {
   //= rfc6298#3
-  //# 6298:RTO-6 no sample from what was sent twice
+  //# 6298:RTO-6 no sample from a segment that was retransmitted
   if (plan.retransmitted) {
     a.timing = false;
   } else if (!a.timing && !plan.probe) {
     a.timing = true;
-    // What a SYN brings may be left out of the answer.
+    // The answer to a SYN may leave its data unacknowledged.
     a.timed = plan.syn ? plan.sequence.next() : end;
     a.timed_at = e.state->now;
   }
 }
 
-// What sampling and pacing make of data that has left for the first time.
+// Sampling and pacing of data that was sent for the first time.
 void note_new_data(Engine& e, Connection& c, const Plan& plan, Bytes flight) {
   bool const plain = !plan.data.empty() && !plan.retransmitted && !plan.probe;
   if (plain && wants_marks(e.config) && !plan.syn) [[unlikely]] {
@@ -220,58 +218,50 @@ void note_new_data(Engine& e, Connection& c, const Plan& plan, Bytes flight) {
   }
 }
 
-// Sequence space has left: SND.NXT, the retransmission cursor, the timer, the state.
-void note_departure(Engine& e, Connection& c, InFlightState& a, const Plan& plan) {
-  Sequence const end = plan.sequence + plan.data + Bytes{plan.syn || plan.fin ? 1u : 0u};
-  time_segment(e, a, plan, end);
-  if (c.sack) {
-    note_on_board(e, c, plan, end);
+void note_retransmission(Engine& e, Connection& c, InFlightState& a, const Plan& plan,
+                         Sequence end) {
+  ++c.retransmissions;
+  ++e.counters->retransmissions;
+  a.retransmit_next = last_of(a.retransmit_next, end);
+  if (a.path_probe.size != 0) {
+    path_probe::note_again(a, plan.sequence, end);
   }
-  std::uint32_t const before = flight_size(c).count;
-  if (plan.retransmitted) {
-    ++c.retransmissions;
-    ++e.counters->retransmissions;
-    a.retransmit_next = last_of(a.retransmit_next, end);
-    if (a.path_probe.size != 0) {
-      path_probe::note_again(a, plan.sequence, end);
-    }
-    if (a.marks.first != nil) {
-      drop_marks(e, a);
-    }
-    if (a.echo_armed) {
-      spurious::note_departure(e, c, a, plan);
-    }
-  } else {
-    std::uint32_t const beyond = before + plan.data.count;
-    if (!plan.probe && synchronized(c.state) && beyond > c.congestion.cwnd.count) {
-      a.limited += Bytes{beyond - std::max(before, c.congestion.cwnd.count)};
-    }
+  if (a.marks.first != nil) {
+    drop_marks(e, a);
   }
-  if (end.after(c.send.nxt)) {
-    e.counters->bytes_sent += plan.data.count;
-    c.send.nxt = end;
-    note_new_data(e, c, plan, Bytes{before});
-    if (plan.large) [[unlikely]] {
-      path_probe::note_sent(e, c, plan);
-    }
+  if (a.echo_armed) {
+    spurious::note_departure(e, c, a, plan);
   }
-  if (accounts_kept(e)) [[unlikely]] {
-    accounts::note_departure(e, c, plan);
+}
+
+// New data beyond cwnd was sent by limited transmit. `flight`: its size without that data.
+void note_limited(const Connection& c, InFlightState& a, const Plan& plan, std::uint32_t flight) {
+  std::uint32_t const beyond = flight + plan.data.count;
+  if (!plan.probe && synchronized(c.state) && beyond > c.congestion.cwnd.count) {
+    a.limited += Bytes{beyond - std::max(flight, c.congestion.cwnd.count)};
   }
-  c.sent_at = e.state->now;
-  a.override = false;
-  a.probe = a.probe && !plan.probe;
-  // What is out has a timer of its own to watch the peer; and a probe's octet of garbage in place
-  // of one that the peer doesn't have yet would become part of the stream.
-  a.keepalive_probe = false;
-  if (plan.fin && !c.fin_sent) {
-    c.fin_sent = true;
-    if (c.state == State::close_wait) {
-      enter(e, c, State::last_ack);
-    }
+}
+
+// Moves SND.NXT to `end`.
+void advance_nxt(Engine& e, Connection& c, const Plan& plan, Sequence end, Bytes flight) {
+  e.counters->bytes_sent += plan.data.count;
+  c.send.nxt = end;
+  note_new_data(e, c, plan, flight);
+  if (plan.large) [[unlikely]] {
+    path_probe::note_sent(e, c, plan);
   }
+}
+
+void note_fin(Engine& e, Connection& c) {
+  c.fin_sent = true;
+  if (c.state == State::close_wait) {
+    enter(e, c, State::last_ack);
+  }
+}
+
+void start_timers(Engine& e, Connection& c, InFlightState& a, const Plan& plan) {
   //= rfc6298#5.1
-  //# 6298:RTO-10, 6298:RTO-22 whatever is sent, or sent again, starts the timer if it is off
+  //# 6298:RTO-10, 6298:RTO-22 a transmission or retransmission starts the timer if it is off
   if (a.mode == RetransmitMode::idle || a.mode == RetransmitMode::sws_override) {
     a.mode = RetransmitMode::retransmit;
     a.retransmit_due = e.state->now + c.rtt.rto();
@@ -283,9 +273,41 @@ void note_departure(Engine& e, Connection& c, InFlightState& a, const Plan& plan
     tail_probe::schedule(e, c);
   }
   Instant const due = earliest_due(a);
-  // Data that follows the handshake will be watched for the least timeout, and to move a timer
-  // costs more than one that once fires for nothing: that of a SYN is set as early.
+  // Data after the handshake will need a timer of rto_min, and moving a timer forward costs more
+  // than a timer that fires early once: that of a SYN is set for rto_min, too.
   arm_for(e, a, plan.syn ? earlier(due, e.state->now + e.config.rto_min) : due);
+}
+
+// A segment that takes sequence space was sent: updates SND.NXT, what is to be retransmitted, the
+// state and the timers.
+void note_departure(Engine& e, Connection& c, InFlightState& a, const Plan& plan) {
+  Sequence const end = plan.sequence + plan.data + Bytes{plan.syn || plan.fin ? 1u : 0u};
+  time_segment(e, a, plan, end);
+  if (c.sack) {
+    note_on_board(e, c, plan, end);
+  }
+  std::uint32_t const flight = flight_size(c).count;
+  if (plan.retransmitted) {
+    note_retransmission(e, c, a, plan, end);
+  } else {
+    note_limited(c, a, plan, flight);
+  }
+  if (end.after(c.send.nxt)) {
+    advance_nxt(e, c, plan, end, Bytes{flight});
+  }
+  if (accounts_kept(e)) [[unlikely]] {
+    accounts::note_departure(e, c, plan);
+  }
+  c.sent_at = e.state->now;
+  a.override = false;
+  a.probe = a.probe && !plan.probe;
+  // Data in flight has its own timer, which checks that the peer is alive. And the garbage octet of
+  // a keep-alive probe would become part of the stream if the peer had not received that data yet.
+  a.keepalive_probe = false;
+  if (plan.fin && !c.fin_sent) {
+    note_fin(e, c);
+  }
+  start_timers(e, c, a, plan);
 }
 
 }  // namespace
@@ -310,7 +332,7 @@ Bytes write_plan(Engine& e, Connection& c, InFlightState& a, const Plan& plan,
   wire::Partial sum;
   if (plan.kind == PlanKind::keepalive && e.config.keepalive_garbage) {
     //= rfc9293#3.8.4
-    //# 9293:MAY-6 one garbage octet, for peers that answer nothing else
+    //# 9293:MAY-6 one garbage octet, for peers that do not answer an empty segment
     data = {1};
     into[header.count] = std::byte{0};
     sum = wire::sum(into.subspan(header.count, 1));

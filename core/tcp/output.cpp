@@ -1,4 +1,4 @@
-// What leaves next: retransmissions, new data, ACKs, probes, in that order of choice.
+// Which segment a connection sends next: retransmissions, new data, ACKs, probes.
 #include "core/tcp/output.hpp"
 
 #include <algorithm>
@@ -23,12 +23,12 @@
 namespace lockstep::tcp {
 
 //= rfc7323#2.4
-//# 7323:TS-36, 7323:TS-37 at first whatever the window says, later by less than one unit of it
-//# 7323:TS-38 and beyond that not at all
+//# 7323:TS-36, 7323:TS-37 at first even beyond the window, later by less than one unit of its scale
+//# 7323:TS-38 and no further
 Sequence retransmit_right_edge(const Connection& c, const InFlightState& a) {
   Sequence const right = c.send.una + c.send.wnd;
   std::uint8_t const shift = c.options.send_scale.shift;
-  // One octet may be a probe, which never lay in a window; nor did what a SYN brought.
+  // One octet in flight may be a probe, and data on a SYN left early: neither lay in a window.
   bool const early = a.early && c.send.una.before(a.early_end);
   if (shift == 0 || flight_size(c).count <= 1 || early) {
     return right;
@@ -66,19 +66,19 @@ Plan syn_plan(const Connection& c, bool retransmitted) {
   return plan;
 }
 
-// One segment of what has been sent before. There is something to be sent again.
+// A retransmission of data from retransmit_next on, which lies before retransmit_end.
 //= rfc9293#3.8.6
 //# 9293:SHLD-16 only what lies within SND.UNA + SND.WND
 //# 9293:P-WND-FIT cut to the window, and repackaged at will
-[[gnu::cold]] Plan plan_again(const Engine& e, const Connection& c, const InFlightState& a) {
+[[gnu::cold]] Plan retransmission(const Engine& e, const Connection& c, const InFlightState& a) {
   Plan plan;
   Sequence const next = a.retransmit_next;
   if (syn_unacknowledged(c)) {
-    // Data that the first SYN brought waits for the answer.
+    // Data of the first SYN waits for the SYN-ACK.
     return next == c.send.una ? syn_plan(c, true) : plan;
   }
   if (a.board.order.count != 0) {
-    // What else is lost is the board's to say: this one segment leaves whatever cwnd is.
+    // The scoreboard decides on the rest; this one segment leaves even beyond cwnd.
     return plan_range(e, c, a, {next, a.retransmit_end});
   }
   SendWindow const window = send_window_of(c, a);
@@ -88,7 +88,7 @@ Plan syn_plan(const Connection& c, bool retransmitted) {
   if (!first && next.since(c.send.una) + Bytes{c.mss} > c.congestion.cwnd) {
     return plan;
   }
-  // What a refused probe left is one octet: new data fills its segment up.
+  // A refused probe leaves one octet: new data fills its segment.
   bool const tiny = flight_size(c).count <= 1;
   Sequence const last = tiny ? window.end : first_of(c.send.nxt, window.end);
   std::uint32_t const allowed =
@@ -105,7 +105,7 @@ Plan syn_plan(const Connection& c, bool retransmitted) {
 
 //= rfc9293#3.8.6.1
 //# 9293:P-ZWP-SEND, 9293:MUST-36 at least one octet, or the FIN, at a zero window
-[[gnu::cold]] Plan plan_probe(const Connection& c, const InFlightState& a) {
+[[gnu::cold]] Plan window_probe(const Connection& c, const InFlightState& a) {
   Plan plan;
   SendWindow const window = send_window_of(c, a);
   plan.kind = PlanKind::data;
@@ -120,11 +120,11 @@ Plan syn_plan(const Connection& c, bool retransmitted) {
   return plan;
 }
 
-bool owes_ack(const InFlightState& a) {
+bool ack_is_due(const InFlightState& a) {
   return a.pending_ack_first != nil || a.ack_now || a.window_update;
 }
 
-// How much congestion control lets out now.
+// How much data congestion control permits now.
 std::uint32_t congestion_room(Engine& e, const Connection& c) {
   if (c.sack && e.active(c).board.order.count != 0) {
     return (c.congestion.cwnd - outstanding(e, c)).count;
@@ -149,61 +149,64 @@ std::uint32_t congestion_room(Engine& e, const Connection& c) {
              : 0;
 }
 
-struct Offer {
-  std::uint32_t queued;  // D: data that was never sent, up to where a record ends
-  std::uint32_t usable;  // U: what the peer's window leaves
-  std::uint32_t cwnd;    // what congestion control leaves
-  bool pushed = false;   // to the end of `queued`
+// The new data that could be sent, and its limits.
+struct Sendable {
+  std::uint32_t queued;  // D: data that was never sent, up to the end of a record
+  std::uint32_t usable;  // U: what the peer's window permits
+  std::uint32_t cwnd;    // what congestion control permits
+  bool pushed = false;   // up to the end of `queued`
   bool closed = false;   // a record ends there, and more is queued behind it
 };
 
-// All that is queued, or the first record of it: nothing can be added to that any more, so there
-// is nothing to wait for.
-[[gnu::always_inline]] inline Offer offer_of(Engine& e, const Connection& c, const InFlightState& a,
-                                             const SendWindow& window) {
+// Of all data that is queued, or of its first record only: no data can be added to that, so it need
+// not wait for more.
+[[gnu::always_inline]] inline Sendable sendable_of(Engine& e, const Connection& c,
+                                                   const InFlightState& a,
+                                                   const SendWindow& window) {
   //= rfc9293#3.8.6.2.1
   //# 9293:P-SWS-USABLE U = SND.UNA + SND.WND - SND.NXT
   Bytes const queued = window.end.since(c.send.nxt);
-  Offer offer{queued.count, window.right.since(c.send.nxt).count, congestion_room(e, c)};
+  Sendable sendable{queued.count, window.right.since(c.send.nxt).count, congestion_room(e, c)};
   //= rfc9293#3.8
-  //# 9293:P-CLOSE-PUSH a close pushes what is queued
-  offer.pushed = window.fin_due || a.pushed.at_or_after(window.end);
+  //# 9293:P-CLOSE-PUSH a close pushes the queued data
+  sendable.pushed = window.fin_due || a.pushed.at_or_after(window.end);
   if (a.send.record_ends != 0) [[unlikely]] {
-    offer.queued = queued_of_record(e, c, queued).count;
-    offer.closed = offer.queued != queued.count;
-    offer.pushed = offer.pushed || offer.closed;
+    sendable.queued = queued_of_record(e, c, queued).count;
+    sendable.closed = sendable.queued != queued.count;
+    sendable.pushed = sendable.pushed || sendable.closed;
   }
-  return offer;
+  return sendable;
 }
 
-// How much to send now by sender-side silly-window avoidance and Nagle; 0: wait.
+// How much to send now, by sender-side silly-window avoidance and Nagle; 0: wait.
 //= rfc9293#3.8.6.2.1
 //# 9293:MUST-38 the four conditions, tried in order
-std::uint32_t worth_sending(const Connection& c, const InFlightState& a, const Offer& offer) {
-  std::uint32_t const fits = std::min(offer.queued, offer.usable);
+std::uint32_t worth_sending(const Connection& c, const InFlightState& a, const Sendable& sendable) {
+  std::uint32_t const fits = std::min(sendable.queued, sendable.usable);
   //= rfc9293#3.8.6.2.1
   //# 9293:P-SWS-SEND-FULL a full-sized segment can go
   std::uint32_t const full = eff_snd_mss(c, a);
   if (fits >= full) {
-    return offer.cwnd >= full ? full : 0;
+    return sendable.cwnd >= full ? full : 0;
   }
   //= rfc9293#3.7.4
-  //# 9293:P-NAGLE, 9293:SHLD-7, 9293:MUST-17 less waits until all is acknowledged, if Nagle is on
+  //# 9293:P-NAGLE, 9293:SHLD-7, 9293:MUST-17 with Nagle less waits until all is acknowledged
   //= rfc5682#2.1
-  //# 5682:FRTO-4 nor does F-RTO's new data wait
-  bool const alone = c.send.nxt == c.send.una || !c.nagle || offer.closed || spurious::watches(a);
+  //# 5682:FRTO-4 F-RTO's new data does not wait
+  bool const alone =
+      c.send.nxt == c.send.una || !c.nagle || sendable.closed || spurious::watches(a);
   //= rfc9293#3.7.4
-  //# 9293:P-NAGLE-CWND and whatever Nagle says, congestion control comes first
-  if (fits == 0 || fits > offer.cwnd) {
+  //# 9293:P-NAGLE-CWND congestion control has precedence over Nagle
+  if (fits == 0 || fits > sendable.cwnd) {
     return 0;
   }
   //= rfc9293#3.8.6.2.1
-  //# 9293:P-SWS-SEND-PUSH all that is queued is pushed and fits
-  if (alone && offer.pushed && offer.queued <= offer.usable) {
-    return offer.queued;
+  //# 9293:P-SWS-SEND-PUSH all queued data is pushed and fits
+  if (alone && sendable.pushed && sendable.queued <= sendable.usable) {
+    return sendable.queued;
   }
   //= rfc9293#3.8.6.2.1
-  //# 9293:P-SWS-SEND-FRAC half of the largest window seen
+  //# 9293:P-SWS-SEND-FRAC half of the largest window so far
   if (alone && fits >= c.send.wnd_max.count / 2) {
     return fits;
   }
@@ -212,7 +215,7 @@ std::uint32_t worth_sending(const Connection& c, const InFlightState& a, const O
   return a.override ? fits : 0;
 }
 
-// Nothing is in flight and nothing may go: only a timer can go on.
+// New data may not be sent: if nothing is in flight, only a timer can let the connection continue.
 [[gnu::cold]] void wait_by_timer(Engine& e, Connection& c, std::uint32_t usable) {
   InFlightState& a = e.active(c);
   if (c.send.una != c.send.nxt || a.mode != RetransmitMode::idle) {
@@ -222,12 +225,12 @@ std::uint32_t worth_sending(const Connection& c, const InFlightState& a, const O
     //= rfc9293#3.8.6.1
     //# 9293:SHLD-29 the first probe after the window was zero for one timeout
     //= rfc9293#3.8.6.1
-    //# 9293:SHLD-30 a probe that the peer takes opens no window: the interval stays as it has grown
+    //# 9293:SHLD-30 an acknowledged probe opens no window: the interval does not shrink
     a.mode = RetransmitMode::persist;
     a.retransmit_due = e.state->now + probe_interval(e, c);
   } else {
     //= rfc9293#3.9.1.2
-    //# 9293:MUST-60 data without a PUSH is not held back for ever
+    //# 9293:MUST-60 data without a PUSH is not held back without limit
     a.mode = RetransmitMode::sws_override;
     a.retransmit_due = e.state->now + e.config.sws_override;
   }
@@ -241,25 +244,26 @@ void restart_if_idle(Engine& e, Connection& c) {
   }
 }
 
-// Data that answers a SYN which was opened fast.
+// Data in SYN-RECEIVED, after a SYN with Fast Open.
 [[gnu::cold]] Plan plan_early(Engine& e, const Connection& c, const InFlightState& a) {
   Plan plan;
   if (c.state != State::syn_received || !opened_fast(c)) {
     return plan;
   }
   SendWindow const window = send_window_of(c, a);
-  Offer const offer = offer_of(e, c, a, window);
+  Sendable const sendable = sendable_of(e, c, a, window);
   std::uint32_t const full = eff_snd_mss(c, a);
   //= rfc7413#4.2.2
   //# 7413:TFO-16 within the window that the SYN offers, and the initial window
-  plan.data = {std::min({offer.queued, offer.usable, offer.cwnd, full})};
+  plan.data = {std::min({sendable.queued, sendable.usable, sendable.cwnd, full})};
   plan.sequence = c.send.nxt;
-  bool const worth = plan.data.count == full || (offer.pushed && plan.data.count == offer.queued);
+  bool const worth =
+      plan.data.count == full || (sendable.pushed && plan.data.count == sendable.queued);
   plan.kind = plan.data.empty() || !worth ? PlanKind::none : PlanKind::data;
   return plan;
 }
 
-// Before the handshake is over: our SYN, and what may follow it at once.
+// Before ESTABLISHED: our SYN, and data that may follow it at once.
 Plan plan_opening(Engine& e, Connection& c, const InFlightState& a) {
   if (c.send.nxt != c.send.iss) {
     return plan_early(e, c, a);
@@ -273,11 +277,11 @@ Plan plan_opening(Engine& e, Connection& c, const InFlightState& a) {
   return plan;
 }
 
-// One segment that was never sent; if there is none, of `plan` only the kind says so.
+// One segment of new data. If none can be sent, only the kind of `plan` is valid.
 //= rfc5681#2
 //# 5681:CC-1, 5681:CC-32 never beyond the highest ACK plus min(cwnd, rwnd)
 //= rfc9293#3.7
-//# 9293:P-NO-BOUNDARY segments follow windows and sizes, not the calls that queued the data
+//# 9293:P-NO-BOUNDARY segments follow windows and sizes, not the calls that wrote the data
 void plan_new(Engine& e, Connection& c, InFlightState& a, Plan& plan) {
   if (!synchronized(c.state)) [[unlikely]] {
     plan = plan_opening(e, c, a);
@@ -290,22 +294,22 @@ void plan_new(Engine& e, Connection& c, InFlightState& a, Plan& plan) {
   }
   restart_if_idle(e, c);
   //= rfc9293#3.8.6
-  //# 9293:SHLD-15, 9293:MUST-34 a shrunk window may leave less than nothing: then nothing is sent
+  //# 9293:SHLD-15, 9293:MUST-34 after the window shrank below SND.NXT nothing is sent
   //= rfc7323#2.4
-  //# 7323:TS-8 new data stays within what the newest ACK offers
-  Offer const offer = offer_of(e, c, a, window);
-  plan.data = {worth_sending(c, a, offer)};
+  //# 7323:TS-8 new data stays within the window of the newest ACK
+  Sendable const sendable = sendable_of(e, c, a, window);
+  plan.data = {worth_sending(c, a, sendable)};
   plan.sequence = c.send.nxt;
   //= rfc9293#3.10.4
-  //# 9293:P-CLOSE-QUEUED, 9293:P-CLOSE-CLOSEWAIT the FIN goes after all that was queued
+  //# 9293:P-CLOSE-QUEUED, 9293:P-CLOSE-CLOSEWAIT the FIN follows all queued data
   plan.fin =
-      window.fin_due && c.send.nxt + plan.data == window.end && plan.data.count < offer.usable;
+      window.fin_due && c.send.nxt + plan.data == window.end && plan.data.count < sendable.usable;
   if (plan.data.empty() && !plan.fin) {
     if (accounts_kept(e)) [[unlikely]] {
-      std::uint32_t const wanted = std::min(offer.queued, eff_snd_mss(c, a));
-      accounts::note_waiting(e, c, offer.usable < wanted && offer.usable < offer.cwnd);
+      std::uint32_t const wanted = std::min(sendable.queued, eff_snd_mss(c, a));
+      accounts::note_waiting(e, c, sendable.usable < wanted && sendable.usable < sendable.cwnd);
     }
-    wait_by_timer(e, c, offer.usable);
+    wait_by_timer(e, c, sendable.usable);
     return;
   }
   if (e.state->now < a.pace_at) [[unlikely]] {
@@ -321,7 +325,7 @@ void bare(Plan& plan, PlanKind kind) {
   plan.kind = kind;
 }
 
-// What a choice has left of a plan that came to nothing must not reach the next one.
+// Clears the fields of a plan without a kind, which the next planner must not see.
 Plan whole(const Plan& plan) { return plan.kind == PlanKind::none ? Plan{} : plan; }
 
 }  // namespace
@@ -363,7 +367,7 @@ void begin_sending(Engine& e, Connection& c, Sequence iss) {
         a.retransmit_next = c.send.una;
         a.retransmit_end = c.send.nxt;
       }
-      // What is out is watched from here on, even if the link takes no frame for a while.
+      // Data in flight has a timer from now on, even if the link accepts no frame for a while.
       a.mode = RetransmitMode::retransmit;
       a.retransmit_due = e.state->now + c.rtt.rto();
       set_give_up(e, c, a);
@@ -373,64 +377,117 @@ void begin_sending(Engine& e, Connection& c, Sequence iss) {
   make_ready(e, c);
 }
 
+// The planners. Each returns true if it has decided: on the segment in `plan`, or, without a kind,
+// that nothing may be sent.
+namespace {
+
+// An ACK that must leave as a segment of its own: a duplicate ACK, or one before ECE changes. Not
+// before our SYN: the ACK of data that arrived with the peer's SYN in one burst comes after it.
+bool plan_separate_ack(const Connection& c, const InFlightState& a, Plan& plan) {
+  if ((a.pending_ack_duplicates | a.pending_ack_cut) == 0 ||
+      (c.send.nxt == c.send.iss && !synchronized(c.state))) {
+    return false;
+  }
+  plan.kind = PlanKind::ack;
+  return true;
+}
+
+// A probe of the path MTU, or nothing but ACKs while data is held back for one.
+bool plan_path_probe(Engine& e, Connection& c, const InFlightState& a, Plan& plan) {
+  if (!path_may_differ(e, c)) [[likely]] {
+    return false;
+  }
+  follow_path(e, c);
+  path_probe::Step const step = path_probe::plan(e, c, plan);
+  if (step == path_probe::Step::hold) {
+    bare(plan, ack_is_due(a) ? PlanKind::ack : PlanKind::none);
+  }
+  return step != path_probe::Step::none;
+}
+
+// Data between retransmit_next and retransmit_end.
+bool plan_retransmission(Engine& e, const Connection& c, const InFlightState& a, Plan& plan) {
+  if (a.retransmit_next.at_or_after(a.retransmit_end)) [[likely]] {
+    return false;
+  }
+  plan = whole(retransmission(e, c, a));
+  return plan.kind != PlanKind::none;
+}
+
+// Data that the scoreboard has marked as lost.
+bool plan_repair(Engine& e, Connection& c, const InFlightState& a, Plan& plan) {
+  if (!repairs(c, a)) [[likely]] {
+    return false;
+  }
+  plan = whole(plan_lost(e, c));
+  return plan.kind != PlanKind::none;
+}
+
+bool plan_tail_probe(Engine& e, Connection& c, const InFlightState& a, Plan& plan) {
+  if (!a.tail.wanted) [[likely]] {
+    return false;
+  }
+  plan = whole(tail_probe::plan(e, c));
+  return plan.kind != PlanKind::none;
+}
+
+bool plan_window_probe(const Connection& c, InFlightState& a, Plan& plan) {
+  if (!a.probe) [[likely]] {
+    return false;
+  }
+  plan = whole(window_probe(c, a));
+  a.probe = plan.kind != PlanKind::none;
+  return a.probe;
+}
+
+bool plan_new_data(Engine& e, Connection& c, InFlightState& a, Plan& plan) {
+  plan_new(e, c, a, plan);
+  return plan.kind != PlanKind::none;
+}
+
+// During recovery, if nothing else can be sent: RFC 6675's rescue and speculative retransmissions.
+bool plan_rescue(Engine& e, Connection& c, const InFlightState& a, Plan& plan) {
+  if (!repairs(c, a)) [[likely]] {
+    return false;
+  }
+  plan = plan_last_resort(e, c);
+  return plan.kind != PlanKind::none;
+}
+
+// A segment without data. Data that arrived with the peer's SYN is acknowledged after the
+// handshake.
+bool plan_without_data(const Connection& c, const InFlightState& a, Plan& plan) {
+  bool const acknowledges = ack_is_due(a) && synchronized(c.state);
+  bare(plan, acknowledges        ? PlanKind::ack
+             : a.keepalive_probe ? PlanKind::keepalive
+                                 : PlanKind::none);
+  return true;
+}
+
+}  // namespace
+
 Plan plan_next(Engine& e, Connection& c) {
-  // The one that is returned, whatever becomes of it: copies would cost more than the choice.
+  // The planners fill in the value that is returned: copies would cost more than the planning.
   Plan plan;
   if (c.active == nil || c.detached) {
     return plan;
   }
   InFlightState& a = e.active(c);
-  // Not before our SYN: what came behind the peer's in one burst must not be answered ahead of it.
-  // Nor may data carry what an ACK of its own has to say: that the echo was another before.
-  if ((a.pending_ack_duplicates | a.pending_ack_cut) != 0 &&
-      (c.send.nxt != c.send.iss || synchronized(c.state))) {
-    plan.kind = PlanKind::ack;
-    return plan;
-  }
-  if (path_may_differ(e, c)) [[unlikely]] {
-    follow_path(e, c);
-    path_probe::Step const step = path_probe::plan(e, c, plan);
-    if (step != path_probe::Step::none) {
-      if (step != path_probe::Step::probe) {
-        bare(plan, owes_ack(a) ? PlanKind::ack : PlanKind::none);
-      }
-      return plan;
-    }
-  }
-  if (a.retransmit_next.before(a.retransmit_end)) [[unlikely]] {
-    plan = whole(plan_again(e, c, a));
-  }
-  if (plan.kind == PlanKind::none && repairs(c, a)) [[unlikely]] {
-    plan = whole(plan_lost(e, c));
-  }
-  if (plan.kind == PlanKind::none && a.tail.wanted) [[unlikely]] {
-    plan = whole(tail_probe::plan(e, c));
-  }
-  if (plan.kind == PlanKind::none && a.probe) [[unlikely]] {
-    plan = whole(plan_probe(c, a));
-    a.probe = plan.kind != PlanKind::none;
-  }
-  if (plan.kind == PlanKind::none) {
-    plan_new(e, c, a, plan);
-  }
-  if (plan.kind == PlanKind::none && repairs(c, a)) [[unlikely]] {
-    plan = plan_last_resort(e, c);
-  }
-  if (plan.kind != PlanKind::none) {
-    return plan;
-  }
-  // What came on the peer's SYN is acknowledged once the handshake is over.
-  if (owes_ack(a) && synchronized(c.state)) {
-    bare(plan, PlanKind::ack);
-    return plan;
-  }
-  bare(plan, a.keepalive_probe ? PlanKind::keepalive : PlanKind::none);
+  static_cast<void>(plan_separate_ack(c, a, plan) ||       //
+                    plan_path_probe(e, c, a, plan) ||      //
+                    plan_retransmission(e, c, a, plan) ||  //
+                    plan_repair(e, c, a, plan) ||          //
+                    plan_tail_probe(e, c, a, plan) ||      //
+                    plan_window_probe(c, a, plan) ||       //
+                    plan_new_data(e, c, a, plan) ||        //
+                    plan_rescue(e, c, a, plan) ||          //
+                    plan_without_data(c, a, plan));
   return plan;
 }
 
 namespace {
 
-// Whether it is plain without planning that plan_next would find nothing.
+// Whether plan_next would certainly find nothing to send.
 bool is_spent(const Connection& c, const InFlightState& a) {
   Sequence const begin = queue_begin(c);
   bool const all_sent = c.fin_sent || (!c.fin_queued && c.send.nxt == begin + a.send.length());
