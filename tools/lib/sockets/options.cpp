@@ -1,4 +1,4 @@
-// getsockopt and setsockopt: by level and name; what is not here is refused.
+// getsockopt and setsockopt, by level and name. Unknown options are refused.
 #include "tools/lib/sockets/options.hpp"
 
 #include <netinet/in.h>
@@ -30,7 +30,7 @@ Result write_value(const void* from, std::size_t size, void* value, socklen_t* l
   return 0;
 }
 
-// The value that the connections of this socket have, or will have.
+// The value of a setting that the connections of this socket have, or will have.
 std::uint32_t Sockets::wished(const Socket& s, SettingKind kind) const {
   tcp::Config const& tcp = stack_.config().tcp;
   if (s.wishes.has(kind)) {
@@ -185,7 +185,7 @@ Result Sockets::set_socket_level(Socket& s, int name, const void* value, socklen
     case SO_KEEPALIVE:
       return wish(s, {SettingKind::keepalive, in != 0 ? 1u : 0u});
     case SO_OOBINLINE:
-      // Urgent text always lies in line, as RFC 6093 6 recommends.
+      // Urgent data is always inline, as RFC 6093 6 recommends.
       return in != 0 ? 0 : -ENOPROTOOPT;
     default:
       break;
@@ -252,7 +252,7 @@ Result Sockets::set_ip_level(Socket& s, int level, int name, const void* value, 
     in = tos ? 0 : stack_.config().tcp.ttl;
   }
   if (tos) {
-    // The two bits of ECN are TCP's own affair.
+    // The two bits of ECN belong to TCP.
     return within(in, 0, 255) ? wish(s, {SettingKind::dscp, static_cast<std::uint32_t>(in) >> 2})
                               : -EINVAL;
   }

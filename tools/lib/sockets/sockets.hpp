@@ -23,6 +23,8 @@ struct lockstep_sockets {
 
 namespace lockstep::tools {
 
+struct NumberedOption;
+
 /// A descriptor, a number of octets, 0, or a negative errno.
 using Result = std::int64_t;
 
@@ -200,6 +202,13 @@ class Sockets {
   Result get_ip_level(Socket& s, int level, int name, void* value, socklen_t* length);
   Result set_socket_level(Socket& s, int name, const void* value, socklen_t length);
   Result set_tcp_level(Socket& s, int name, const void* value, socklen_t length);
+  Result set_no_delay(Socket& s, int in);
+  Result set_cork(Socket& s, int in);
+  Result set_user_timeout(Socket& s, int in);
+  Result set_fast_open(Socket& s, int in);
+  Result set_fast_open_connect(Socket& s, int in);
+  Result set_defer_accept(Socket& s, int in);
+  Result set_numbered(Socket& s, const NumberedOption& option, int in);
   Result set_ip_level(Socket& s, int level, int name, const void* value, socklen_t length);
   Result wish(Socket& s, Setting setting);
   void push(const Socket& s);

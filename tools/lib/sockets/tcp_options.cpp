@@ -1,4 +1,4 @@
-// TCP's own options, fcntl and ioctl.
+// Options of level IPPROTO_TCP, fcntl and ioctl.
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
@@ -17,23 +17,15 @@
 namespace lockstep::tools {
 namespace {
 
-// An option that is a number and means a setting: its range, as Linux has it, and its unit.
-struct Numbered {
-  int name = 0;
-  int least = 0;
-  int most = 0;
-  SettingKind kind{};
-  std::uint64_t unit = 1;
-};
-
-constexpr std::array<Numbered, 4> numbered{{
+// The numeric options with their ranges in Linux.
+constexpr std::array<NumberedOption, 4> numbered{{
     {TCP_KEEPIDLE, 1, 32'767, SettingKind::keepalive_idle_ms, 1000},
     {TCP_KEEPINTVL, 1, 32'767, SettingKind::keepalive_interval_ms, 1000},
     {TCP_KEEPCNT, 1, 127, SettingKind::keepalive_probes},
     {TCP_MAXSEG, 88, 32'767, SettingKind::mss},
 }};
 
-// As getsockopt writes it: sixteen octets, zeros behind the name.
+// As getsockopt writes it: sixteen octets, padded with zeros.
 using AlgorithmName = std::array<char, 16>;
 
 AlgorithmName algorithm_of(std::uint32_t congestion) {
@@ -62,10 +54,14 @@ bool can_be_set(int name) {
   }
 }
 
+bool may_listen(const Socket& s) {
+  return s.phase == Phase::unconnected || s.phase == Phase::listening;
+}
+
 }  // namespace
 
-// What is chosen for one connection alone wants its account; without those the stack's own value is
-// all that can be set.
+// A setting for one connection alone needs its account; without accounts only the stack's own value
+// can be set.
 Result Sockets::wish_in_account(Socket& s, Setting setting) {
   if (stack_.config().tcp.accounts || setting.kind == SettingKind::keepalive_idle_ms) {
     return wish(s, setting);
@@ -128,8 +124,72 @@ Result Sockets::get_tcp_level(Socket& s, int name, void* value, socklen_t* lengt
   }
 }
 
+Result Sockets::set_no_delay(Socket& s, int in) {
+  // As in Linux it sends what TCP_CORK holds back; later data is still held back.
+  if (in != 0) {
+    push(s);
+  }
+  return wish(s, {SettingKind::nagle, in != 0 ? 0u : 1u});
+}
+
+Result Sockets::set_cork(Socket& s, int in) {
+  s.cork = in != 0;
+  if (!s.cork) {
+    push(s);
+  }
+  return 0;
+}
+
+Result Sockets::set_user_timeout(Socket& s, int in) {
+  if (in < 0) {
+    return -EINVAL;
+  }
+  // 0 is the stack's own value, as in Linux; for the core it would mean "never".
+  std::uint64_t const own = stack_.config().tcp.user_timeout.ns / 1'000'000;
+  return wish(s, {SettingKind::user_timeout_ms, in == 0 ? own : static_cast<std::uint32_t>(in)});
+}
+
+Result Sockets::set_fast_open(Socket& s, int in) {
+  if (!stack_.config().tcp.fast_open_server) {
+    return -ENOPROTOOPT;
+  }
+  if (in < 0 || !may_listen(s)) {
+    return -EINVAL;
+  }
+  s.fast_open = static_cast<std::uint32_t>(in);
+  offer_anew(s);
+  return 0;
+}
+
+Result Sockets::set_fast_open_connect(Socket& s, int in) {
+  if (in < 0 || in > 1 || s.phase != Phase::unconnected) {
+    return -EINVAL;
+  }
+  if (!stack_.config().tcp.fast_open_client) {
+    return -EOPNOTSUPP;
+  }
+  s.fast_open_connect = in != 0;
+  return 0;
+}
+
+// Connections that are deferred already keep their own time.
+Result Sockets::set_defer_accept(Socket& s, int in) {
+  if (in < 0 || !may_listen(s)) {
+    return -EINVAL;
+  }
+  s.defer_seconds = static_cast<std::uint32_t>(in);
+  return 0;
+}
+
+// An option whose value is a setting, in its unit.
+Result Sockets::set_numbered(Socket& s, const NumberedOption& option, int in) {
+  if (in < option.least || in > option.most) {
+    return -EINVAL;
+  }
+  return wish_in_account(s, {option.kind, static_cast<std::uint32_t>(in) * option.unit});
+}
+
 Result Sockets::set_tcp_level(Socket& s, int name, const void* value, socklen_t length) {
-  tcp::Config const& tcp = stack_.config().tcp;
   if (!can_be_set(name)) {
     return -ENOPROTOOPT;
   }
@@ -140,64 +200,27 @@ Result Sockets::set_tcp_level(Socket& s, int name, const void* value, socklen_t 
   if (Result const bad = read_value(value, length, in); bad != 0) {
     return bad;
   }
-  auto const number = static_cast<std::uint32_t>(in);
-  auto const* const as = std::ranges::find(numbered, name, &Numbered::name);
-  if (as != numbered.end()) {
-    return in < as->least || in > as->most ? -EINVAL
-                                           : wish_in_account(s, {as->kind, number * as->unit});
-  }
   switch (name) {
     case TCP_NODELAY:
-      // As in Linux it lets out what TCP_CORK holds, which goes on for what comes.
-      if (in != 0) {
-        push(s);
-      }
-      return wish(s, {SettingKind::nagle, in != 0 ? 0u : 1u});
+      return set_no_delay(s, in);
     case TCP_CORK:
-      s.cork = in != 0;
-      if (!s.cork) {
-        push(s);
-      }
-      return 0;
+      return set_cork(s, in);
     case TCP_QUICKACK:
       return wish(s, {SettingKind::delayed_ack, in != 0 ? 0u : 1u});
-    case TCP_USER_TIMEOUT: {
-      // 0 is the stack's own, as in Linux; the core would take it for ever.
-      auto const own = tcp.user_timeout.ns / 1'000'000;
-      return in < 0 ? -EINVAL : wish(s, {SettingKind::user_timeout_ms, in == 0 ? own : number});
-    }
+    case TCP_USER_TIMEOUT:
+      return set_user_timeout(s, in);
     case TCP_FASTOPEN:
-      if (!tcp.fast_open_server) {
-        return -ENOPROTOOPT;
-      }
-      if (in < 0 || (s.phase != Phase::unconnected && s.phase != Phase::listening)) {
-        return -EINVAL;
-      }
-      s.fast_open = number;
-      offer_anew(s);
-      return 0;
+      return set_fast_open(s, in);
     case TCP_FASTOPEN_CONNECT:
-      if (in < 0 || in > 1 || s.phase != Phase::unconnected) {
-        return -EINVAL;
-      }
-      if (!tcp.fast_open_client) {
-        return -EOPNOTSUPP;
-      }
-      s.fast_open_connect = in != 0;
-      return 0;
+      return set_fast_open_connect(s, in);
     case TCP_DEFER_ACCEPT:
-      // Those that are deferred already wait for their own time.
-      if (in < 0 || (s.phase != Phase::unconnected && s.phase != Phase::listening)) {
-        return -EINVAL;
-      }
-      s.defer_seconds = number;
-      return 0;
+      return set_defer_accept(s, in);
     default:
-      return -ENOPROTOOPT;
+      return set_numbered(s, *std::ranges::find(numbered, name, &NumberedOption::name), in);
   }
 }
 
-// What was held back leaves.
+// Sends data that was held back.
 void Sockets::push(const Socket& s) {
   if (s.phase == Phase::connected) {
     static_cast<void>(stack_.write(s.connection, {}, More::no));
