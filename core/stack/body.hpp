@@ -1,4 +1,4 @@
-// What a Stack is made of: handles on its arena, and what lies outside of its snapshot.
+// The parts of a Stack: handles on its arena, and the state that is not in its snapshot.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@
 
 namespace lockstep {
 
-// What the first pass over a burst finds out about a frame, before any state is touched.
+// The result of the first pass over a burst for one frame, which changes no protocol state.
 struct Parsed {
   enum class Kind : std::uint8_t {
     dropped,
@@ -52,11 +52,11 @@ struct Parsed {
   wire::Ipv6Packet six;   // of an IPv6 packet
 };
 
-// What an ICMP error means to the application.
+// The Cause that an ICMP error is reported with.
 Cause cause_of(const internet::IcmpError& error);
 
-// What was computed for the last segment: the next one is mostly of the same connection. No state:
-// it follows from the configuration alone, so it is in no snapshot and no fingerprint.
+// Results for the last segment, as the next one is mostly of the same connection. They follow from
+// the configuration, so they are in no snapshot and no fingerprint.
 struct Recent {
   internet::KnownPath path;
   Port local;  // ports of a segment on `path`, or 0, which no segment has
@@ -64,16 +64,16 @@ struct Recent {
   std::uint32_t hash = 0;  // of the four-tuple that path and ports make
 };
 
-// The state of the seam itself, in the arena.
+// The state of this layer, in the arena.
 struct StackState {
   internet::RateState echo_rate;
   internet::RateState error_rate;
   std::uint32_t lent = 0;        // frames received since the last settle
-  bool reply_went_last = false;  // answers take every other frame while data waits
+  bool reply_went_last = false;  // replies get every second frame while data waits
   bool turn_open = false;        // frames are on loan: no snapshot now
 };
 
-// Lies at the front of the arena; everything from `state` on is the snapshot.
+// Lies at the front of the arena. `state` is the part of the arena that a snapshot holds.
 struct Stack::Body {
   Config config;
   internet::Addresses addresses;
@@ -87,21 +87,21 @@ struct Stack::Body {
   memory::View<Parsed> parsed;  // scratch of one receive()
   Recent recent;
   std::uint32_t link_bytes = 0;  // of each frame's link header
-  std::span<std::byte> state;    // of the arena: all that a snapshot holds
+  std::span<std::byte> state;    // the part of the arena that a snapshot holds
   StackState* common = nullptr;
   Statistics* statistics = nullptr;
 
   bool has_link() const { return config.link == LinkType::ethernet; }
   bool has_discovery() const { return has_link() && addresses.has_v6(); }
-  // The most that an ICMP message of ours may hold behind its header.
+  // The largest body of an ICMP message that we send.
   std::size_t icmp_body_max() const {
     return config.mtu.count - wire::ipv4_header_bytes - wire::icmp_header_bytes;
   }
 
-  // core/stack/stack.cpp: the world says what time it is; the first time, the stack is born.
+  // core/stack/stack.cpp: sets the time; the first call starts the stack.
   void set_time(Instant now);
 
-  // core/stack/stack.cpp: fills `recent`, if the path is the recent one.
+  // core/stack/stack.cpp: fills the ports and the hash of `recent` if its path is the connection's.
   void expect_answer(const tcp::Connection& c);
   Refusal choose_local(const Open& open, IpAddress& local, std::uint16_t& index);
 
@@ -126,7 +126,7 @@ struct Stack::Body {
   Drop process_error(const internet::IcmpError& error);
 
   // core/stack/ipv6.cpp
-  std::uint32_t usable_addresses() const;  // a bit for each of ours that may be used
+  std::uint32_t usable_addresses() const;  // one bit for each usable address of ours
   bool is_usable(std::uint16_t address) const;
   bool next_hop6(IpAddress destination, IpAddress& out);
   link::Lookup resolve6(IpAddress destination, IpAddress source, link::Asker asker);

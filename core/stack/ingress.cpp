@@ -1,4 +1,4 @@
-// Frames in: one pass that parses and prefetches, one that processes them strictly in order.
+// Arriving frames: one pass parses and prefetches them, a second one processes them in order.
 #include <algorithm>
 #include <cstring>
 
@@ -21,7 +21,7 @@ Cause cause_of_unreachable(std::uint8_t code) {
     case wire::Unreachable::protocol:
       return Cause::protocol_unreachable;
     case wire::Unreachable::port:
-      // A host that says by ICMP that nobody listens refuses, as one does that sends a reset.
+      // The host reports by ICMP that nothing listens on the port, as others do by a reset.
       return Cause::refused;
     case wire::Unreachable::source_route_failed:
       return Cause::source_route_failed;
@@ -80,7 +80,7 @@ Cause cause_of(const internet::IcmpError& error) {
 
 namespace {
 
-// The TCP segment of a packet for us alone, whose addresses are in out.ip.
+// Parses and checks the TCP segment of the packet in out.ip.
 [[gnu::always_inline]] inline void parse_segment(Stack::Body& b, Checksum checksum, Parsed& out) {
   wire::IpPacket const& packet = out.ip.packet;
   if (out.ip.to_group) {
@@ -96,7 +96,7 @@ namespace {
     FourTuple const tuple{{packet.header.destination, out.segment.destination},
                           {packet.header.source, out.segment.source}};
     if (shard_of(tuple, {tcp.shards.value}).value != tcp.shard.value) {
-      out.drop = Drop::wrong_shard;  // and no reset: its home may know it
+      out.drop = Drop::wrong_shard;  // without a reset: its own shard may have the connection
       return;
     }
   }
@@ -156,7 +156,7 @@ void Stack::Body::parse_ip6(std::span<const std::byte> bytes, bool to_group, Che
     return;
   }
   //= rfc6946#4
-  //# 6946:ATOM-1, 6946:ATOM-2 an atomic fragment never meets those that wait
+  //# 6946:ATOM-1, 6946:ATOM-2 an atomic fragment is never joined with waiting fragments
   //= rfc8200#4.5
   //# 8200:V6-18 it is a whole packet
   if (out.six.has_fragment && !out.six.fragment.is_atomic()) {
@@ -173,7 +173,7 @@ void Stack::Body::parse_ip6(std::span<const std::byte> bytes, bool to_group, Che
     out.drop = Drop::ip_source_invalid;
     return;
   }
-  // The path that is remembered is one of IPv4.
+  // `recent` is for IPv4 only.
   recent.local = {};
   parse_segment(*this, checksum, out);
   recent.local = {};
@@ -222,7 +222,7 @@ void Stack::Body::parse_frame(const Ingress& frame, Parsed& out) {
     return;
   }
   //= rfc1122#3.2.2.6
-  //# 1122:H-41 what would need fragments to go back is cut to what fits: a link may bring more
+  //# 1122:H-41 an answer that would need fragments is cut to what fits our link
   request.body = request.body.first(std::min(request.body.size(), icmp_body_max()));
   internet::ReplyHeader header;
   header.source = frame.ip.packet.header.destination;
@@ -242,10 +242,10 @@ void Stack::Body::parse_frame(const Ingress& frame, Parsed& out) {
   ++statistics->echo_replies;
 }
 
-// A packet for a transport that we do not have: protocol unreachable.
+// Answers a packet for an unknown transport with ICMP protocol unreachable.
 [[gnu::cold]] void Stack::Body::send_icmp_error(Parsed& frame) {
   internet::Rate const rate{config.icmp_replies_per_second, Count{50}};
-  // The error must fit our link, whatever the size of what it quotes.
+  // The error must fit our link: the quotation is cut.
   std::span<const std::byte>& quoted = frame.ip.packet.bytes;
   quoted = quoted.first(std::min(quoted.size(), icmp_body_max()));
   if (frame.ip.local_address == internet::no_address || !internet::may_send_error(frame.ip) ||
@@ -285,12 +285,12 @@ void Stack::Body::parse_frame(const Ingress& frame, Parsed& out) {
 
 [[gnu::cold]] Drop Stack::Body::process_arp(const Parsed& frame) {
   Drop const drop = neighbours.receive(frame.arp, engine.state->now);
-  // At once, so that it makes no difference where the burst is cut (law 8).
+  // At once, so that the result does not depend on where a burst is cut (law 8).
   drain_neighbours();
   return drop;
 }
 
-// Whatever is no segment as it came.
+// A frame that is not a TCP segment.
 [[gnu::cold]] Drop Stack::Body::process_other(Parsed& frame) {
   switch (frame.kind) {
     case Parsed::Kind::arp:
@@ -344,7 +344,8 @@ Drop Stack::Body::process(Parsed& frame) {
   return tcp::arrives(engine, arrival);
 }
 
-// The oldest reply of one queue goes to the other; if that is full it is lost, and counted.
+// Moves the oldest reply of one queue to the other; if that is full the reply is dropped and
+// counted.
 [[gnu::cold]] void Stack::Body::move_reply(internet::Replies& from, internet::Replies& to) {
   auto const bytes = from.front_bytes();
   auto const room = to.push(from.front());
@@ -357,7 +358,8 @@ Drop Stack::Body::process(Parsed& frame) {
 }
 
 void Stack::Body::notify_waiting(link::NeighbourChange change) {
-  // Whom they wait for is found out again: those that wait for others come back.
+  // All parked replies look up their next hop again: those that wait for another one are parked
+  // again.
   for (std::uint32_t left = parked.count(); left != 0; --left) {
     move_reply(parked, engine.replies);
   }

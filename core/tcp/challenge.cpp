@@ -1,4 +1,4 @@
-// Counters of challenges and of answers, each of its second.
+// Counts challenge ACKs and answers to empty segments in each second.
 #include "core/tcp/challenge.hpp"
 
 #include <limits>
@@ -8,24 +8,24 @@
 namespace lockstep::tcp {
 namespace {
 
-// How many challenges all connections may send in the second that began at `second`.
+// How many challenge ACKs all connections may send in the second that began at `second`.
 //= rfc5961#7
-//# 5961:BLIND-7 an outsider who could count them to a known number would learn of other connections
+//# 5961:BLIND-7 with a known limit an attacker could count them and learn of other connections
 std::uint32_t budget_of(const Config& config, Instant second) {
   std::uint32_t const limit = config.challenges_per_second.value;
   if (!config.challenge_jitter || limit < 2) {
     return limit;
   }
   SecretHash hash(config.isn_key);
-  // Six words: neither an initial sequence number nor a cookie has as many.
+  // Six words: the hashes of initial sequence numbers and of cookies have fewer.
   for (int i = 0; i < 6; ++i) {
     hash.add(second.ns);
   }
   return limit / 2 + static_cast<std::uint32_t>(hash.finish() % (limit + 1ull));
 }
 
-// Whether one more may leave in the second of `now`: a connection's own share, by the count of its
-// kind. A limit beyond what is counted is none.
+// Whether the connection's own limit permits one more in the second of `now`. A limit above the
+// largest count is no limit.
 template <class Record, class Number>
 bool within_share(Record& c, Number Record::* count, Instant now, Count limit) {
   auto const second = static_cast<decltype(c.answers_second)>(now.ns / 1'000'000'000);
@@ -46,7 +46,7 @@ bool within_share(Record& c, Number Record::* count, Instant now, Count limit) {
 
 //= rfc5961#7
 //# 5961:BLIND-7, 5961:BLIND-12 challenge ACKs are limited, by a number that Config sets
-//# 5961:BLIND-15 an instant and a counter do it, without a timer
+//# 5961:BLIND-15 an instant and a counter are enough: no timer is needed
 static bool may_challenge(Engine& e) {
   EngineState& s = *e.state;
   if (s.now.since(s.challenge_second) >= Duration::seconds(1)) {
@@ -66,7 +66,7 @@ namespace {
 
 template <class Record>
 bool may_challenge_within(Engine& e, Record& c) {
-  // First its own share: whoever floods one connection leaves the others theirs.
+  // Its own limit comes first, so that a flood on one connection leaves the stack's to the others.
   if (!within_share(c, &Record::challenges, e.state->now, e.config.challenges_per_connection)) {
     ++e.counters->challenges_limited;
     return false;

@@ -1,18 +1,20 @@
-// The limits on ACKs that answer nothing but a wrong segment (RFC 5961 section 7).
+// The limits on ACKs that answer unacceptable segments (RFC 5961 section 7).
 #pragma once
 
 #include "core/tcp/engine.hpp"
 
 namespace lockstep::tcp {
 
-// Whether one more challenge ACK may leave in this second; counts it, or the refusal. A connection
-// has a share of its own as well: one that is flooded does not spend what the others need. O(1).
+// Whether one more challenge ACK may be sent in this second; counts it, or the refusal. Besides the
+// limit of the stack each connection has one of its own, so that a flood on one connection does not
+// use up the challenges of others. O(1).
 [[nodiscard]] bool may_challenge(Engine& e, Connection& c);
 [[nodiscard]] bool may_challenge(Engine& e, HalfOpen& half_open);
 [[nodiscard]] bool may_challenge(Engine& e, TimeWait& record);
-// Whether one more empty segment out of this connection's window may be answered in this second.
-// Two ends that find each other's ACKs unacceptable would else answer each other for ever. Each
-// connection has its own share: whoever floods one cannot silence the answers to others' probes.
+// Whether one more empty segment outside of this connection's window may be answered in this
+// second. Without a limit two ends that find each other's ACKs unacceptable would answer each other
+// without end. Each connection has its own limit: a flood on one does not suppress the answers of
+// others.
 [[nodiscard]] bool may_answer(Engine& e, Connection& c);
 [[nodiscard]] bool may_answer(Engine& e, HalfOpen& half_open);
 [[nodiscard]] bool may_answer(Engine& e, TimeWait& record);
