@@ -92,7 +92,7 @@ struct LowerLayers {
       doubt_next_hop(*this, header.destination);
     }
     //= rfc1122#2.3.2.2
-    //# 1122:H-L3 a reply that the peer does not ask for again, such as a reset, waits for its next hop
+    //# 1122:H-L3 a reply that the peer does not request again, a reset above all, waits for its hop
     if (hop.kind == link::LookupKind::waiting) {
       move_reply(engine.replies, parked);
       continue;

@@ -21,14 +21,14 @@ constexpr std::uint8_t fragment_header = 44;
 constexpr std::uint32_t extensions_max = 8;
 
 // What follows the IP header, or the header quoted by an ICMP error.
-struct Found {
+struct FlowPacket {
   FourTuple tuple;
   std::uint8_t protocol = 0;
   bool fragment = false;
   std::span<const std::byte> payload;
 };
 
-bool look_v4(std::span<const std::byte> packet, Found& out) {
+bool look_v4(std::span<const std::byte> packet, FlowPacket& out) {
   if (packet.size() < wire::ipv4_header_bytes) {
     return false;
   }
@@ -45,7 +45,7 @@ bool look_v4(std::span<const std::byte> packet, Found& out) {
   return true;
 }
 
-bool look_v6(std::span<const std::byte> packet, Found& out) {
+bool look_v6(std::span<const std::byte> packet, FlowPacket& out) {
   if (packet.size() < wire::ipv6_header_bytes) {
     return false;
   }
@@ -80,7 +80,7 @@ bool look_v6(std::span<const std::byte> packet, Found& out) {
   return true;
 }
 
-bool look(std::span<const std::byte> packet, Found& out) {
+bool look(std::span<const std::byte> packet, FlowPacket& out) {
   if (packet.empty()) {
     return false;
   }
@@ -88,7 +88,7 @@ bool look(std::span<const std::byte> packet, Found& out) {
   return (version == 4 && look_v4(packet, out)) || (version == 6 && look_v6(packet, out));
 }
 
-ShardId home_of_segment(Found& found, ShardCount count) {
+ShardId home_of_segment(FlowPacket& found, ShardCount count) {
   if (found.payload.size() < 4) {
     return shard_zero;
   }
@@ -99,7 +99,7 @@ ShardId home_of_segment(Found& found, ShardCount count) {
 
 // An ICMP error belongs to the shard of the flow it quotes. Fragments and checksums of the quoted
 // packet do not matter.
-ShardId home_of_message(const Found& found, ShardCount count) {
+ShardId home_of_message(const FlowPacket& found, ShardCount count) {
   constexpr std::size_t icmp_header = 8;
   if (found.payload.size() < icmp_header) {
     return shard_zero;
@@ -117,7 +117,7 @@ ShardId home_of_message(const Found& found, ShardCount count) {
   }
   bool const error =
       six ? type < 128 : type == 3 || type == 4 || type == 5 || type == 11 || type == 12;
-  Found quoted;
+  FlowPacket quoted;
   if (!error || !look(found.payload.subspan(icmp_header), quoted) || quoted.protocol != tcp) {
     return shard_zero;
   }
@@ -139,7 +139,7 @@ ShardId home_of_packet(std::span<const std::byte> packet, ShardCount count) {
         .remote = {IpAddress::from(Ipv4{load32(&packet[12])}), Port{load16(&packet[20])}}};
     return shard_of(tuple, count);
   }
-  Found found;
+  FlowPacket found;
   if (!look(packet, found)) {
     return shard_zero;
   }

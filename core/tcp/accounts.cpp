@@ -103,7 +103,7 @@ void note_reordering(Engine& e, const Connection& c, Bytes overtaken) {
   account.overtaken = most(account.overtaken, overtaken);
 }
 
-void note_departure(Engine& e, const Connection& c, const Plan& plan) {
+void note_departure(Engine& e, const Connection& c, const SegmentPlan& plan) {
   Account& account = e.accounts[e.slot_of(c)];
   if (plan.data.empty()) {
     return;

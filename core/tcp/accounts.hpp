@@ -47,7 +47,8 @@ constexpr std::uint16_t least_mss(std::uint16_t chosen, Bytes mss) {
 // Reordering was detected; `overtaken`: how far the late octets were behind the newest delivered
 // ones.
 [[gnu::cold, gnu::noinline]] void note_reordering(Engine& e, const Connection& c, Bytes overtaken);
-[[gnu::cold, gnu::noinline]] void note_departure(Engine& e, const Connection& c, const Plan& plan);
+[[gnu::cold, gnu::noinline]] void note_departure(Engine& e, const Connection& c,
+                                                 const SegmentPlan& plan);
 // The retransmission timer fired: a recovery starts or goes on.
 [[gnu::cold, gnu::noinline]] void note_timeout(Engine& e, const Connection& c);
 // SND.UNA is about to advance to `ack`.

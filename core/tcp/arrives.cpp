@@ -18,7 +18,7 @@ bool has_tuple_of(const Record& record, const InboundSegment& arrival) {
 
 // The same for an entry that is not a connection. Not inlined: the search for a connection needs
 // the registers.
-[[gnu::noinline]] bool other_has_tuple_of(const Engine& e, Found candidate,
+[[gnu::noinline]] bool other_has_tuple_of(const Engine& e, TableEntry candidate,
                                           const InboundSegment& arrival) {
   if (candidate.kind == EntryKind::half_open) {
     return has_tuple_of(e.half_opens[candidate.index], arrival);
@@ -29,7 +29,8 @@ bool has_tuple_of(const Record& record, const InboundSegment& arrival) {
 
 // A segment for no connection; `found` is the half-open connection or the TIME-WAIT record that it
 // is for, or none. Not inlined: the common path needs the registers.
-[[gnu::noinline]] Drop arrives_elsewhere(Engine& e, const InboundSegment& arrival, Found found) {
+[[gnu::noinline]] Drop arrives_elsewhere(Engine& e, const InboundSegment& arrival,
+                                         TableEntry found) {
   if (found.kind == EntryKind::time_wait) {
     return arrives_time_wait(e, found.index, arrival);
   }
@@ -54,7 +55,7 @@ Drop arrives(Engine& e, const InboundSegment& arrival) {
   ++e.counters->segments_received;
   e.state->arrived = arrival.arrived;
   Connection* owner = nullptr;
-  Found const found = e.demux.find(arrival.hash, [&](Found candidate) {
+  TableEntry const found = e.demux.find(arrival.hash, [&](TableEntry candidate) {
     if (candidate.kind == EntryKind::connection) [[likely]] {
       owner = &e.connection(candidate.index);
       return has_tuple_of(*owner, arrival);

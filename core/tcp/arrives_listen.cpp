@@ -17,7 +17,7 @@ namespace lockstep::tcp {
 namespace {
 
 Index find_exact(const Engine& e, const Local& local) {
-  Found const found = e.demux.find(Demux::listener_hash(local), [&](Found candidate) {
+  TableEntry const found = e.demux.find(Demux::listener_hash(local), [&](TableEntry candidate) {
     if (candidate.kind != EntryKind::listener) {
       return false;
     }

@@ -29,7 +29,7 @@ Index find_listener(const Engine& e, ListenerId id) {
 
 bool is_taken(const Engine& e, const Socket& socket) {
   FourTuple const& tuple = socket.tuple;
-  Found const found = e.demux.find(socket.hash, [&](Found candidate) {
+  TableEntry const found = e.demux.find(socket.hash, [&](TableEntry candidate) {
     if (candidate.kind == EntryKind::connection) {
       Connection const& c = e.connections[candidate.index];
       return c.remote == tuple.remote.address && c.remote_port == tuple.remote.port &&
@@ -230,7 +230,7 @@ Refusal listen(Engine& e, const Local& local, std::uint16_t local_address, Backl
     return refused;
   }
   std::uint32_t const hash = Demux::listener_hash(local);
-  Found const found = e.demux.find(hash, [&](Found candidate) {
+  TableEntry const found = e.demux.find(hash, [&](TableEntry candidate) {
     if (candidate.kind != EntryKind::listener) {
       return false;
     }

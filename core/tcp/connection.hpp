@@ -300,7 +300,7 @@ static_assert(sizeof(Connection) <= 232, "an idle connection takes 256 bytes in 
 inline bool opened_fast(const Connection& c) { return c.options.has(negotiated::fast_open); }
 
 // What is in flight, in ranges: see scoreboard.hpp.
-struct Scoreboard {
+struct ScoreboardState {
   memory::ListHead order;               // by sequence number
   memory::ListHead age;                 // with RACK: ranges in flight, by their last transmission
   memory::Index highest = memory::nil;  // the highest range that is SACKed
@@ -430,7 +430,7 @@ struct InFlightState : PendingControl, SpuriousState {
   bool has_duplicate = false;
 
   // Loss recovery by SACK.
-  Scoreboard board;
+  ScoreboardState board;
   Sequence rescue;   // RescueRxt: no rescue before SND.UNA is beyond it
   Bytes prr_flight;  // RecoverFS
   Bytes prr_delivered;

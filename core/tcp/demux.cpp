@@ -23,7 +23,7 @@ void Demux::start() {
   *size_ = 0;
 }
 
-void Demux::insert(std::uint32_t hash, Found entry) {
+void Demux::insert(std::uint32_t hash, TableEntry entry) {
   CHECK(*size_ + 1 < places_);
   std::uint32_t i = home_of(hash);
   while (entries_[i] != empty) {

@@ -20,7 +20,7 @@ enum class EntryKind : std::uint32_t {
   none = 4
 };
 
-struct Found {
+struct TableEntry {
   EntryKind kind = EntryKind::none;
   memory::Index index = memory::nil;
 };
@@ -72,13 +72,13 @@ class Demux {
   // Prefetches the bucket; called for a whole burst before it is processed.
   void prefetch(std::uint32_t hash) const { __builtin_prefetch(&entries_[home_of(hash)]); }
 
-  // The first entry with a matching hash for which same(Found) is true; otherwise kind `none`.
+  // The first entry with a matching hash for which same(TableEntry) is true; otherwise kind `none`.
   template <class Same>
-  Found find(std::uint32_t hash, Same&& same) const {
+  TableEntry find(std::uint32_t hash, Same&& same) const {
     std::uint32_t const tag = hash << tag_shift;
     for (std::uint32_t i = home_of(hash); entries_[i] != empty; i = after(i)) {
       if ((entries_[i] ^ tag) >> tag_shift == 0) {
-        Found const found = decode(entries_[i]);
+        TableEntry const found = decode(entries_[i]);
         if (same(found)) {
           return found;
         }
@@ -88,11 +88,11 @@ class Demux {
   }
 
   // There must be space (guaranteed by the limits in Config), and the entry must not exist yet.
-  void insert(std::uint32_t hash, Found entry);
-  // The entry must exist. hash_of(Found) returns the hash of any other entry. Later entries of the
-  // run move back into the hole unless that would put them before their home place.
+  void insert(std::uint32_t hash, TableEntry entry);
+  // The entry must exist. hash_of(TableEntry) returns the hash of any other entry. Later entries of
+  // the run move back into the hole unless that would put them before their home place.
   template <class HashOf>
-  void remove(std::uint32_t hash, Found entry, HashOf&& hash_of) {
+  void remove(std::uint32_t hash, TableEntry entry, HashOf&& hash_of) {
     std::uint32_t const hole = place_of(hash, entry);
     entries_[hole] = empty;
     --*size_;
@@ -101,7 +101,7 @@ class Demux {
     }
   }
   // Replaces an entry by one with the same hash. The entry must exist.
-  void replace(std::uint32_t hash, Found entry, Found by) {
+  void replace(std::uint32_t hash, TableEntry entry, TableEntry by) {
     entries_[place_of(hash, entry)] = encode(hash, by);
   }
   std::uint32_t size() const { return *size_; }
@@ -134,7 +134,7 @@ class Demux {
     }
   }
   // The place of an entry, which must exist.
-  std::uint32_t place_of(std::uint32_t hash, Found entry) const {
+  std::uint32_t place_of(std::uint32_t hash, TableEntry entry) const {
     std::uint32_t const value = encode(hash, entry);
     std::uint32_t place = home_of(hash);
     while (entries_[place] != value) {
@@ -144,10 +144,10 @@ class Demux {
     return place;
   }
 
-  static Found decode(std::uint32_t entry) {
+  static TableEntry decode(std::uint32_t entry) {
     return {static_cast<EntryKind>(entry / indices % kinds), entry % indices};
   }
-  static std::uint32_t encode(std::uint32_t hash, Found entry) {
+  static std::uint32_t encode(std::uint32_t hash, TableEntry entry) {
     return hash << tag_shift | static_cast<std::uint32_t>(entry.kind) * indices | entry.index;
   }
 

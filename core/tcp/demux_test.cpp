@@ -31,7 +31,7 @@ struct Table {
 };
 
 bool holds(const Demux& demux, std::uint32_t hash, Key key) {
-  Found const found = demux.find(hash, [&](Found candidate) {
+  TableEntry const found = demux.find(hash, [&](TableEntry candidate) {
     return Key{static_cast<std::uint32_t>(candidate.kind), candidate.index} == key;
   });
   return found.kind != EntryKind::none;
@@ -48,13 +48,13 @@ TEST(Demux, AgainstANaiveModel) {
       Key const key{static_cast<std::uint32_t>(random.next() % 3),
                     static_cast<std::uint32_t>(random.next() % 16)};
       auto const hash = static_cast<std::uint32_t>(random.next() % 7) * 0x2aaa'aaaau;
-      Found const entry{static_cast<EntryKind>(key.first), key.second};
+      TableEntry const entry{static_cast<EntryKind>(key.first), key.second};
       auto const known = model.find(key);
       if (known == model.end() && model.size() < entries) {
         table.demux.insert(hash, entry);
         model[key] = hash;
       } else if (known != model.end()) {
-        table.demux.remove(known->second, entry, [&](Found other) {
+        table.demux.remove(known->second, entry, [&](TableEntry other) {
           return model.at({static_cast<std::uint32_t>(other.kind), other.index});
         });
         model.erase(known);

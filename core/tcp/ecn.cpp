@@ -59,7 +59,7 @@ wire::Flags syn_flags(const Config& config, Connection& c, bool retransmitted) {
   return wire::flag::ece | wire::flag::cwr;
 }
 
-wire::Flags cwr_flag(Connection& c, const Plan& plan) {
+wire::Flags cwr_flag(Connection& c, const SegmentPlan& plan) {
   //= rfc3168#6.1.2
   //# 3168:ECN-9 the first new data after a reduction carries CWR, once
   //# 3168:ECN-19 a retransmission does not

@@ -17,13 +17,13 @@ void process_syn_again(Connection& c, wire::Flags flags);
 // The ECN flags of our SYN or SYN-ACK that is sent now.
 wire::Flags syn_flags(const Config& config, Connection& c, bool retransmitted);
 
-inline bool carries_new_data(const Plan& plan) {
+inline bool carries_new_data(const SegmentPlan& plan) {
   return plan.kind == PlanKind::data && !plan.data.empty() && !plan.retransmitted && !plan.probe &&
          !plan.syn;
 }
 
 // The traffic class of a planned segment: its DSCP, and ECT(0) or Not-ECT.
-inline std::uint8_t traffic_class_of(const Connection& c, const Plan& plan) {
+inline std::uint8_t traffic_class_of(const Connection& c, const SegmentPlan& plan) {
   auto const plain = static_cast<std::uint8_t>(c.dscp << 2);
   //= rfc3168#6.1.2
   //# 3168:ECN-6 ECT(0), as one codepoint is enough
@@ -43,7 +43,7 @@ inline std::uint8_t traffic_class_of(const Connection& c, const Plan& plan) {
   return plain;
 }
 // CWR, if it is pending and this segment may carry it.
-wire::Flags cwr_flag(Connection& c, const Plan& plan);
+wire::Flags cwr_flag(Connection& c, const SegmentPlan& plan);
 
 // An acceptable segment with data arrived with this ECN field: starts or stops the echo; ACKs
 // pending for earlier data stay separate. True if the ACK of this segment must not be delayed: call

@@ -76,7 +76,7 @@ void acknowledge_syn(Engine& e, Connection& c, InFlightState& a, wire::Header& o
 }
 
 // The ACK field and the window: of the oldest pending ACK if a pure ACK leaves, else the newest.
-void fill_acknowledgment(Engine& e, Connection& c, InFlightState& a, const Plan& plan,
+void fill_acknowledgment(Engine& e, Connection& c, InFlightState& a, const SegmentPlan& plan,
                          wire::Header& out) {
   if (c.state == State::syn_sent) {
     //= rfc9293#3.8.6
@@ -137,7 +137,8 @@ void fill_acknowledgment(Engine& e, Connection& c, InFlightState& a, const Plan&
   }
 }
 
-void fill_urgent(const Connection& c, const InFlightState& a, const Plan& plan, wire::Header& out) {
+void fill_urgent(const Connection& c, const InFlightState& a, const SegmentPlan& plan,
+                 wire::Header& out) {
   //= rfc9293#3.8.5
   //# 9293:P-URG-DATA URG is sent only together with data
   if (!c.send_urgent || plan.data.empty() || !a.send_up.after(plan.sequence)) {
@@ -156,7 +157,7 @@ void fill_urgent(const Connection& c, const InFlightState& a, const Plan& plan, 
          (a.send.record_ends != 0 && is_record_end(e, c, end));
 }
 
-wire::Header header_of(Engine& e, Connection& c, InFlightState& a, const Plan& plan) {
+wire::Header header_of(Engine& e, Connection& c, InFlightState& a, const SegmentPlan& plan) {
   wire::Header out;
   out.source = c.local_port;
   out.destination = c.remote_port;
@@ -194,7 +195,7 @@ wire::Header header_of(Engine& e, Connection& c, InFlightState& a, const Plan& p
 }
 
 // Karn's rule, and one timed segment for each round trip.
-void time_segment(Engine& e, InFlightState& a, const Plan& plan, Sequence end) {
+void time_segment(Engine& e, InFlightState& a, const SegmentPlan& plan, Sequence end) {
   //= rfc6298#3
   //# 6298:RTO-6 no sample from a segment that was retransmitted
   if (plan.retransmitted) {
@@ -208,7 +209,7 @@ void time_segment(Engine& e, InFlightState& a, const Plan& plan, Sequence end) {
 }
 
 // Sampling and pacing of data that was sent for the first time.
-void note_new_data(Engine& e, Connection& c, const Plan& plan, Bytes flight) {
+void note_new_data(Engine& e, Connection& c, const SegmentPlan& plan, Bytes flight) {
   bool const plain = !plan.data.empty() && !plan.retransmitted && !plan.probe;
   if (plain && wants_marks(e.config) && !plan.syn) [[unlikely]] {
     mark_segment(e, c, flight);
@@ -218,7 +219,7 @@ void note_new_data(Engine& e, Connection& c, const Plan& plan, Bytes flight) {
   }
 }
 
-void note_retransmission(Engine& e, Connection& c, InFlightState& a, const Plan& plan,
+void note_retransmission(Engine& e, Connection& c, InFlightState& a, const SegmentPlan& plan,
                          Sequence end) {
   ++c.retransmissions;
   ++e.counters->retransmissions;
@@ -235,7 +236,8 @@ void note_retransmission(Engine& e, Connection& c, InFlightState& a, const Plan&
 }
 
 // New data beyond cwnd was sent by limited transmit. `flight`: its size without that data.
-void note_limited(const Connection& c, InFlightState& a, const Plan& plan, std::uint32_t flight) {
+void note_limited(const Connection& c, InFlightState& a, const SegmentPlan& plan,
+                  std::uint32_t flight) {
   std::uint32_t const beyond = flight + plan.data.count;
   if (!plan.probe && synchronized(c.state) && beyond > c.congestion.cwnd.count) {
     a.limited += Bytes{beyond - std::max(flight, c.congestion.cwnd.count)};
@@ -243,7 +245,7 @@ void note_limited(const Connection& c, InFlightState& a, const Plan& plan, std::
 }
 
 // Moves SND.NXT to `end`.
-void advance_nxt(Engine& e, Connection& c, const Plan& plan, Sequence end, Bytes flight) {
+void advance_nxt(Engine& e, Connection& c, const SegmentPlan& plan, Sequence end, Bytes flight) {
   e.counters->bytes_sent += plan.data.count;
   c.send.nxt = end;
   note_new_data(e, c, plan, flight);
@@ -259,7 +261,7 @@ void note_fin(Engine& e, Connection& c) {
   }
 }
 
-void start_timers(Engine& e, Connection& c, InFlightState& a, const Plan& plan) {
+void start_timers(Engine& e, Connection& c, InFlightState& a, const SegmentPlan& plan) {
   //= rfc6298#5.1
   //# 6298:RTO-10, 6298:RTO-22 a transmission or retransmission starts the timer if it is off
   if (a.mode == RetransmitMode::idle || a.mode == RetransmitMode::sws_override) {
@@ -280,7 +282,7 @@ void start_timers(Engine& e, Connection& c, InFlightState& a, const Plan& plan) 
 
 // A segment that takes sequence space was sent: updates SND.NXT, what is to be retransmitted, the
 // state and the timers.
-void note_departure(Engine& e, Connection& c, InFlightState& a, const Plan& plan) {
+void note_departure(Engine& e, Connection& c, InFlightState& a, const SegmentPlan& plan) {
   Sequence const end = plan.sequence + plan.data + Bytes{plan.syn || plan.fin ? 1u : 0u};
   time_segment(e, a, plan, end);
   if (c.sack) {
@@ -312,7 +314,7 @@ void note_departure(Engine& e, Connection& c, InFlightState& a, const Plan& plan
 
 }  // namespace
 
-Bytes write_plan(Engine& e, Connection& c, InFlightState& a, const Plan& plan,
+Bytes write_plan(Engine& e, Connection& c, InFlightState& a, const SegmentPlan& plan,
                  std::span<std::byte> into) {
   Report report;
   if (c.sack) {

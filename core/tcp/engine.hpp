@@ -162,8 +162,8 @@ struct Engine {
   std::uint32_t hash_of(
       const HalfOpen& h) const;  // not stored in the record; core/tcp/opening/syn_cache.cpp
   // Takes an entry out of the table.
-  void leave_table(std::uint32_t hash, Found entry) {
-    demux.remove(hash, entry, [this](Found other) {
+  void leave_table(std::uint32_t hash, TableEntry entry) {
+    demux.remove(hash, entry, [this](TableEntry other) {
       if (other.kind == EntryKind::connection) {
         return connections[other.index].hash;
       }

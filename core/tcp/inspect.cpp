@@ -216,7 +216,7 @@ void visit_owed(const Engine& e, const InFlightState& a, FieldSink& sink) {
 }
 
 void visit_board(const Engine& e, const InFlightState& a, FieldSink& sink) {
-  Scoreboard const& board = a.board;
+  ScoreboardState const& board = a.board;
   for (Index i = board.order.first; i != nil; i = e.sent[i].order.next) {
     Sent const& sent = e.sent[i];
     sink.add(sent.begin);
@@ -540,7 +540,7 @@ ConnectionInfo inspect(Engine& e, ConnectionId id) {
 }
 
 Bytes acknowledged_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_address) {
-  Found const found = e.demux.find(e.demux.hash_of(tuple), [&](Found candidate) {
+  TableEntry const found = e.demux.find(e.demux.hash_of(tuple), [&](TableEntry candidate) {
     if (candidate.kind != EntryKind::connection) {
       return false;
     }
@@ -557,7 +557,7 @@ Bytes acknowledged_of(const Engine& e, const FourTuple& tuple, std::uint16_t loc
 
 State state_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_address) {
   State state = State::closed;
-  static_cast<void>(e.demux.find(e.demux.hash_of(tuple), [&](Found found) {
+  static_cast<void>(e.demux.find(e.demux.hash_of(tuple), [&](TableEntry found) {
     if (found.kind == EntryKind::connection) {
       Connection const& c = e.connections[found.index];
       bool const same = c.remote == tuple.remote.address && c.local_address == local_address &&

@@ -97,7 +97,7 @@ void check_active(Engine& e, const Connection& c) {
   check_liveness(e, c, a);
   check_extents(e, c, a);
   congestion::check_invariants(e, c, a);
-  Board(e, e.active(c)).check(c);
+  Scoreboard(e, e.active(c)).check(c);
 }
 
 void check_account(const Engine& e, const Connection& c, const Account& account) {

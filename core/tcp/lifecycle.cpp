@@ -200,7 +200,7 @@ void detach(Engine& e, Connection& c, Cause cause) {
     a.slow_due = Instant::never();
     a.pace_due = Instant::never();
     if (a.board.order.count != 0) {
-      Board(e, a).clear();
+      Scoreboard(e, a).clear();
     }
     a.mode = RetransmitMode::idle;
     a.retransmit_due = Instant::never();

@@ -57,8 +57,8 @@ SendWindow send_window_of(const Connection& c, const InFlightState& a) {
   return window;
 }
 
-Plan syn_plan(const Connection& c, bool retransmitted) {
-  Plan plan;
+SegmentPlan syn_plan(const Connection& c, bool retransmitted) {
+  SegmentPlan plan;
   plan.kind = PlanKind::data;
   plan.sequence = c.send.iss;
   plan.syn = true;
@@ -70,8 +70,9 @@ Plan syn_plan(const Connection& c, bool retransmitted) {
 //= rfc9293#3.8.6
 //# 9293:SHLD-16 only what lies within SND.UNA + SND.WND
 //# 9293:P-WND-FIT cut to the window, and repackaged at will
-[[gnu::cold]] Plan retransmission(const Engine& e, const Connection& c, const InFlightState& a) {
-  Plan plan;
+[[gnu::cold]] SegmentPlan retransmission(const Engine& e, const Connection& c,
+                                         const InFlightState& a) {
+  SegmentPlan plan;
   Sequence const next = a.retransmit_next;
   if (syn_unacknowledged(c)) {
     // Data of the first SYN waits for the SYN-ACK.
@@ -105,8 +106,8 @@ Plan syn_plan(const Connection& c, bool retransmitted) {
 
 //= rfc9293#3.8.6.1
 //# 9293:P-ZWP-SEND, 9293:MUST-36 at least one octet, or the FIN, at a zero window
-[[gnu::cold]] Plan window_probe(const Connection& c, const InFlightState& a) {
-  Plan plan;
+[[gnu::cold]] SegmentPlan window_probe(const Connection& c, const InFlightState& a) {
+  SegmentPlan plan;
   SendWindow const window = send_window_of(c, a);
   plan.kind = PlanKind::data;
   plan.probe = true;
@@ -245,8 +246,8 @@ void restart_if_idle(Engine& e, Connection& c) {
 }
 
 // Data in SYN-RECEIVED, after a SYN with Fast Open.
-[[gnu::cold]] Plan plan_early(Engine& e, const Connection& c, const InFlightState& a) {
-  Plan plan;
+[[gnu::cold]] SegmentPlan plan_early(Engine& e, const Connection& c, const InFlightState& a) {
+  SegmentPlan plan;
   if (c.state != State::syn_received || !opened_fast(c)) {
     return plan;
   }
@@ -264,11 +265,11 @@ void restart_if_idle(Engine& e, Connection& c) {
 }
 
 // Before ESTABLISHED: our SYN, and data that may follow it at once.
-Plan plan_opening(Engine& e, Connection& c, const InFlightState& a) {
+SegmentPlan plan_opening(Engine& e, Connection& c, const InFlightState& a) {
   if (c.send.nxt != c.send.iss) {
     return plan_early(e, c, a);
   }
-  Plan plan = syn_plan(c, false);
+  SegmentPlan plan = syn_plan(c, false);
   if (a.fast_open_wanted) [[unlikely]] {
     //= rfc7413#4.2.2
     //# 7413:TFO-11 with a cookie the SYN carries data, and SND.NXT covers it
@@ -282,7 +283,7 @@ Plan plan_opening(Engine& e, Connection& c, const InFlightState& a) {
 //# 5681:CC-1, 5681:CC-32 never beyond the highest ACK plus min(cwnd, rwnd)
 //= rfc9293#3.7
 //# 9293:P-NO-BOUNDARY segments follow windows and sizes, not the calls that wrote the data
-void plan_new(Engine& e, Connection& c, InFlightState& a, Plan& plan) {
+void plan_new(Engine& e, Connection& c, InFlightState& a, SegmentPlan& plan) {
   if (!synchronized(c.state)) [[unlikely]] {
     plan = plan_opening(e, c, a);
     return;
@@ -320,13 +321,15 @@ void plan_new(Engine& e, Connection& c, InFlightState& a, Plan& plan) {
 }
 
 // A segment without data, or none.
-void bare(Plan& plan, PlanKind kind) {
-  plan = Plan{};
+void bare(SegmentPlan& plan, PlanKind kind) {
+  plan = SegmentPlan{};
   plan.kind = kind;
 }
 
 // Clears the fields of a plan without a kind, which the next planner must not see.
-Plan whole(const Plan& plan) { return plan.kind == PlanKind::none ? Plan{} : plan; }
+SegmentPlan whole(const SegmentPlan& plan) {
+  return plan.kind == PlanKind::none ? SegmentPlan{} : plan;
+}
 
 }  // namespace
 
@@ -383,7 +386,7 @@ namespace {
 
 // An ACK that must leave as a segment of its own: a duplicate ACK, or one before ECE changes. Not
 // before our SYN: the ACK of data that arrived with the peer's SYN in one burst comes after it.
-bool plan_separate_ack(const Connection& c, const InFlightState& a, Plan& plan) {
+bool plan_separate_ack(const Connection& c, const InFlightState& a, SegmentPlan& plan) {
   if ((a.pending_ack_duplicates | a.pending_ack_cut) == 0 ||
       (c.send.nxt == c.send.iss && !synchronized(c.state))) {
     return false;
@@ -393,7 +396,7 @@ bool plan_separate_ack(const Connection& c, const InFlightState& a, Plan& plan) 
 }
 
 // A probe of the path MTU, or nothing but ACKs while data is held back for one.
-bool plan_path_probe(Engine& e, Connection& c, const InFlightState& a, Plan& plan) {
+bool plan_path_probe(Engine& e, Connection& c, const InFlightState& a, SegmentPlan& plan) {
   if (!path_may_differ(e, c)) [[likely]] {
     return false;
   }
@@ -406,7 +409,8 @@ bool plan_path_probe(Engine& e, Connection& c, const InFlightState& a, Plan& pla
 }
 
 // Data between retransmit_next and retransmit_end.
-bool plan_retransmission(Engine& e, const Connection& c, const InFlightState& a, Plan& plan) {
+bool plan_retransmission(Engine& e, const Connection& c, const InFlightState& a,
+                         SegmentPlan& plan) {
   if (a.retransmit_next.at_or_after(a.retransmit_end)) [[likely]] {
     return false;
   }
@@ -415,7 +419,7 @@ bool plan_retransmission(Engine& e, const Connection& c, const InFlightState& a,
 }
 
 // Data that the scoreboard has marked as lost.
-bool plan_repair(Engine& e, Connection& c, const InFlightState& a, Plan& plan) {
+bool plan_repair(Engine& e, Connection& c, const InFlightState& a, SegmentPlan& plan) {
   if (!repairs(c, a)) [[likely]] {
     return false;
   }
@@ -423,7 +427,7 @@ bool plan_repair(Engine& e, Connection& c, const InFlightState& a, Plan& plan) {
   return plan.kind != PlanKind::none;
 }
 
-bool plan_tail_probe(Engine& e, Connection& c, const InFlightState& a, Plan& plan) {
+bool plan_tail_probe(Engine& e, Connection& c, const InFlightState& a, SegmentPlan& plan) {
   if (!a.tail.wanted) [[likely]] {
     return false;
   }
@@ -431,7 +435,7 @@ bool plan_tail_probe(Engine& e, Connection& c, const InFlightState& a, Plan& pla
   return plan.kind != PlanKind::none;
 }
 
-bool plan_window_probe(const Connection& c, InFlightState& a, Plan& plan) {
+bool plan_window_probe(const Connection& c, InFlightState& a, SegmentPlan& plan) {
   if (!a.probe) [[likely]] {
     return false;
   }
@@ -440,13 +444,13 @@ bool plan_window_probe(const Connection& c, InFlightState& a, Plan& plan) {
   return a.probe;
 }
 
-bool plan_new_data(Engine& e, Connection& c, InFlightState& a, Plan& plan) {
+bool plan_new_data(Engine& e, Connection& c, InFlightState& a, SegmentPlan& plan) {
   plan_new(e, c, a, plan);
   return plan.kind != PlanKind::none;
 }
 
 // During recovery, if nothing else can be sent: RFC 6675's rescue and speculative retransmissions.
-bool plan_rescue(Engine& e, Connection& c, const InFlightState& a, Plan& plan) {
+bool plan_rescue(Engine& e, Connection& c, const InFlightState& a, SegmentPlan& plan) {
   if (!repairs(c, a)) [[likely]] {
     return false;
   }
@@ -456,7 +460,7 @@ bool plan_rescue(Engine& e, Connection& c, const InFlightState& a, Plan& plan) {
 
 // A segment without data. Data that arrived with the peer's SYN is acknowledged after the
 // handshake.
-bool plan_without_data(const Connection& c, const InFlightState& a, Plan& plan) {
+bool plan_without_data(const Connection& c, const InFlightState& a, SegmentPlan& plan) {
   bool const acknowledges = ack_is_due(a) && synchronized(c.state);
   bare(plan, acknowledges        ? PlanKind::ack
              : a.keepalive_probe ? PlanKind::keepalive
@@ -466,9 +470,9 @@ bool plan_without_data(const Connection& c, const InFlightState& a, Plan& plan) 
 
 }  // namespace
 
-Plan plan_next(Engine& e, Connection& c) {
+SegmentPlan plan_next(Engine& e, Connection& c) {
   // The planners fill in the value that is returned: copies would cost more than the planning.
-  Plan plan;
+  SegmentPlan plan;
   if (c.active == nil || c.detached) {
     return plan;
   }

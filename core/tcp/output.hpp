@@ -9,7 +9,7 @@ namespace lockstep::tcp {
 enum class PlanKind : std::uint8_t { none, ack, keepalive, data };
 
 // One segment that was decided on, but not written.
-struct Plan {
+struct SegmentPlan {
   PlanKind kind = PlanKind::none;
   Sequence sequence;
   Bytes data;
@@ -53,10 +53,10 @@ void window_opened(Engine& e, Connection& c);
 
 // The segment that the connection sends next; none if it has to wait. Starts the persist or the
 // override timer if nothing but a timer can let it continue.
-Plan plan_next(Engine& e, Connection& c);
+SegmentPlan plan_next(Engine& e, Connection& c);
 // Writes the planned TCP segment, checksum included, into `into` and brings the connection's
 // variables and timers up to date. Returns its length. `a` is the connection's active part.
-Bytes write_plan(Engine& e, Connection& c, InFlightState& a, const Plan& plan,
+Bytes write_plan(Engine& e, Connection& c, InFlightState& a, const SegmentPlan& plan,
                  std::span<std::byte> into);
 // A frame of this connection, the first of the ready list, has left: the connection leaves the list
 // if it has nothing more to send, or moves to the end of the list after its quantum of frames.

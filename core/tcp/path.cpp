@@ -12,7 +12,7 @@ namespace {
 
 Connection* find_quoted(Engine& e, const internet::IcmpError& error, std::uint16_t local_address) {
   FourTuple const& quoted = error.quoted;
-  Found const found = e.demux.find(e.demux.hash_of(quoted), [&](Found candidate) {
+  TableEntry const found = e.demux.find(e.demux.hash_of(quoted), [&](TableEntry candidate) {
     if (candidate.kind != EntryKind::connection) {
       return false;
     }

@@ -79,7 +79,7 @@ void detect_black_hole(Engine& e, Connection& c) {
 
 }  // namespace
 
-[[gnu::cold]] Step plan(Engine& e, Connection& c, Plan& out) {
+[[gnu::cold]] Step plan(Engine& e, Connection& c, SegmentPlan& out) {
   if (!is_on(e) || !c.path_limited || !is_calm(c, e.active(c))) {
     return Step::none;
   }
@@ -110,7 +110,7 @@ void detect_black_hole(Engine& e, Connection& c) {
   if (c.congestion.cwnd < flight_size(c) + data) {
     return Step::hold;
   }
-  out = Plan{};
+  out = SegmentPlan{};
   out.kind = PlanKind::data;
   out.sequence = c.send.nxt;
   out.data = data;
@@ -118,7 +118,7 @@ void detect_black_hole(Engine& e, Connection& c) {
   return Step::probe;
 }
 
-void note_sent(Engine& e, Connection& c, const Plan& plan) {
+void note_sent(Engine& e, Connection& c, const SegmentPlan& plan) {
   PathProbe& probe = e.active(c).path_probe;
   probe.begin = plan.sequence;
   probe.end = plan.sequence + plan.data;

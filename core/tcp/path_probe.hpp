@@ -10,9 +10,9 @@ namespace lockstep::tcp::path_probe {
 // space for a probe, or send a probe.
 enum class Step : std::uint8_t { none, hold, probe };
 // Fills `out` for a probe: one segment larger than the known path MTU. O(1).
-Step plan(Engine& e, Connection& c, Plan& out);
+Step plan(Engine& e, Connection& c, SegmentPlan& out);
 // The planned probe is sent.
-void note_sent(Engine& e, Connection& c, const Plan& plan);
+void note_sent(Engine& e, Connection& c, const SegmentPlan& plan);
 // [begin, end) is retransmitted: a probe in that range can no longer prove anything.
 void note_again(InFlightState& a, Sequence begin, Sequence end);
 

@@ -124,7 +124,7 @@ void keep_duplicate(const Engine& e, InFlightState& a, Index index) {
 //# if the peer permitted SACK
 //= rfc2018#3
 //# 2018:SACK-21 in addition to the ACK field, whose meaning does not change
-Report pop_sack_report(Engine& e, Connection& c, const Plan& plan) {
+Report pop_sack_report(Engine& e, Connection& c, const SegmentPlan& plan) {
   Report report;
   InFlightState& a = e.active(c);
   if (plan.syn || plan.kind == PlanKind::keepalive) {

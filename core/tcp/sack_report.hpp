@@ -28,7 +28,7 @@ void attach_report(Engine& e, const Connection& c, InFlightState& a, Index index
 void keep_duplicate(const Engine& e, InFlightState& a, Index index);
 
 // The report of the planned segment. A duplicate is reported once.
-Report pop_sack_report(Engine& e, Connection& c, const Plan& plan);
+Report pop_sack_report(Engine& e, Connection& c, const SegmentPlan& plan);
 // The most data that a segment with the report may carry: c.mss less the space of the report.
 std::uint32_t eff_snd_mss_beside_sack(const Connection& c, const InFlightState& a);
 // The most data that a segment may carry now.

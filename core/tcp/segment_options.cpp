@@ -33,7 +33,7 @@ void add_announcements(const Engine& e, const Connection& c, wire::Options& opti
 }
 
 // Optional advice for the peer: uses the space that other options leave.
-[[gnu::cold]] void add_user_timeout(const Engine& e, Connection& c, const Plan& plan,
+[[gnu::cold]] void add_user_timeout(const Engine& e, Connection& c, const SegmentPlan& plan,
                                     wire::Options& options) {
   Duration const timeout = user_timeout_to_advertise(e.config, c);
   if (!e.config.user_timeout_option || timeout.ns == 0) {
@@ -52,7 +52,8 @@ void add_announcements(const Engine& e, const Connection& c, wire::Options& opti
 
 }  // namespace
 
-wire::Options options_of(const Engine& e, Connection& c, const Plan& plan, const Report& report) {
+wire::Options options_of(const Engine& e, Connection& c, const SegmentPlan& plan,
+                         const Report& report) {
   wire::Options options;
   if (plan.syn) {
     add_announcements(e, c, options);

@@ -22,7 +22,8 @@ inline Bytes syn_options_room(const Engine& e, const Connection& c) {
 
 // The options of the planned segment, SYN or not. Each feature has its own lines here: first those
 // only on SYNs, then those on every segment, then those that use the remaining space.
-wire::Options options_of(const Engine& e, Connection& c, const Plan& plan, const Report& report);
+wire::Options options_of(const Engine& e, Connection& c, const SegmentPlan& plan,
+                         const Report& report);
 
 // The value of the MSS option on our SYN.
 //= rfc9293#3.7.1
@@ -43,7 +44,7 @@ constexpr bool names_mss_alone(const Config& config) {
 
 // Writes the options of the planned segment to the front of `into` (which follows the fixed header)
 // and returns their length, a multiple of 4. A segment without options costs one branch.
-inline Bytes write_segment_options(const Engine& e, Connection& c, const Plan& plan,
+inline Bytes write_segment_options(const Engine& e, Connection& c, const SegmentPlan& plan,
                                    const Report& report, std::span<std::byte> into) {
   std::uint8_t const any = negotiated::timestamps | negotiated::user_timeout_due;
   if (!plan.syn && report.count == 0 && !c.options.has(any)) {

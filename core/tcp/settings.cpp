@@ -190,7 +190,7 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
   bool const hard = error.kind == internet::IcmpErrorKind::hard;
   //= rfc9293#3.9.2.2
   //# 9293:MUST-54 the quoted header identifies the connection
-  Found const found = e.demux.find(e.demux.hash_of(quoted), [&](Found candidate) {
+  TableEntry const found = e.demux.find(e.demux.hash_of(quoted), [&](TableEntry candidate) {
     if (candidate.kind != EntryKind::connection) {
       return false;
     }

@@ -170,7 +170,7 @@ void begin_time_wait(Engine& e, Connection& c) {
   if (c.active != nil && ack_pending(e.active(c))) {
     send_time_wait_ack(e, t);
   }
-  Found const before{EntryKind::connection, e.slot_of(c)};
+  TableEntry const before{EntryKind::connection, e.slot_of(c)};
   Index const record = keep(e, t);
   if (record == nil) {
     e.leave_table(c.hash, before);

@@ -29,7 +29,7 @@ template <class Lower>
 [[gnu::always_inline]] inline Transmitted transmit_first(Engine& e, Lower& lower) {
   Index const at = e.ready().first();
   Connection& c = e.connection(e.actives[at].owner);
-  Plan const plan = plan_next(e, c);
+  SegmentPlan const plan = plan_next(e, c);
   if (plan.kind == PlanKind::none) {
     leave_ready(e, c);
     release_if_idle(e, c);

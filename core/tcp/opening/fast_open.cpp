@@ -197,7 +197,7 @@ void want_fast_open(Engine& e, Connection& c) {
   e.active(c).fast_open_wanted = !bad;
 }
 
-Bytes fast_open_data(Engine& e, Connection& c, const Plan& syn) {
+Bytes fast_open_data(Engine& e, Connection& c, const SegmentPlan& syn) {
   InFlightState const& a = e.active(c);
   FastOpenEntry const& entry = place_of(e, c);
   //= rfc7413#4.2.1
@@ -267,7 +267,7 @@ void doubt_fast_open(Engine& e, Connection& c) {
     a.early_end = c.send.nxt;
     a.timing = false;
   } else if (c.sack && e.config.rack && a.retransmit_next.at_or_after(a.retransmit_end)) {
-    static_cast<void>(Board(e, a).begin({c.send.una, c.send.nxt}, c.sent_at));
+    static_cast<void>(Scoreboard(e, a).begin({c.send.una, c.send.nxt}, c.sent_at));
   }
   a.mode = RetransmitMode::retransmit;
   a.retransmit_due = e.state->now + c.rtt.rto();
@@ -275,7 +275,8 @@ void doubt_fast_open(Engine& e, Connection& c) {
   arm(e, a);
 }
 
-void add_fast_open(const Engine& e, const Connection& c, const Plan& plan, wire::Options& options) {
+void add_fast_open(const Engine& e, const Connection& c, const SegmentPlan& plan,
+                   wire::Options& options) {
   InFlightState const& a = e.active(c);
   //= rfc7413#4.2.1
   //# 7413:TFO-10 retransmitted SYNs and SYN-ACKs are plain

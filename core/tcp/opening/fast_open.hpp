@@ -25,7 +25,7 @@ bool knows_cookie(const Engine& e, IpAddress local, const Endpoint& remote);
 // The application allows Fast Open: whether this SYN may request a cookie, or carry one.
 void want_fast_open(Engine& e, Connection& c);
 // How much data the first SYN may carry: none without a cookie. O(1).
-Bytes fast_open_data(Engine& e, Connection& c, const Plan& syn);
+Bytes fast_open_data(Engine& e, Connection& c, const SegmentPlan& syn);
 // The SYN-ACK arrived: stores its cookie and MSS, and whether the data was accepted.
 void end_fast_open(Engine& e, Connection& c, const wire::Segment& syn_ack);
 // A SYN with the option got no answer, or an error.
@@ -36,7 +36,8 @@ void doubt_fast_open(Engine& e, Connection& c);
 // first ACK, a server waits for the next ACK.
 void resume_early_data(Engine& e, Connection& c);
 // Adds the option to a SYN or SYN-ACK, if it has one.
-void add_fast_open(const Engine& e, const Connection& c, const Plan& plan, wire::Options& options);
+void add_fast_open(const Engine& e, const Connection& c, const SegmentPlan& plan,
+                   wire::Options& options);
 // Adds the cookie for this client, if there is space.
 void add_cookie(const Engine& e, const Connection& c, wire::Options& options);
 

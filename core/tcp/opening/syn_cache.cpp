@@ -225,7 +225,7 @@ internet::ReplyHeader header_to(const Engine& e, const Connection& c,
 // <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>, the same as that of a connection.
 void send_syn_ack(Engine& e, HalfOpen& h, const InboundSegment* arrival) {
   Connection c = view_of(e, h);
-  Plan plan;
+  SegmentPlan plan;
   plan.kind = PlanKind::data;
   plan.syn = true;
   plan.retransmitted = h.sent != 0;
@@ -255,7 +255,7 @@ void send_syn_ack(Engine& e, HalfOpen& h, const InboundSegment* arrival) {
 // <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>: the answer to an unacceptable segment.
 void send_ack(Engine& e, HalfOpen& h, Connection& c, const InboundSegment& arrival) {
   wire::Segment const& s = arrival.segment;
-  Plan plan;
+  SegmentPlan plan;
   plan.kind = PlanKind::ack;
   Report report;
   if (c.sack && e.config.dsack && !s.payload.empty() && s.end().at_or_before(c.receive.nxt)) {
@@ -434,7 +434,7 @@ std::uint32_t half_open_records(const Config& config, Count backlog) {
 }
 
 Index find_half_open(const Engine& e, const FourTuple& tuple, std::uint16_t local_address) {
-  Found const found = e.demux.find(e.demux.hash_of(tuple), [&](Found candidate) {
+  TableEntry const found = e.demux.find(e.demux.hash_of(tuple), [&](TableEntry candidate) {
     if (candidate.kind != EntryKind::half_open) {
       return false;
     }

@@ -76,7 +76,7 @@ void adapt_window(Connection& c, RackState& r, const AckSample& news, bool over)
 //= rfc8985#6.2
 //# 8985:RACK-6 zero while no reordering was seen and losses are evident
 //# 8985:RACK-17 after reordering only time decides
-Duration reordering_window(const Engine& e, const Connection& c, const Board& board) {
+Duration reordering_window(const Engine& e, const Connection& c, const Scoreboard& board) {
   InFlightState const& a = e.active(c);
   bool const enough =
       board.sacked_enough(c) || c.congestion.duplicates >= e.config.duplicate_acks.value;
@@ -115,7 +115,7 @@ void responded(Engine& e, InFlightState& a) { a.rack.responded_at = e.state->now
 //= rfc8985#6.2
 //# 8985:RACK-7, 8985:RACK-23 sent before it, and not delivered within a reordering window
 //# 8985:RACK-8 the timer waits for the last segment that may still become lost
-Instant find_losses(Engine& e, Connection& c, Board& board, Instant at) {
+Instant find_losses(Engine& e, Connection& c, Scoreboard& board, Instant at) {
   RackState const& r = e.active(c).rack;
   Instant wait = Instant::never();
   if (!r.delivered || !board.tracks()) {
@@ -148,7 +148,7 @@ Instant find_losses(Engine& e, Connection& c, Board& board, Instant at) {
 //= rfc8985#6.2
 //# 8985:RACK-19 on every ACK
 //# 8985:RACK-4 by what was delivered, but not by ACKs that may answer an earlier transmission
-Instant on_ack(Engine& e, Connection& c, Board& board, const AckSample& news, bool over) {
+Instant on_ack(Engine& e, Connection& c, Scoreboard& board, const AckSample& news, bool over) {
   InFlightState& a = e.active(c);
   if (news.has_newest) {
     note_newest(e, c, a, news.newest);
@@ -169,7 +169,7 @@ Instant on_ack(Engine& e, Connection& c, Board& board, const AckSample& news, bo
 
 //= rfc8985#6.3
 //# 8985:RACK-9 the first segment, and all older than an RTT plus the reordering window
-void lose_on_timeout(Engine& e, Connection& c, Board& board) {
+void lose_on_timeout(Engine& e, Connection& c, Scoreboard& board) {
   RackState const& r = e.active(c).rack;
   Duration const rtt = r.delivered ? r.rtt : srtt_of(c.rtt);
   board.lose_older(rtt + reordering_window(e, c, board));

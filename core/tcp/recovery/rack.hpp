@@ -9,11 +9,11 @@ namespace lockstep::tcp::rack {
 Duration least_rtt(const Connection& c, const InFlightState& a);
 // The scoreboard contains the ACK: updates RTT and reordering, and detects losses. `over`: the ACK
 // ended a recovery. Returns when data still in doubt becomes lost, or never.
-Instant on_ack(Engine& e, Connection& c, Board& board, const AckSample& news, bool over);
+Instant on_ack(Engine& e, Connection& c, Scoreboard& board, const AckSample& news, bool over);
 // Detects losses at time `at`; returns as on_ack does.
-Instant find_losses(Engine& e, Connection& c, Board& board, Instant at);
+Instant find_losses(Engine& e, Connection& c, Scoreboard& board, Instant at);
 // The retransmission timer fired: the first segment is lost, and all that is old enough.
-void lose_on_timeout(Engine& e, Connection& c, Board& board);
+void lose_on_timeout(Engine& e, Connection& c, Scoreboard& board);
 // cwnd was reduced for a loss now: the loss of a retransmission sent later is new congestion.
 void responded(Engine& e, InFlightState& a);
 

@@ -52,8 +52,8 @@ bool reports_duplicate(const wire::Segment& segment) {
 // Marks the ranges of the blocks. Ignores invalid ones: data never sent or already acknowledged.
 //= rfc2018#5
 //# 2018:SACK-7 the blocks are recorded on the scoreboard
-void process_sack_blocks(Engine& e, const Connection& c, Board& board, const wire::Segment& segment,
-                         AckSample& news) {
+void process_sack_blocks(Engine& e, const Connection& c, Scoreboard& board,
+                         const wire::Segment& segment, AckSample& news) {
   std::uint32_t first = 0;
   if (reports_duplicate(segment)) {
     news.has_duplicate = true;
@@ -91,7 +91,7 @@ bool may_begin(const Connection& c, const InFlightState& a) {
 
 //= rfc6675#5
 //# 6675:S6675-9 sets RecoveryPoint, ssthresh and cwnd; sends the first segment at once
-void begin_recovery(Engine& e, Connection& c, Board& board, const AckSample& news) {
+void begin_recovery(Engine& e, Connection& c, Scoreboard& board, const AckSample& news) {
   InFlightState& a = e.active(c);
   CongestionVariables& v = c.congestion;
   //= rfc6675#5
@@ -149,7 +149,8 @@ bool update_recovery(Engine& e, Connection& c, Bytes newly, bool marked) {
 }
 
 // Detects losses after this ACK. Returns when RACK has to check again.
-Instant detect_losses(Engine& e, Connection& c, Board& board, const AckSample& news, bool over) {
+Instant detect_losses(Engine& e, Connection& c, Scoreboard& board, const AckSample& news,
+                      bool over) {
   CongestionVariables& v = c.congestion;
   //= rfc6675#2
   //# 6675:S6675-13 a duplicate ACK is one that SACKs octets not known as received
@@ -173,7 +174,7 @@ Instant detect_losses(Engine& e, Connection& c, Board& board, const AckSample& n
 }
 
 // Starts recovery if there is a reason.
-void repair(Engine& e, Connection& c, Board& board, const AckSample& news) {
+void repair(Engine& e, Connection& c, Scoreboard& board, const AckSample& news) {
   if (e.active(c).path_probe.suppressed && path_probe::other_losses_known(e, e.active(c)))
       [[unlikely]] {
     path_probe::other_loss_found(e, c);
@@ -229,7 +230,7 @@ bool judged_by_board(Engine& e, Connection& c, const wire::Segment& segment) {
     return false;
   }
   InFlightState const& a = e.active(c);
-  Board board(e, e.active(c));
+  Scoreboard board(e, e.active(c));
   if (board.tracks()) {
     return true;
   }
@@ -256,7 +257,7 @@ namespace {
 
 void process_sack(Engine& e, Connection& c, const wire::Segment& segment) {
   InFlightState& a = e.active(c);
-  Board board(e, a);
+  Scoreboard board(e, a);
   CongestionVariables& v = c.congestion;
   AckSample news;
   news.arrived = e.state->arrived;
@@ -333,7 +334,7 @@ void process_sack(Engine& e, Connection& c, const wire::Segment& segment) {
 //# 6675:S6675-12 RecoveryPoint becomes HighData, and SACK recovery ends
 bool lose_on_timeout(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
-  Board board(e, a);
+  Scoreboard board(e, a);
   if (!c.sack || (!board.tracks() && !board.begin({c.send.una, c.send.nxt}, c.sent_at))) {
     a.watch = TimeoutWatch::off;
     return false;
@@ -356,7 +357,7 @@ bool lose_on_timeout(Engine& e, Connection& c) {
 
 void expire_reordering(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
-  Board board(e, a);
+  Scoreboard board(e, a);
   a.mode = RetransmitMode::retransmit;
   a.retransmit_due = e.state->now + c.rtt.rto();
   //= rfc8985#6.2
@@ -376,7 +377,7 @@ void expire_reordering(Engine& e, Connection& c) {
 
 bool send_all_again(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
-  Board board(e, a);
+  Scoreboard board(e, a);
   if (!board.tracks()) {
     return false;
   }
@@ -399,8 +400,9 @@ Bytes outstanding(Engine& e, const Connection& c) {
   return by_pipe ? a.board.pipe : flight_size(c);
 }
 
-Plan plan_range(const Engine& e, const Connection& c, const InFlightState& a, const Range& range) {
-  Plan plan;
+SegmentPlan plan_range(const Engine& e, const Connection& c, const InFlightState& a,
+                       const Range& range) {
+  SegmentPlan plan;
   Sequence const data_end = c.send.una + a.send.length();
   Sequence const right = c.send.una + c.send.wnd;
   std::uint32_t const allowed =
@@ -421,9 +423,9 @@ Plan plan_range(const Engine& e, const Connection& c, const InFlightState& a, co
 //# 2018:SACK-18 SACKed data is skipped
 //= rfc6675#5.1
 //# 6675:S6675-26 after a timeout the missing data is retransmitted in order
-Plan plan_lost(Engine& e, Connection& c) {
+SegmentPlan plan_lost(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
-  Board board(e, a);
+  Scoreboard board(e, a);
   std::uint32_t const room = (c.congestion.cwnd - board.pipe()).count;
   Index const lost = board.next_lost();
   if (lost == nil) {
@@ -435,14 +437,14 @@ Plan plan_lost(Engine& e, Connection& c) {
   std::uint32_t const least =
       e.config.prr ? std::min(std::uint32_t{c.mss}, range.end.since(range.begin).count)
                    : std::uint32_t{c.mss};
-  return room < least ? Plan{} : plan_range(e, c, a, {range.begin, range.end});
+  return room < least ? SegmentPlan{} : plan_range(e, c, a, {range.begin, range.end});
 }
 
 //= rfc6675#4
 //# 6675:S6675-5 only if new data cannot be sent, because of the peer's window or for lack of data
-Plan plan_last_resort(Engine& e, Connection& c) {
+SegmentPlan plan_last_resort(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
-  Board board(e, a);
+  Scoreboard board(e, a);
   //= rfc8985#9.2
   //# 8985:RACK-11 with RACK, data not known to be lost is not retransmitted
   bool const paced = e.state->now < a.pace_at;  // new data can be sent later
@@ -465,7 +467,7 @@ Plan plan_last_resort(Engine& e, Connection& c) {
   }
   Sent const& range = board.at(last);
   Sequence const begin = last_segment_of(e, c, {range.begin, range.end});
-  Plan plan = plan_range(e, c, a, {begin, range.end});
+  SegmentPlan plan = plan_range(e, c, a, {begin, range.end});
   plan.rescue = true;
   return plan;
 }
@@ -476,7 +478,7 @@ namespace {
 // otherwise it would take one timeout per segment. In fast recovery partial ACKs show what to
 // repair.
 [[gnu::cold]] void continue_without_board(const Connection& c, InFlightState& a,
-                                          const Board& board) {
+                                          const Scoreboard& board) {
   if (a.after_timeout) {
     a.after_timeout = false;
     a.retransmit_next = board.lost_from();
@@ -486,9 +488,9 @@ namespace {
 
 }  // namespace
 
-void note_on_board(Engine& e, Connection& c, const Plan& plan, Sequence end) {
+void note_on_board(Engine& e, Connection& c, const SegmentPlan& plan, Sequence end) {
   InFlightState& a = e.active(c);
-  Board board(e, a);
+  Scoreboard board(e, a);
   if (!synchronized(c.state)) {
     return;
   }

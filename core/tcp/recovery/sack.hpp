@@ -21,11 +21,12 @@ bool send_all_again(Engine& e, Connection& c);
 // Octets counted as in the network; from the scoreboard if it tracks.
 Bytes outstanding(Engine& e, const Connection& c);
 // The next lost range in order; none if congestion control does not allow it yet.
-Plan plan_lost(Engine& e, Connection& c);
+SegmentPlan plan_lost(Engine& e, Connection& c);
 // What RFC 6675's NextSeg sends when no range is known to be lost and there is no new data.
-Plan plan_last_resort(Engine& e, Connection& c);
+SegmentPlan plan_last_resort(Engine& e, Connection& c);
 // A retransmission of [begin, end): as much as one segment and the peer's window hold.
-Plan plan_range(const Engine& e, const Connection& c, const InFlightState& a, const Range& range);
+SegmentPlan plan_range(const Engine& e, const Connection& c, const InFlightState& a,
+                       const Range& range);
 // Whether the scoreboard is repairing losses: there may be data to retransmit.
 inline bool repairs(const Connection& c, const InFlightState& a) {
   return a.board.order.count != 0 && (c.congestion.recovering || a.after_timeout) &&
@@ -34,6 +35,6 @@ inline bool repairs(const Connection& c, const InFlightState& a) {
 // RACK's timer fired.
 void expire_reordering(Engine& e, Connection& c);
 // The planned segment of a connection with SACK is sent; SND.NXT still has its old value.
-void note_on_board(Engine& e, Connection& c, const Plan& plan, Sequence end);
+void note_on_board(Engine& e, Connection& c, const SegmentPlan& plan, Sequence end);
 
 }  // namespace lockstep::tcp

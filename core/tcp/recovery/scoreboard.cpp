@@ -14,7 +14,7 @@ std::uint32_t copies_of(const Sent& r) { return (r.lost ? 0u : 1u) + (r.retransm
 
 }  // namespace
 
-void Board::count(const Sent& r) {
+void Scoreboard::count(const Sent& r) {
   Bytes const length = length_of(r);
   if (r.sacked) {
     s_.sacked += length;
@@ -25,7 +25,7 @@ void Board::count(const Sent& r) {
   s_.lost_not_retransmitted += r.lost && !r.retransmitted ? length : Bytes{};
 }
 
-void Board::uncount(const Sent& r) {
+void Scoreboard::uncount(const Sent& r) {
   Bytes const length = length_of(r);
   if (r.sacked) {
     s_.sacked -= length;
@@ -36,19 +36,19 @@ void Board::uncount(const Sent& r) {
   s_.lost_not_retransmitted -= r.lost && !r.retransmitted ? length : Bytes{};
 }
 
-void Board::enlist(Index index) {
+void Scoreboard::enlist(Index index) {
   if (ages(at(index))) {
     age_.push_back(index);
   }
 }
 
-void Board::delist(Index index) {
+void Scoreboard::delist(Index index) {
   if (age_.linked(index)) {
     age_.remove(index);
   }
 }
 
-Index Board::take() {
+Index Scoreboard::take() {
   if (order_.count() >= e_.config.sent_per_connection.value) {
     return nil;
   }
@@ -59,7 +59,7 @@ Index Board::take() {
   return index;
 }
 
-void Board::remove(Index index) {
+void Scoreboard::remove(Index index) {
   if (s_.search == index) {
     s_.search = order_.previous(index);
   }
@@ -71,7 +71,7 @@ void Board::remove(Index index) {
   e_.sent.give(index);
 }
 
-bool Board::alike(const Sent& left, const Sent& right) const {
+bool Scoreboard::alike(const Sent& left, const Sent& right) const {
   if (left.sacked || right.sacked) {
     return left.sacked && right.sacked;
   }
@@ -80,7 +80,7 @@ bool Board::alike(const Sent& left, const Sent& right) const {
   return same && (left.sent_at == right.sent_at || !ages(left));
 }
 
-void Board::absorb_next(Index index) {
+void Scoreboard::absorb_next(Index index) {
   Index const next = order_.next(index);
   Sent& left = edit(index);
   uncount(left);
@@ -97,7 +97,7 @@ void Board::absorb_next(Index index) {
 }
 
 // Merges the range with neighbours of the same status. Returns the range that contains it now.
-Index Board::join(Index index) {
+Index Scoreboard::join(Index index) {
   Index const previous = order_.previous(index);
   if (previous != nil && alike(at(previous), at(index))) {
     absorb_next(previous);
@@ -112,7 +112,7 @@ Index Board::join(Index index) {
 
 // Clears the SACKed flag of the lowest such range that ends before `below`; its octets get the
 // status of those before them. At worst they are retransmitted unnecessarily.
-bool Board::forget_lowest(Sequence below) {
+bool Scoreboard::forget_lowest(Sequence below) {
   for (Index i = order_.first(); i != nil && at(i).end.before(below); i = order_.next(i)) {
     if (at(i).sacked && order_.previous(i) != nil) {
       Index const previous = order_.previous(i);
@@ -130,7 +130,7 @@ bool Board::forget_lowest(Sequence below) {
 
 // Splits a range at `where`. False: no record is free, and no SACK information can be discarded to
 // free one.
-bool Board::cut(Index index, Sequence where) {
+bool Scoreboard::cut(Index index, Sequence where) {
   Index fresh = take();
   if (fresh == nil && forget_lowest(at(index).begin)) {
     fresh = take();
@@ -158,13 +158,13 @@ bool Board::cut(Index index, Sequence where) {
   return true;
 }
 
-bool Board::begin(const Range& range, Instant sent_at) {
+bool Scoreboard::begin(const Range& range, Instant sent_at) {
   CHECK(!tracks());
   Index const index = take();
   if (index == nil) {
     return false;
   }
-  s_ = Scoreboard{};
+  s_ = ScoreboardState{};
   Sent& r = edit(index);
   r.begin = range.begin;
   r.end = range.end;
@@ -176,7 +176,7 @@ bool Board::begin(const Range& range, Instant sent_at) {
   return true;
 }
 
-void Board::sent(Sequence end) {
+void Scoreboard::sent(Sequence end) {
   Index const index = order_.last();
   Sent& last = edit(index);
   CHECK(end.after(last.end));
@@ -215,7 +215,7 @@ void Board::sent(Sequence end) {
 
 //= rfc8985#6.1
 //# 8985:RACK-12 the time of the last transmission, and that it was a retransmission
-void Board::record_retransmission(Sequence begin, Sequence end) {
+void Scoreboard::record_retransmission(Sequence begin, Sequence end) {
   Index i = find(begin);
   while (i != nil && at(i).begin.before(end)) {
     bool const skip = at(i).sacked || at(i).end.at_or_before(begin);
@@ -247,7 +247,7 @@ void Board::record_retransmission(Sequence begin, Sequence end) {
   }
 }
 
-void Board::give_up() {
+void Scoreboard::give_up() {
   Index const lost = next_lost();
   gave_up_ = true;
   lost_from_ = lost == nil ? at(order_.last()).end : at(lost).begin;
@@ -256,7 +256,7 @@ void Board::give_up() {
 }
 
 // The range that contains `where`, or the next one. O(1) near the ends and near the last hole.
-Index Board::find(Sequence where) const {
+Index Scoreboard::find(Sequence where) const {
   Index from = order_.first();
   for (Index hint : {s_.search, s_.highest, order_.last()}) {
     if (hint != nil && at(hint).begin.at_or_before(where)) {
@@ -278,7 +278,7 @@ Index Board::find(Sequence where) const {
   return from;
 }
 
-void Board::deliver(const Sent& r, Sequence end, InboundSegment arrival, AckSample& news) {
+void Scoreboard::deliver(const Sent& r, Sequence end, InboundSegment arrival, AckSample& news) {
   news.delivered += end.since(r.begin);
   if (!e_.config.rack) {
     return;
@@ -312,7 +312,7 @@ void Board::deliver(const Sent& r, Sequence end, InboundSegment arrival, AckSamp
   }
 }
 
-void Board::acknowledge(Sequence ack, AckSample& news) {
+void Scoreboard::acknowledge(Sequence ack, AckSample& news) {
   s_.has_edge = s_.has_edge && s_.edge.after(ack);
   while (tracks()) {
     Index const index = order_.first();
@@ -336,7 +336,7 @@ void Board::acknowledge(Sequence ack, AckSample& news) {
 
 //= rfc6675#5
 //# 6675:S6675-8 each SACKed octet is marked
-void Board::sack(Sequence begin, Sequence end, AckSample& news) {
+void Scoreboard::sack(Sequence begin, Sequence end, AckSample& news) {
   Index i = find(begin);
   while (i != nil && at(i).begin.before(end)) {
     if (at(i).sacked) {
@@ -370,14 +370,14 @@ void Board::sack(Sequence begin, Sequence end, AckSample& news) {
   e_.counters->sacks_forgotten += i != nil && at(i).begin.before(end) ? 1 : 0;
 }
 
-bool Board::sacked_enough(const Connection& c) const {
+bool Scoreboard::sacked_enough(const Connection& c) const {
   std::uint64_t const threshold = e_.config.duplicate_acks.value;
   return s_.runs >= threshold || s_.sacked.count > (threshold - 1) * c.mss;
 }
 
 //= rfc6675#4
 //# 6675:S6675-3 DupThresh ranges, or more than DupThresh - 1 segments' worth of octets, above it
-void Board::lose_below_edge(const Connection& c) {
+void Scoreboard::lose_below_edge(const Connection& c) {
   std::uint64_t const threshold = e_.config.duplicate_acks.value;
   std::uint64_t ranges = 0;
   std::uint64_t octets = 0;
@@ -408,7 +408,7 @@ void Board::lose_below_edge(const Connection& c) {
   s_.has_edge = true;
 }
 
-Index Board::lose(Index index) {
+Index Scoreboard::lose(Index index) {
   Sent& r = edit(index);
   CHECK(!r.sacked);
   uncount(r);
@@ -422,7 +422,7 @@ Index Board::lose(Index index) {
   return join(index);
 }
 
-void Board::lose_all() {
+void Scoreboard::lose_all() {
   for (Index i = order_.first(); i != nil; i = order_.next(i)) {
     if (!at(i).sacked) {
       i = lose(i);
@@ -430,7 +430,7 @@ void Board::lose_all() {
   }
 }
 
-void Board::lose_older(Duration age) {
+void Scoreboard::lose_older(Duration age) {
   Instant const now = e_.state->now;
   for (Index i = order_.first(); i != nil; i = order_.next(i)) {
     if (!at(i).sacked && (i == order_.first() || at(i).sent_at + age <= now)) {
@@ -439,7 +439,7 @@ void Board::lose_older(Duration age) {
   }
 }
 
-void Board::clear_lost() {
+void Scoreboard::clear_lost() {
   s_.search = nil;
   for (Index i = order_.first(); i != nil; i = order_.next(i)) {
     Sent& r = edit(i);
@@ -458,7 +458,7 @@ void Board::clear_lost() {
   s_.has_edge = false;
 }
 
-void Board::lose_all_and_forget() {
+void Scoreboard::lose_all_and_forget() {
   Index const index = order_.first();
   Sequence const end = at(order_.last()).end;
   while (order_.count() > 1) {
@@ -473,13 +473,13 @@ void Board::lose_all_and_forget() {
   r.ever = true;
   Sequence const fack = s_.fack;
   memory::ListHead const order = s_.order;
-  s_ = Scoreboard{};
+  s_ = ScoreboardState{};
   s_.order = order;
   s_.fack = fack;
   count(r);
 }
 
-void Board::forget_retransmissions() {
+void Scoreboard::forget_retransmissions() {
   s_.search = nil;
   for (Index i = order_.first(); i != nil; i = order_.next(i)) {
     Sent& r = edit(i);
@@ -494,7 +494,7 @@ void Board::forget_retransmissions() {
   }
 }
 
-Index Board::next_lost() {
+Index Scoreboard::next_lost() {
   if (s_.lost_not_retransmitted.empty()) {
     return nil;
   }
@@ -507,7 +507,7 @@ Index Board::next_lost() {
   return i;
 }
 
-Index Board::next_doubtful() const {
+Index Scoreboard::next_doubtful() const {
   if (s_.highest == nil) {
     return nil;
   }
@@ -519,7 +519,7 @@ Index Board::next_doubtful() const {
   return nil;
 }
 
-Index Board::last_unsacked() const {
+Index Scoreboard::last_unsacked() const {
   Index i = order_.last();
   while (i != nil && at(i).sacked) {
     i = order_.previous(i);
@@ -527,16 +527,16 @@ Index Board::last_unsacked() const {
   return i;
 }
 
-void Board::clear() {
+void Scoreboard::clear() {
   while (tracks()) {
     Index const index = order_.first();
     s_.search = nil;
     remove(index);
   }
-  s_ = Scoreboard{};
+  s_ = ScoreboardState{};
 }
 
-void Board::check(const Connection& c) const {
+void Scoreboard::check(const Connection& c) const {
   if (!tracks()) {
     CHECK(age_.empty());
     CHECK(s_.pipe.empty());
@@ -545,7 +545,7 @@ void Board::check(const Connection& c) const {
   CHECK(at(order_.first()).begin == c.send.una);
   CHECK(at(order_.last()).end == c.send.nxt);
   CHECK(order_.count() <= e_.config.sent_per_connection.value);
-  Scoreboard sums;
+  ScoreboardState sums;
   Index highest = nil;
   bool awaits = false;
   bool reached = s_.search == nil;

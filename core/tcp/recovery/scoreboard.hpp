@@ -33,9 +33,9 @@ struct AckSample {
 // all is acknowledged. Limits: Config::sent_max for all connections, sent_per_connection for one.
 //= rfc6675#3
 //# 6675:S6675-14 ranges of octets, whatever segments they left in
-class Board {
+class Scoreboard {
  public:
-  Board(Engine& e, InFlightState& a)
+  Scoreboard(Engine& e, InFlightState& a)
       : e_(e), s_(a.board), order_(s_.order, e.sent.view()), age_(s_.age, e.sent.view()) {}
 
   bool tracks() const { return !order_.empty(); }
@@ -135,7 +135,7 @@ class Board {
   Instant stamp() const { return e_.config.rack ? e_.state->now : Instant{}; }
 
   Engine& e_;
-  Scoreboard& s_;
+  ScoreboardState& s_;
   memory::List<Sent, &Sent::order> order_;
   memory::List<Sent, &Sent::age> age_;
   bool gave_up_ = false;

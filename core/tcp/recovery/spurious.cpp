@@ -63,7 +63,7 @@ void undo_reduction(const Connection& c, InFlightState& a) {
 
 // Trusts that data marked as lost will be delivered. A loss from now on starts a recovery of its
 // own.
-void cancel_losses(Connection& c, InFlightState& a, Board& board) {
+void cancel_losses(Connection& c, InFlightState& a, Scoreboard& board) {
   if (board.tracks()) {
     board.clear_lost();
   }
@@ -86,7 +86,7 @@ struct SpuriousTimeout {
 //# 5682:FRTO-13 the timeout was spurious: lost data is in flight, RecoveryPoint is SND.UNA
 //= rfc5682#4
 //# 5682:FRTO-14 restore the window only if configured; otherwise RFC 5681's reduction stays
-void undo_timeout(Engine& e, Connection& c, Board& board, const SpuriousTimeout& by) {
+void undo_timeout(Engine& e, Connection& c, Scoreboard& board, const SpuriousTimeout& by) {
   InFlightState& a = e.active(c);
   cancel_losses(c, a, board);
   a.watch = TimeoutWatch::off;
@@ -110,7 +110,7 @@ void undo_timeout(Engine& e, Connection& c, Board& board, const SpuriousTimeout&
 }
 
 // Undoes a recovery by duplicates or by SACK that one echo has shown to be spurious.
-void undo_recovery(Engine& e, Connection& c, Board& board, AckSample& news) {
+void undo_recovery(Engine& e, Connection& c, Scoreboard& board, AckSample& news) {
   InFlightState& a = e.active(c);
   cancel_losses(c, a, board);
   ++e.counters->recoveries_undone;
@@ -123,7 +123,7 @@ void undo_recovery(Engine& e, Connection& c, Board& board, AckSample& news) {
 // Steps 3 to 6 of Eifel. Returns whether a loss was found spurious.
 //= rfc3522#3.2
 //# 3522:EIFD-4 only the first ACK of new data is used
-bool check_echo(Engine& e, Connection& c, Board& board, AckSample& news,
+bool check_echo(Engine& e, Connection& c, Scoreboard& board, AckSample& news,
                 const wire::Segment& segment) {
   InFlightState& a = e.active(c);
   EchoWatch const& watch = a.echo;
@@ -188,7 +188,8 @@ void confirm_loss(Connection& c, InFlightState& a) {
 }
 
 // Step 3 with SACK: the next ACK. Returns whether a loss was found spurious.
-bool check_second_ack(Engine& e, Connection& c, Board& board, const AckSample& news, Shown shown) {
+bool check_second_ack(Engine& e, Connection& c, Scoreboard& board, const AckSample& news,
+                      Shown shown) {
   InFlightState& a = e.active(c);
   if (!shown.advances && news.newly_sacked.empty() && !shown.duplicate) {
     return false;
@@ -250,7 +251,7 @@ void await_echo(Engine& e, Connection& c, bool timeout) {
   a.echo = {};
   a.echo.timeout = timeout;
   a.echo.first_at = a.unacked_since;
-  Board board(e, a);
+  Scoreboard board(e, a);
   if (board.tracks()) {
     Sent const& first = board.first();
     //= rfc3522#3.2
@@ -296,7 +297,8 @@ void note_again(InFlightState& a, Bytes octets) {
   a.undo_octets += a.undo_armed ? octets : Bytes{};
 }
 
-void note_departure(const Engine& e, const Connection& c, InFlightState& a, const Plan& plan) {
+void note_departure(const Engine& e, const Connection& c, InFlightState& a,
+                    const SegmentPlan& plan) {
   //= rfc3522#3.2
   //# 3522:EIFD-2 RetransmitTS is the TSval of the first retransmission
   //# 3522:EIFD-3 and of no later one
@@ -306,8 +308,8 @@ void note_departure(const Engine& e, const Connection& c, InFlightState& a, cons
   }
 }
 
-bool on_ack(Engine& e, Connection& c, Board& board, AckSample& news, const wire::Segment& segment,
-            Shown shown) {
+bool on_ack(Engine& e, Connection& c, Scoreboard& board, AckSample& news,
+            const wire::Segment& segment, Shown shown) {
   InFlightState& a = e.active(c);
   bool held = a.echo_armed && shown.advances && check_echo(e, c, board, news, segment);
   if (a.watch == TimeoutWatch::first && shown.advances) {
@@ -321,7 +323,7 @@ bool on_ack(Engine& e, Connection& c, Board& board, AckSample& news, const wire:
 
 void on_plain_ack(Engine& e, Connection& c, const wire::Segment& segment, Bytes newly) {
   InFlightState& a = e.active(c);
-  Board board(e, a);
+  Scoreboard board(e, a);
   AckSample news;
   news.delivered = newly;
   news.has_duplicate = segment.options.sack_count != 0;

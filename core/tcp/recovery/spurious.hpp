@@ -11,7 +11,8 @@ void remember(Engine& e, Connection& c, bool timeout);
 // Octets are retransmitted.
 void note_again(InFlightState& a, Bytes octets);
 // The same, while an echo is awaited.
-void note_departure(const Engine& e, const Connection& c, InFlightState& a, const Plan& plan);
+void note_departure(const Engine& e, const Connection& c, InFlightState& a,
+                    const SegmentPlan& plan);
 // Whether F-RTO is testing the timeout: new data is sent instead of retransmissions.
 inline bool watches(const InFlightState& a) { return a.watch == TimeoutWatch::news; }
 
@@ -22,8 +23,8 @@ struct Shown {
   bool marked = false;     // it has ECE
 };
 // Returns whether cwnd was restored in such a way that this ACK must not change it further.
-bool on_ack(Engine& e, Connection& c, Board& board, AckSample& news, const wire::Segment& segment,
-            Shown shown);
+bool on_ack(Engine& e, Connection& c, Scoreboard& board, AckSample& news,
+            const wire::Segment& segment, Shown shown);
 // The same without a scoreboard: SND.UNA advanced by `newly`, or the ACK is a duplicate.
 void on_plain_ack(Engine& e, Connection& c, const wire::Segment& segment, Bytes newly);
 void on_plain_duplicate(Engine& e, Connection& c);

@@ -71,11 +71,11 @@ void expire(Engine& e, Connection& c) {
 //= rfc8985#7.3
 //# 8985:TLP-4 new data if the peer's window permits; otherwise the last segment is retransmitted
 //# 8985:TLP-9 regardless of cwnd
-Plan plan(Engine& e, Connection& c) {
+SegmentPlan plan(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   a.tail.wanted = false;
-  Plan plan;
-  Board board(e, a);
+  SegmentPlan plan;
+  Scoreboard board(e, a);
   Index const last = board.tracks() ? board.last_unsacked() : nil;
   if (last == nil || c.send.wnd.empty()) {
     return plan;
@@ -103,7 +103,7 @@ Plan plan(Engine& e, Connection& c) {
 
 //= rfc8985#7.3
 //# 8985:TLP-8, 8985:TLP-9 the scoreboard has recorded it like any segment; TLP.end_seq is SND.NXT
-void note_departure(Connection& c, InFlightState& a, const Plan& plan, Sequence end) {
+void note_departure(Connection& c, InFlightState& a, const SegmentPlan& plan, Sequence end) {
   a.tail.wanted = false;
   a.tail.out = true;
   a.tail.retransmitted = plan.retransmitted;

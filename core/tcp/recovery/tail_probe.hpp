@@ -11,9 +11,9 @@ void schedule(Engine& e, Connection& c);
 // The probe timer fired.
 void expire(Engine& e, Connection& c);
 // The probe to send, if there is data for one.
-Plan plan(Engine& e, Connection& c);
+SegmentPlan plan(Engine& e, Connection& c);
 // The probe is sent; SND.NXT still has its old value.
-void note_departure(Connection& c, InFlightState& a, const Plan& plan, Sequence end);
+void note_departure(Connection& c, InFlightState& a, const SegmentPlan& plan, Sequence end);
 // The scoreboard contains an ACK and SND.UNA has advanced: processes it for a probe in flight.
 void on_ack(Engine& e, Connection& c, const wire::Segment& segment, const AckSample& news,
             bool duplicate);

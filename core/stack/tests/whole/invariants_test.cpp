@@ -389,7 +389,7 @@ TEST(InvariantsDeathTest, OfTheScoreboard) {
       {"sums.pipe == s_.pipe", [](Patient& p) { p.active().board.pipe = {}; }},
       {"sums.lost_not_retransmitted == s_.lost_not_retransmitted",
        [](Patient& p) { p.active().board.lost_not_retransmitted = Bytes{1}; }},
-      {"sent == e.sent.used()", [](Patient& p) { p.active().board = tcp::Scoreboard{}; }},
+      {"sent == e.sent.used()", [](Patient& p) { p.active().board = tcp::ScoreboardState{}; }},
   };
   try_all(patient, defects);
   Boarded aged(board_config(true));
