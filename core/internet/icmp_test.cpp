@@ -59,8 +59,7 @@ Judged judge(const Octets& message, IpAddress destination = ours) {
   std::ranges::copy(message, octets.begin() + 20);
   IpArrival arrival;
   KnownPath known;
-  wire::Ipv4Packet parsed;
-  EXPECT_EQ(ip_input(host(), octets, false, known, parsed, arrival), Drop::none);
+  EXPECT_EQ(ip_input(host(), octets, false, known, arrival), Drop::none);
   Judged judged;
   judged.drop = icmp_input(host(), arrival, judged.icmp);
   return judged;
@@ -215,8 +214,7 @@ IpArrival arrival_of(const wire::Ipv4Header& header, const Octets& payload, Octe
   std::ranges::copy(payload, octets.begin() + 20);
   IpArrival arrival;
   KnownPath known;
-  wire::Ipv4Packet parsed;
-  (void)ip_input(host(), octets, false, known, parsed, arrival);
+  (void)ip_input(host(), octets, false, known, arrival);
   return arrival;
 }
 

@@ -52,7 +52,8 @@ Drop check_addresses(const Addresses& addresses, bool link_group, KnownPath& kno
 }  // namespace
 
 Drop ip_input(const Addresses& addresses, std::span<const std::byte> bytes, bool link_group,
-              KnownPath& known, wire::Ipv4Packet& parsed, IpArrival& out) {
+              KnownPath& known, IpArrival& out) {
+  wire::Ipv4Packet parsed;
   Drop drop = wire::parse(bytes, parsed);
   if (drop != Drop::none) {
     return drop;

@@ -33,7 +33,6 @@ struct KnownPath {
 // ip_link_broadcast, ip_source_invalid, ip_fragment or ip_protocol_unknown. `out` is complete with
 // Drop::none, ip_fragment, and ip_protocol_unknown, which icmp_errors.hpp can answer.
 [[nodiscard]] Drop ip_input(const Addresses& addresses, std::span<const std::byte> bytes,
-                            bool link_group, KnownPath& known, wire::Ipv4Packet& parsed,
-                            IpArrival& out);
+                            bool link_group, KnownPath& known, IpArrival& out);
 
 }  // namespace lockstep::internet

@@ -39,8 +39,7 @@ Judged judge(const wire::Ipv4Header& header, bool link_group = false) {
   wire::write(header, {20}, octets);
   Judged judged{};
   KnownPath known;
-  wire::Ipv4Packet parsed;
-  judged.drop = ip_input(host(), octets, link_group, known, parsed, judged.arrival);
+  judged.drop = ip_input(host(), octets, link_group, known, judged.arrival);
   return judged;
 }
 
@@ -107,8 +106,7 @@ TEST(IpInput, ACachedPathChangesNoResult) {
     octets.assign(40, std::byte{0});
     wire::write(header, {20}, octets);
     Judged judged{};
-    wire::Ipv4Packet parsed;
-    judged.drop = ip_input(host(), octets, link_group, known, parsed, judged.arrival);
+    judged.drop = ip_input(host(), octets, link_group, known, judged.arrival);
     Judged const fresh = judge(header, link_group);
     EXPECT_EQ(judged.drop, fresh.drop);
     if (fresh.drop == Drop::none) {
@@ -174,8 +172,7 @@ TEST(IpInput, ParseErrorsKeepTheirReason) {
   Octets const octets(19);
   IpArrival arrival;
   KnownPath known;
-  wire::Ipv4Packet four;
-  EXPECT_EQ(ip_input(host(), octets, false, known, four, arrival), Drop::ip_too_short);
+  EXPECT_EQ(ip_input(host(), octets, false, known, arrival), Drop::ip_too_short);
   wire::Ipv6Packet parsed;
   Octets six(39);
   six[0] = std::byte{0x60};

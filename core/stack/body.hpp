@@ -48,8 +48,7 @@ struct Parsed {
   wire::ArpPacket arp;
   internet::IpArrival ip;
   wire::Segment segment;
-  wire::Ipv4Packet four;  // of an IPv4 packet
-  wire::Ipv6Packet six;   // of an IPv6 packet
+  wire::Ipv6Packet six;  // of an IPv6 packet
 };
 
 // The Cause that an ICMP error is reported with.

@@ -128,7 +128,7 @@ namespace {
 
 void Stack::Body::parse_ip(std::span<const std::byte> bytes, bool to_group, Checksum checksum,
                            Parsed& out) {
-  out.drop = internet::ip_input(addresses, bytes, to_group, recent.path, out.four, out.ip);
+  out.drop = internet::ip_input(addresses, bytes, to_group, recent.path, out.ip);
   if (!out.ip.path_known) {
     recent.local = {};
   }

@@ -2,6 +2,7 @@
 #include "core/stack/body.hpp"
 #include "core/tcp/calls.hpp"
 #include "core/tcp/path.hpp"
+#include "core/units/check.hpp"
 
 namespace lockstep {
 namespace {
@@ -18,6 +19,13 @@ internet::Icmp6ErrorToSend complaint_about(const wire::Ipv6Packet& packet) {
           ragged ? payload_length_at : packet.fragment_at + 2u, false};
 }
 
+// The fragment of an IPv4 packet that was parsed before: its identification is read again.
+internet::FragmentArrival fragment4_of(const wire::IpPacket& packet) {
+  wire::Ipv4Packet parsed;
+  CHECK(wire::parse(packet.bytes, parsed) == Drop::none);
+  return internet::fragment_of(parsed);
+}
+
 }  // namespace
 
 // Returns Drop::none if the fragment was stored, or if `frame` now holds the complete datagram.
@@ -28,7 +36,7 @@ Drop Stack::Body::reassemble(Parsed& frame) {
   }
   std::span<const std::byte> whole;
   internet::FragmentArrival const arrival =
-      six ? internet::fragment_of(frame.six) : internet::fragment_of(frame.four);
+      six ? internet::fragment_of(frame.six) : fragment4_of(frame.ip.packet);
   Drop const drop = fragments.take(arrival, engine.state->now, whole);
   bool const answers =
       config.tcp.shard.value == 0;  // every shard has this fragment; only shard 0 answers

@@ -31,22 +31,27 @@ inline ReceiveWindow window_of(const Connection& c) {
   return {c.receive.nxt, c.receive.edge.since(c.receive.nxt)};
 }
 
-[[gnu::always_inline]] inline ReceiverView receiver_view(const Engine& e, const Connection& c) {
-  ReceiverView view;
-  view.window = window_of(c);
-  view.receive_nxt = c.receive.nxt;
-  view.send_una = c.send.una;
-  view.send_nxt = c.send.nxt;
-  view.send_wnd_max = c.send.wnd_max;
-  view.ts_recent = c.options.ts_recent;
-  view.ts_recent_outdated = is_outdated(e, c);
-  view.timestamps = c.options.has(negotiated::timestamps);
-  view.timestamps_required = e.config.timestamps_required;
-  view.syn_received = c.state == State::syn_received;
-  view.passive = c.passive;
-  view.reset_policy = e.config.reset_policy;
-  return view;
-}
+// A connection, as judge() sees it.
+struct ConnectionView {
+  const Engine& e;
+  const Connection& c;
+
+  ReceiveWindow window() const { return window_of(c); }
+  Sequence receive_nxt() const { return c.receive.nxt; }
+  Sequence send_una() const { return c.send.una; }
+  Sequence send_nxt() const { return c.send.nxt; }
+  Bytes send_wnd_max() const { return c.send.wnd_max; }
+  std::uint32_t ts_recent() const { return c.options.ts_recent; }
+  bool ts_recent_outdated() const { return is_outdated(e, c); }
+  bool timestamps() const { return c.options.has(negotiated::timestamps); }
+  bool timestamps_required() const { return e.config.timestamps_required; }
+  bool syn_received() const { return c.state == State::syn_received; }
+  bool passive() const { return c.passive; }
+  ResetPolicy reset_policy() const { return e.config.reset_policy; }
+  bool time_wait() const { return false; }
+  bool syn_is_new() const { return false; }
+  bool resets_ignored() const { return false; }
+};
 
 // Copies the settings that the listener has for its connections, from the SYN-ACK on.
 //= rfc9293#3.9.2

@@ -215,7 +215,7 @@ Drop check_data(Engine& e, Connection& c, const wire::Segment& s) {
 // Steps 1 to 8 of RFC 9293 3.10.7.4.
 Drop process_segment(Engine& e, Connection& c, const InboundSegment& arrival,
                      const wire::Segment& segment) {
-  Disposition const disposition = judge(receiver_view(e, c), segment);
+  Disposition const disposition = judge(ConnectionView{e, c}, segment);
   if (disposition.action != Action::accept) [[unlikely]] {
     return act_on(e, c, arrival, segment, disposition);
   }

@@ -12,56 +12,81 @@ namespace {
 
 namespace flag = wire::flag;
 
-// RCV.NXT is 1000 and RCV.WND 100; SND.UNA is 500, SND.NXT 600, MAX.SND.WND 200.
-ReceiverView established() {
-  ReceiverView view;
-  view.window = {{1000}, {100}};
-  view.receive_nxt = {1000};
-  view.send_una = {500};
-  view.send_nxt = {600};
-  view.send_wnd_max = {200};
-  view.ts_recent = 70;
-  view.timestamps_required = true;
-  return view;
-}
+// Answers that the tests change one by one. RCV.NXT is 1000 and RCV.WND 100; SND.UNA is 500,
+// SND.NXT 600, MAX.SND.WND 200.
+struct View {
+  ReceiveWindow window_{{1000}, {100}};
+  Sequence receive_nxt_{1000};
+  Sequence send_una_{500};
+  Sequence send_nxt_{600};
+  Bytes send_wnd_max_{200};
+  std::uint32_t ts_recent_ = 70;
+  bool ts_recent_outdated_ = false;
+  bool timestamps_ = false;
+  bool timestamps_required_ = true;
+  bool syn_received_ = false;
+  bool passive_ = false;
+  ResetPolicy reset_policy_ = ResetPolicy::rfc5961;
+  bool time_wait_ = false;
+  bool syn_is_new_ = false;
+  bool resets_ignored_ = false;
+
+  ReceiveWindow window() const { return window_; }
+  Sequence receive_nxt() const { return receive_nxt_; }
+  Sequence send_una() const { return send_una_; }
+  Sequence send_nxt() const { return send_nxt_; }
+  Bytes send_wnd_max() const { return send_wnd_max_; }
+  std::uint32_t ts_recent() const { return ts_recent_; }
+  bool ts_recent_outdated() const { return ts_recent_outdated_; }
+  bool timestamps() const { return timestamps_; }
+  bool timestamps_required() const { return timestamps_required_; }
+  bool syn_received() const { return syn_received_; }
+  bool passive() const { return passive_; }
+  ResetPolicy reset_policy() const { return reset_policy_; }
+  bool time_wait() const { return time_wait_; }
+  bool syn_is_new() const { return syn_is_new_; }
+  bool resets_ignored() const { return resets_ignored_; }
+};
+
+View established() { return {}; }
 
 // An active open in SYN-RECEIVED.
-ReceiverView simultaneous() {
-  ReceiverView view = established();
-  view.syn_received = true;
+View simultaneous() {
+  View view = established();
+  view.syn_received_ = true;
   return view;
 }
 
 // Our SYN has the number 599.
-ReceiverView half_open() {
-  ReceiverView view = established();
-  view.syn_received = true;
-  view.passive = true;
-  view.send_una = {599};
+View half_open() {
+  View view = established();
+  view.syn_received_ = true;
+  view.passive_ = true;
+  view.send_una_ = {599};
   return view;
 }
 
-ReceiverView time_wait() {
-  ReceiverView view = established();
-  view.send_una = {600};
-  view.time_wait = true;
+View time_wait() {
+  View view = established();
+  view.send_una_ = {600};
+  view.time_wait_ = true;
   return view;
 }
 
 template <class Change>
-ReceiverView with(ReceiverView view, Change change) {
+View with(View view, Change change) {
   change(view);
   return view;
 }
 
-ReceiverView rfc793(const ReceiverView& view) {
-  return with(view, [](ReceiverView& v) { v.reset_policy = ResetPolicy::rfc793; });
+View rfc793(const View& view) {
+  return with(view, [](View& v) { v.reset_policy_ = ResetPolicy::rfc793; });
 }
-ReceiverView zero_window(const ReceiverView& view) {
-  return with(view, [](ReceiverView& v) { v.window.wnd = {}; });
+View zero_window(const View& view) {
+  return with(view, [](View& v) { v.window_.wnd = {}; });
 }
-ReceiverView stamped(const ReceiverView& view) {
-  return with(view, [](ReceiverView& v) { v.timestamps = true; });
+View stamped(const View& view) {
+  return with(view, [](View& v) { v.timestamps_ = true; });
 }
 
 struct Arriving {
@@ -91,7 +116,7 @@ std::string_view name_of_action(Action action) {
   return names[static_cast<std::uint8_t>(action)];
 }
 
-std::string judged(const ReceiverView& view, const Arriving& in) {
+std::string judged(const View& view, const Arriving& in) {
   Disposition const disposition = judge(view, segment_of(in));
   return std::string(name_of_action(disposition.action)) + " " +
          std::string(name_of(disposition.drop));
@@ -99,7 +124,7 @@ std::string judged(const ReceiverView& view, const Arriving& in) {
 
 struct Row {
   const char* what;
-  ReceiverView view;
+  View view;
   Arriving in;
   const char* expected;
 };
@@ -112,7 +137,7 @@ void expect_rows(const std::vector<Row>& rows) {
 
 // The three views agree wherever nothing is said to the contrary.
 TEST(Judge, InOrderSegmentsAreAccepted) {
-  for (ReceiverView const& view : {established(), simultaneous(), half_open(), time_wait()}) {
+  for (View const& view : {established(), simultaneous(), half_open(), time_wait()}) {
     expect_rows({
         {"bare", view, {}, "accept none"},
         {"data", view, {.bytes = 10}, "accept none"},
@@ -125,11 +150,9 @@ TEST(Judge, InOrderSegmentsAreAccepted) {
 }
 
 TEST(Judge, PawsComesBeforeTheSequenceNumber) {
-  for (ReceiverView const& view : {established(), simultaneous(), half_open(), time_wait()}) {
-    ReceiverView const lax =
-        with(stamped(view), [](ReceiverView& v) { v.timestamps_required = false; });
-    ReceiverView const outdated =
-        with(stamped(view), [](ReceiverView& v) { v.ts_recent_outdated = true; });
+  for (View const& view : {established(), simultaneous(), half_open(), time_wait()}) {
+    View const lax = with(stamped(view), [](View& v) { v.timestamps_required_ = false; });
+    View const outdated = with(stamped(view), [](View& v) { v.ts_recent_outdated_ = true; });
     expect_rows({
         {"older", stamped(view), {.stamp = 69}, "acknowledge tcp_timestamp_old"},
         {"older, outside", stamped(view), {.seq = 5, .stamp = 69}, "acknowledge tcp_timestamp_old"},
@@ -145,7 +168,7 @@ TEST(Judge, PawsComesBeforeTheSequenceNumber) {
 }
 
 TEST(Judge, OutsideOfTheWindowDrawsAnAckUnlessItIsAReset) {
-  for (ReceiverView const& view : {established(), simultaneous(), half_open(), time_wait()}) {
+  for (View const& view : {established(), simultaneous(), half_open(), time_wait()}) {
     expect_rows({
         {"before", view, {.seq = 999}, "acknowledge tcp_out_of_window"},
         {"data before", view, {.seq = 990, .bytes = 10}, "acknowledge tcp_out_of_window"},
@@ -162,7 +185,7 @@ TEST(Judge, OutsideOfTheWindowDrawsAnAckUnlessItIsAReset) {
 }
 
 TEST(Judge, ResetsEndOrAreChallenged) {
-  for (ReceiverView const& view : {established(), simultaneous(), half_open(), time_wait()}) {
+  for (View const& view : {established(), simultaneous(), half_open(), time_wait()}) {
     expect_rows({
         {"exact", view, {.flags = flag::rst}, "end_by_reset none"},
         {"inside", view, {.flags = flag::rst, .seq = 1001}, "challenge tcp_reset_challenged"},
@@ -175,7 +198,7 @@ TEST(Judge, ResetsEndOrAreChallenged) {
     });
   }
   // The peer knows of IRS + 1 only, but data on its SYN may be acknowledged already.
-  ReceiverView const behind = with(half_open(), [](ReceiverView& v) { v.receive_nxt = {1010}; });
+  View const behind = with(half_open(), [](View& v) { v.receive_nxt_ = {1010}; });
   expect_rows({{"at IRS + 1", behind, {.flags = flag::rst}, "end_by_reset none"},
                {"at RCV.NXT", behind, {.flags = flag::rst, .seq = 1010}, "end_by_reset none"}});
 }
@@ -201,17 +224,17 @@ TEST(Judge, SynInTheWindow) {
 }
 
 TEST(Judge, TheAckField) {
-  for (ReceiverView const& view : {established(), simultaneous(), half_open(), time_wait()}) {
+  for (View const& view : {established(), simultaneous(), half_open(), time_wait()}) {
     expect_rows({{"none", view, {.flags = flag::none}, "drop tcp_no_ack"}});
   }
-  for (ReceiverView const& view : {simultaneous(), half_open()}) {
+  for (View const& view : {simultaneous(), half_open()}) {
     expect_rows({
-        {"of nothing new", view, {.ack = view.send_una.value}, "reset tcp_syn_received_ack"},
+        {"of nothing new", view, {.ack = view.send_una_.value}, "reset tcp_syn_received_ack"},
         {"of what was never sent", view, {.ack = 601}, "reset tcp_syn_received_ack"},
     });
   }
-  for (ReceiverView const& view : {established(), time_wait()}) {
-    std::uint32_t const oldest = view.send_una.value - 200;
+  for (View const& view : {established(), time_wait()}) {
+    std::uint32_t const oldest = view.send_una_.value - 200;
     expect_rows({
         {"of what was never sent", view, {.ack = 601}, "challenge tcp_ack_of_unsent"},
         {"the oldest", view, {.ack = oldest}, "accept none"},
@@ -222,7 +245,7 @@ TEST(Judge, TheAckField) {
 }
 
 TEST(Judge, AZeroWindowHasExceptionsButNotInTimeWait) {
-  for (ReceiverView const& view : {established(), simultaneous(), half_open()}) {
+  for (View const& view : {established(), simultaneous(), half_open()}) {
     expect_rows({
         {"an ACK", zero_window(view), {}, "accept none"},
         {"an ACK with data", zero_window(view), {.bytes = 1}, "accept none"},
@@ -234,7 +257,7 @@ TEST(Judge, AZeroWindowHasExceptionsButNotInTimeWait) {
         {"further behind", zero_window(view), {.seq = 1002}, "acknowledge tcp_out_of_window"},
     });
   }
-  ReceiverView const view = zero_window(time_wait());
+  View const view = zero_window(time_wait());
   expect_rows({
       {"an ACK", view, {}, "accept none"},
       {"data", view, {.bytes = 1}, "acknowledge tcp_out_of_window"},
@@ -243,7 +266,7 @@ TEST(Judge, AZeroWindowHasExceptionsButNotInTimeWait) {
 }
 
 TEST(Judge, TheAckOfOurSynMayFollowDataThatFillsTheWindow) {
-  auto const full = [](ReceiverView& v) { v.receive_nxt = {1100}; };
+  auto const full = [](View& v) { v.receive_nxt_ = {1100}; };
   expect_rows({
       {"active", with(simultaneous(), full), {.seq = 1100}, "accept none"},
       {"passive", with(half_open(), full), {.seq = 1100}, "accept none"},
@@ -269,7 +292,7 @@ TEST(Judge, TimeWaitAcceptsTheFinAgain) {
 }
 
 TEST(Judge, TimeWaitJudgesASynByItsNumberAlone) {
-  ReceiverView const reopens = with(time_wait(), [](ReceiverView& v) { v.syn_is_new = true; });
+  View const reopens = with(time_wait(), [](View& v) { v.syn_is_new_ = true; });
   wire::Flags const syn = flag::syn;
   expect_rows({
       {"new", reopens, {.flags = syn, .seq = 5000}, "accept_syn none"},
@@ -295,7 +318,7 @@ TEST(Judge, TimeWaitJudgesASynByItsNumberAlone) {
 }
 
 TEST(Judge, TimeWaitMayIgnoreResets) {
-  ReceiverView const view = with(time_wait(), [](ReceiverView& v) { v.resets_ignored = true; });
+  View const view = with(time_wait(), [](View& v) { v.resets_ignored_ = true; });
   expect_rows({
       {"exact", view, {.flags = flag::rst}, "drop tcp_reset_time_wait"},
       {"inside", view, {.flags = flag::rst, .seq = 1001}, "drop tcp_reset_time_wait"},

@@ -134,27 +134,32 @@ Index listener_to_reopen(const Engine& e, const TimeWait& t, const wire::Segment
                                                               : nil;
 }
 
-ReceiverView receiver_view(const Engine& e, const TimeWait& t, bool syn_is_new) {
-  ReceiverView view;
-  view.window = {t.receive_nxt, t.receive_wnd};
-  view.receive_nxt = t.receive_nxt;
+// A record, as judge() sees it.
+struct TimeWaitView {
+  const Config& config;
+  const TimeWait& t;
+  bool reopens;
+
+  ReceiveWindow window() const { return {t.receive_nxt, t.receive_wnd}; }
+  Sequence receive_nxt() const { return t.receive_nxt; }
   // All that we sent was acknowledged.
-  view.send_una = t.send_nxt;
-  view.send_nxt = t.send_nxt;
+  Sequence send_una() const { return t.send_nxt; }
+  Sequence send_nxt() const { return t.send_nxt; }
   // The record does not keep MAX.SND.WND: the largest window that the scale allows stands for it.
   //= rfc5961#5.2
   //# 5961:BLIND-10 or the fixed maximum of 65,535 octets, as it is scaled
-  view.send_wnd_max = {0xffffu << t.options.send_scale.shift};
-  // Valid: 2 MSL are far less than 24 days.
-  view.ts_recent = t.options.ts_recent;
-  view.timestamps = t.options.has(negotiated::timestamps);
-  view.timestamps_required = e.config.timestamps_required;
-  view.reset_policy = e.config.reset_policy;
-  view.time_wait = true;
-  view.syn_is_new = syn_is_new;
-  view.resets_ignored = e.config.time_wait_ignores_reset;
-  return view;
-}
+  Bytes send_wnd_max() const { return {0xffffu << t.options.send_scale.shift}; }
+  std::uint32_t ts_recent() const { return t.options.ts_recent; }
+  bool ts_recent_outdated() const { return false; }  // 2 MSL are far less than 24 days
+  bool timestamps() const { return t.options.has(negotiated::timestamps); }
+  bool timestamps_required() const { return config.timestamps_required; }
+  bool syn_received() const { return false; }
+  bool passive() const { return false; }
+  ResetPolicy reset_policy() const { return config.reset_policy; }
+  bool time_wait() const { return true; }
+  bool syn_is_new() const { return reopens; }
+  bool resets_ignored() const { return config.time_wait_ignores_reset; }
+};
 
 }  // namespace
 
@@ -185,7 +190,7 @@ void begin_time_wait(Engine& e, Connection& c) {
   wire::Segment const& segment = arrival.segment;
   TimeWait& t = e.time_waits[record];
   Index const listener = listener_to_reopen(e, t, segment);
-  Disposition const disposition = judge(receiver_view(e, t, listener != nil), segment);
+  Disposition const disposition = judge(TimeWaitView{e.config, t, listener != nil}, segment);
   switch (disposition.action) {
     case Action::accept_syn:
       suspend_time_wait(e, record);

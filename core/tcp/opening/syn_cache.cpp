@@ -461,7 +461,7 @@ Index find_half_open(const Engine& e, const FourTuple& tuple, std::uint16_t loca
     s.flags = s.flags.without(wire::flag::syn);
     s.sequence = s.sequence.next();
   }
-  Disposition const disposition = judge(receiver_view(e, c), s);
+  Disposition const disposition = judge(ConnectionView{e, c}, s);
   return disposition.action == Action::accept
              ? promote(e, at, arrival)
              : act(e, JudgedHalfOpen{at, c}, arrival, s, disposition);
