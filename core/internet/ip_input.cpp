@@ -59,7 +59,7 @@ Drop ip_input(const Addresses& addresses, std::span<const std::byte> bytes, bool
     return drop;
   }
   out.packet = parsed.as_ip();
-  drop = judge_addresses(addresses, link_group, known, out);
+  drop = check_addresses(addresses, link_group, known, out);
   if (drop != Drop::none) {
     return drop;
   }
