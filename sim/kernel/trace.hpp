@@ -29,6 +29,7 @@ class Trace final : public Observer {
   void on_event(const Kernel& kernel, HostIndex host, const Event& event) override;
   void turned(const Kernel& kernel, HostIndex host, Outcome outcome) override;
 
+  // How many packets were written.
   std::uint64_t packets() const { return writer_.packets(); }
 
  private:

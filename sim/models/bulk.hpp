@@ -5,6 +5,7 @@
 
 namespace lockstep::sim {
 
+// Sends AppSpec::bytes octets on each connection, then ends it as AppSpec::close_mode says.
 class BulkClient final : public Client {
  public:
   using Client::Client;
@@ -15,6 +16,7 @@ class BulkClient final : public Client {
   void writable(Desk& desk, Session& session) override;
 };
 
+// Reads and checks all that arrives, as Server does.
 class BulkServer final : public Server {
  public:
   using Server::Server;

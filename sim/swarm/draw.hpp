@@ -13,6 +13,7 @@ World draw_world(std::uint64_t seed);
 
 // Whether that world has a connection of more than 2^31 octets: one seed in long_one_in.
 inline constexpr std::uint32_t long_one_in = 4'000;
+// Whether draw_world(seed) draws it. Costs one draw.
 bool draws_long(std::uint64_t seed);
 
 // The time allowed after the last fault: the longest that backed-off timers can take. It is longer

@@ -40,7 +40,7 @@ def test_the_python_module_has_it():
 def test_the_wheel_has_it():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert settings["project"]["dynamic"] == ["version"] and "version" not in settings["project"]
-    rule = settings["tool"]["scikit-build"]["metadata"]["version"]
+    (rule,) = settings["tool"]["dynamic-metadata"]
     text = (ROOT / rule["input"]).read_text(encoding="utf-8")
     assert re.search(rule["regex"], text)["value"] == VERSION
 

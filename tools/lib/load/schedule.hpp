@@ -12,15 +12,18 @@ namespace lockstep::load {
 /// Instant k is exactly k/rate after the first; or the intervals are exponential.
 class Schedule {
  public:
+  /// `rate` in requests per second, 0: none. Only exponential pauses draw from `random`.
   Schedule(std::uint64_t rate, bool is_poisson, Random random)
       : random_(random), rate_(rate), is_poisson_(is_poisson) {}
 
+  /// The first request is due now. Restarts the count.
   void begin(Instant now) {
     first_ = next_ = now;
     index_ = 0;
   }
   /// Never, if the rate is 0.
   Instant next() const { return rate_ == 0 ? Instant::never() : next_; }
+  /// Moves on to the next request. Not to be called without a rate.
   void advance() {
     ++index_;
     if (is_poisson_) {
