@@ -42,6 +42,7 @@ enum class FaultKind : std::uint8_t {
 };
 
 inline constexpr std::uint32_t fault_kind_count = 11;
+static_assert(std::variant_size_v<LaneFault> + std::variant_size_v<HostFault> == fault_kind_count);
 
 constexpr std::string_view name_of(FaultKind kind) {
   constexpr std::array<std::string_view, fault_kind_count> names{
