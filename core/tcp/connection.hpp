@@ -153,19 +153,24 @@ class RttVariables {
   std::uint64_t srtt8_ns() const { return read(srtt8); }      // 8 * SRTT
   std::uint64_t rttvar4_ns() const { return read(rttvar4); }  // 4 * RTTVAR
   Duration rto() const { return {read(timeout)}; }
-  bool sampled() const { return octets_[sampled_at] != 0; }
+  bool sampled() const { return (octets_[flags_at] & was_sampled) != 0; }
+  // No RTT was measured since the last tail loss probe.
+  bool probe_unsampled() const { return (octets_[flags_at] & was_probed) != 0; }
 
   void set_srtt8_ns(std::uint64_t ns) { write(srtt8, ns); }
   void set_rttvar4_ns(std::uint64_t ns) { write(rttvar4, ns); }
   void set_rto(Duration rto) { write(timeout, rto.ns); }
-  void set_sampled() { octets_[sampled_at] = 1; }
+  void set_sampled() { octets_[flags_at] = was_sampled; }
+  void note_probe() { octets_[flags_at] |= was_probed; }
 
  private:
   static constexpr std::uint32_t size = 6;
   static constexpr std::uint32_t srtt8 = 0;
   static constexpr std::uint32_t rttvar4 = size;
   static constexpr std::uint32_t timeout = 2 * size;
-  static constexpr std::uint32_t sampled_at = 3 * size;
+  static constexpr std::uint32_t flags_at = 3 * size;
+  static constexpr std::uint8_t was_sampled = 1;
+  static constexpr std::uint8_t was_probed = 2;
   static_assert(std::endian::native == std::endian::little ||
                 std::endian::native == std::endian::big);
 
@@ -183,7 +188,7 @@ class RttVariables {
     std::memcpy(octets_ + at, &word, size);
   }
 
-  std::uint8_t octets_[19]{};  // the three numbers, and whether there was a sample
+  std::uint8_t octets_[19]{};  // the three numbers, and two flags
 };
 
 // The listener whose backlog holds a connection. Without initializers: gcc 12 permits none in a
@@ -335,7 +340,6 @@ struct TailProbe {
   bool wanted = false;  // it is to be sent
   bool out = false;
   bool retransmitted = false;  // TLP.is_retrans
-  bool unsampled = false;      // no round trip was measured since the last one
 };
 
 // A probe of the path MTU (RFC 4821): the data [begin, end) in one large segment.

@@ -177,6 +177,7 @@ void visit_flags(const Connection& c, FieldSink& sink) {
                     c.rto_suspect,
                     c.reordering_seen,
                     c.rtt.sampled(),
+                    c.rtt.probe_unsampled(),
                     c.active != nil,
                     bool{c.ecn.offered},
                     bool{c.ecn.plain},
@@ -255,7 +256,7 @@ void visit_rack(const InFlightState& a, FieldSink& sink) {
   }
   std::uint64_t bits = static_cast<std::uint64_t>(a.watch);
   for (bool flag : {r.delivered, r.in_round, a.tail.wanted, a.tail.out, a.tail.retransmitted,
-                    a.tail.unsampled, a.undo_armed, a.echo_armed, a.rto_suspect}) {
+                    a.undo_armed, a.echo_armed, a.rto_suspect}) {
     bits = bits << 1 | (flag ? 1 : 0);
   }
   sink.add(bits);

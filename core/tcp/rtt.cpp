@@ -57,7 +57,6 @@ void add_rtt_sample(RttVariables& rtt, Duration measured, const Config& config, 
     //= rfc6298#2.2
     //# 6298:RTO-2 first sample: SRTT = R, RTTVAR = R / 2
     s = {r * 8, r * 2};
-    rtt.set_sampled();
   } else if (samples.value > 1) {
     s = with_share(s, r, samples.value);
   } else {
@@ -68,6 +67,7 @@ void add_rtt_sample(RttVariables& rtt, Duration measured, const Config& config, 
     s.rttvar4_ns = s.rttvar4_ns - s.rttvar4_ns / 4 + deviation;
     s.srtt8_ns = s.srtt8_ns - srtt + r;
   }
+  rtt.set_sampled();
   //= rfc6298#5
   //# 6298:RTO-21 a new sample ends the back-off
   //= rfc9293#3.8.2

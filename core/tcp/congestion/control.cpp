@@ -17,7 +17,10 @@ constexpr Controller controllers[] = {
     {"cubic", cubic::on_ack, cubic::reduced},
     //= rfc8257#3.4
     //# 8257:DCTCP-14 cwnd grows as in RFC 5681
-    {"dctcp", reno::on_ack, dctcp::reduced, dctcp::begin, dctcp::on_any_ack},
+    {"dctcp", reno::on_ack, dctcp::reduced, dctcp::begin, dctcp::on_any_ack,
+     //= rfc8257#3.5
+     //# 8257:DCTCP-10 a loss halves cwnd, however little the marks of that window have reduced it
+     /*mark_is_as_loss=*/false},
 };
 static_assert(std::size(controllers) == congestion_count);
 
@@ -125,7 +128,8 @@ void on_loss(Engine& e, Connection& c) {
   //= rfc3168#6.1.2
   //# 3168:ECN-18 an ECE of the same window has already reduced it
   // Lost data starts at SND.UNA; at or after `reduced_to` it was sent after the reduction.
-  if (c.ecn.tx && c.send.una.before(e.active(c).reduced_to)) [[unlikely]] {
+  if (c.ecn.tx && row(e, c).mark_is_as_loss && c.send.una.before(e.active(c).reduced_to))
+      [[unlikely]] {
     return;
   }
   Subject subject = subject_of(e, c);

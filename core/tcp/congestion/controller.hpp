@@ -51,6 +51,9 @@ struct Controller {
   void (*begin)(Subject& s) = nullptr;
   // Every ACK of new data, before all other processing; null: nothing to do.
   void (*on_any_ack)(Subject& s, const Acked& acked) = nullptr;
+  // An ECE reduces cwnd as much as a loss does, so that a loss in the same window needs no further
+  // reduction (RFC 3168 6.1.2). False: it reduces less (RFC 8257 3.4).
+  bool mark_is_as_loss = true;
   // Pacing rate in octets per second; null: pacing.hpp computes it from cwnd and SRTT.
   std::uint64_t (*pacing_rate)(const Subject& s) = nullptr;
 };

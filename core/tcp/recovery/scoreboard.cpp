@@ -12,6 +12,9 @@ Bytes length_of(const Sent& r) { return r.end.since(r.begin); }
 // How often SetPipe counts each octet of the range.
 std::uint32_t copies_of(const Sent& r) { return (r.lost ? 0u : 1u) + (r.retransmitted ? 1u : 0u); }
 
+// In flight, sent once.
+bool is_plain(const Sent& r) { return !r.sacked && !r.lost && !r.retransmitted && !r.ever; }
+
 }  // namespace
 
 void Scoreboard::count(const Sent& r) {
@@ -48,8 +51,12 @@ void Scoreboard::delist(Index index) {
   }
 }
 
+// The last quarter of the records is for scoreboards with few ranges: one that is already split
+// into many does not take the record that another connection needs to find its first loss.
 Index Scoreboard::take() {
-  if (order_.count() >= e_.config.sent_per_connection.value) {
+  constexpr std::uint32_t few = 16;
+  bool const scarce = e_.sent.available() <= e_.config.sent_max.value / 4;
+  if (order_.count() >= e_.config.sent_per_connection.value || (scarce && order_.count() >= few)) {
     return nil;
   }
   Index const index = e_.sent.take();
@@ -110,6 +117,30 @@ Index Scoreboard::join(Index index) {
   return index;
 }
 
+// Frees a record by merging two neighbouring ranges, near the highest octet and other than `kept`,
+// that are in flight and were sent once. Both get the later time of transmission, which only delays
+// the detection of their loss. At most 32 steps.
+bool Scoreboard::merge_plain(Index kept) {
+  constexpr std::uint32_t steps_max = 32;
+  Index right = order_.last();
+  for (std::uint32_t i = 0; i != steps_max && order_.previous(right) != nil; ++i) {
+    Index const left = order_.previous(right);
+    if (left != kept && right != kept && is_plain(at(left)) && is_plain(at(right))) {
+      if (at(left).sent_at < at(right).sent_at) {
+        edit(left).sent_at = at(right).sent_at;
+        delist(left);
+        if (age_.linked(right)) {
+          age_.insert_after(right, left);
+        }
+      }
+      absorb_next(left);
+      return true;
+    }
+    right = left;
+  }
+  return false;
+}
+
 // Clears the SACKed flag of the lowest such range that ends before `below`; its octets get the
 // status of those before them. At worst they are retransmitted unnecessarily.
 bool Scoreboard::forget_lowest(Sequence below) {
@@ -128,10 +159,13 @@ bool Scoreboard::forget_lowest(Sequence below) {
   return false;
 }
 
-// Splits a range at `where`. False: no record is free, and no SACK information can be discarded to
-// free one.
+// Splits a range at `where`. False: no record is free, no ranges can be merged and no SACK
+// information can be discarded to free one.
 bool Scoreboard::cut(Index index, Sequence where) {
   Index fresh = take();
+  if (fresh == nil && merge_plain(index)) {
+    fresh = take();
+  }
   if (fresh == nil && forget_lowest(at(index).begin)) {
     fresh = take();
   }
@@ -180,7 +214,7 @@ void Scoreboard::sent(Sequence end) {
   Index const index = order_.last();
   Sent& last = edit(index);
   CHECK(end.after(last.end));
-  bool const plain = !last.sacked && !last.lost && !last.retransmitted && !last.ever;
+  bool const plain = is_plain(last);
   if (plain && last.sent_at == stamp()) {
     s_.pipe += end.since(last.end);
     last.end = end;
@@ -278,7 +312,7 @@ Index Scoreboard::find(Sequence where) const {
   return from;
 }
 
-void Scoreboard::deliver(const Sent& r, Sequence end, InboundSegment arrival, AckSample& news) {
+void Scoreboard::deliver(const Sent& r, Sequence end, Delivery delivery, AckSample& news) {
   news.delivered += end.since(r.begin);
   if (!e_.config.rack) {
     return;
@@ -297,8 +331,7 @@ void Scoreboard::deliver(const Sent& r, Sequence end, InboundSegment arrival, Ac
   // Above a gap the echo is that of the last in-order segment (RFC 7323, 4.3): it shows nothing
   // about this one and must not hide a loss that a delivered tail loss probe reveals.
   auto const left = static_cast<std::uint32_t>(r.sent_at.ns / e_.config.timestamp_tick.ns);
-  bool const other =
-      arrival == InboundSegment::in_order && news.has_echo && is_older({news.echo, left});
+  bool const other = delivery == Delivery::in_order && news.has_echo && is_older({news.echo, left});
   if (r.ever && (other || news.arrived.since(r.sent_at) < news.least_rtt)) {
     return;
   }
@@ -322,7 +355,7 @@ void Scoreboard::acknowledge(Sequence ack, AckSample& news) {
     }
     Sequence const end = first_of(r.end, ack);
     if (!r.sacked) {
-      deliver(r, end, InboundSegment::in_order, news);
+      deliver(r, end, Delivery::in_order, news);
     }
     uncount(r);
     if (end == r.end) {
@@ -353,7 +386,7 @@ void Scoreboard::sack(Sequence begin, Sequence end, AckSample& news) {
       break;
     }
     Sent& r = edit(i);
-    deliver(r, r.end, InboundSegment::above_gap, news);
+    deliver(r, r.end, Delivery::above_gap, news);
     news.newly_sacked += length_of(r);
     uncount(r);
     delist(i);

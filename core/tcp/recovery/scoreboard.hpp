@@ -119,6 +119,7 @@ class Scoreboard {
   void enlist(Index index);
   void delist(Index index);
   Index take();
+  bool merge_plain(Index kept);
   bool cut(Index index, Sequence where);
   void absorb_next(Index index);
   Index join(Index index);
@@ -127,8 +128,8 @@ class Scoreboard {
   Index find(Sequence where) const;
   bool forget_lowest(Sequence below);
   // How octets became known as delivered: cumulatively, or by a SACK above a gap.
-  enum class InboundSegment : std::uint8_t { in_order, above_gap };
-  void deliver(const Sent& r, Sequence end, InboundSegment arrival, AckSample& news);
+  enum class Delivery : std::uint8_t { in_order, above_gap };
+  void deliver(const Sent& r, Sequence end, Delivery delivery, AckSample& news);
   bool alike(const Sent& left, const Sent& right) const;
   //= rfc8985#4
   //# 8985:RACK-2 nanoseconds of the caller's clock

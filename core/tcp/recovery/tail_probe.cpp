@@ -15,11 +15,8 @@ namespace lockstep::tcp::tail_probe {
 namespace {
 
 //= rfc8985#7.2
-//# 8985:TLP-1 two round trips, more for a single segment; one second if no RTT was measured
+//# 8985:TLP-1 two round trips, more for a single segment
 Duration probe_delay(const Engine& e, const Connection& c) {
-  if (!c.rtt.sampled()) {
-    return Duration::seconds(1);
-  }
   Duration const two = srtt_of(c.rtt) * 2;
   return flight_size(c).count <= c.mss ? two + e.config.tail_probe_ack_delay : two;
 }
@@ -42,7 +39,13 @@ void schedule(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   bool const plain = e.config.rack && a.board.order.count != 0 && a.board.runs == 0 &&
                      !c.congestion.recovering && !a.after_timeout;
-  if (!plain || (a.mode != RetransmitMode::retransmit && a.mode != RetransmitMode::loss_probe)) {
+  //= rfc8985#7.3
+  //# 8985:TLP-3 no probe while one is in flight, or before an RTT was measured since the last
+  // Then the retransmission timer keeps running. If it became a probe timer that sends nothing, an
+  // application that writes once per RTO would postpone the timeout for ever.
+  bool const permitted = !a.tail.out && !c.rtt.probe_unsampled() && c.rtt.sampled();
+  if (!plain || !permitted ||
+      (a.mode != RetransmitMode::retransmit && a.mode != RetransmitMode::loss_probe)) {
     return;
   }
   //= rfc8985#8
@@ -56,16 +59,13 @@ void schedule(Engine& e, Connection& c) {
 }
 
 //= rfc8985#7.3
-//# 8985:TLP-5 the retransmission timer starts here, whether a probe is sent or not
-//# 8985:TLP-3 no probe while one is in flight, or before an RTT was measured since the last
+//# 8985:TLP-5 the retransmission timer starts here
 void expire(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   a.mode = RetransmitMode::retransmit;
   a.retransmit_due = e.state->now + c.rtt.rto();
-  if (!a.tail.out && !a.tail.unsampled && c.rtt.sampled()) {
-    a.tail.wanted = true;
-    make_ready(e, c);
-  }
+  a.tail.wanted = true;
+  make_ready(e, c);
 }
 
 //= rfc8985#7.3
@@ -107,7 +107,7 @@ void note_departure(Connection& c, InFlightState& a, const SegmentPlan& plan, Se
   a.tail.wanted = false;
   a.tail.out = true;
   a.tail.retransmitted = plan.retransmitted;
-  a.tail.unsampled = true;
+  c.rtt.note_probe();
   a.tail.end = last_of(c.send.nxt, end);
 }
 
@@ -116,9 +116,6 @@ void note_departure(Connection& c, InFlightState& a, const SegmentPlan& plan, Se
 void on_ack(Engine& e, Connection& c, const wire::Segment& segment, const AckSample& news,
             bool duplicate) {
   InFlightState& a = e.active(c);
-  if (news.has_newest && !news.newest.retransmitted) {
-    a.tail.unsampled = false;
-  }
   if (!a.tail.out || segment.acknowledgment.before(a.tail.end)) {
     return;
   }
