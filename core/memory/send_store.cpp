@@ -11,12 +11,11 @@ using Place = SendStore::Place;
 
 // Makes space in a block after the last byte; returns the piece, or nil if a pool is empty.
 Index SendStore::open_block(BytePools& pools) {
-  bool const extends = tail != nil && pools.pieces[tail].kind == SourceKind::bytes &&
-                       !pools.pieces[tail].ends_record;
-  if (extends && pools.pieces[tail].fill < pools.blocks.block_bytes().count) {
+  bool const grows = extends(pools);
+  if (grows && pools.pieces[tail].fill < pools.blocks.block_bytes().count) {
     return tail;
   }
-  if (!extends && pools.pieces.available() == 0) {
+  if (!grows && pools.pieces.available() == 0) {
     return nil;
   }
   Index const block = pools.blocks.take();
@@ -24,7 +23,7 @@ Index SendStore::open_block(BytePools& pools) {
     return nil;
   }
   pools.blocks.note_written();
-  if (extends) {
+  if (grows) {
     Piece& piece = pools.pieces[tail];
     pools.blocks.meta(piece.last_block).next = block;
     piece.last_block = block;

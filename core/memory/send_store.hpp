@@ -96,11 +96,14 @@ struct SendStore {
   // Releases everything.
   void clear(BytePools& pools);
 
+  // Whether append() needs no new piece.
+  bool extends(const BytePools& pools) const {
+    return tail != nil && pools.pieces[tail].kind == SourceKind::bytes &&
+           !pools.pieces[tail].ends_record;
+  }
   // How many bytes can be appended without a new block.
   Bytes room_in_last(const BytePools& pools) const {
-    bool const extends = tail != nil && pools.pieces[tail].kind == SourceKind::bytes &&
-                         !pools.pieces[tail].ends_record;
-    return {extends ? pools.blocks.block_bytes().count - pools.pieces[tail].fill : 0};
+    return {extends(pools) ? pools.blocks.block_bytes().count - pools.pieces[tail].fill : 0};
   }
 
   Bytes length() const { return {held}; }

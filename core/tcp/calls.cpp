@@ -163,7 +163,8 @@ Refusal no_resource(Engine& e, Connection& c, Resource kind) {
 //= rfc9293#3.10.2
 //# 9293:P-SEND-NORES insufficient resources
 Taken full(Engine& e, Connection& c, Resource kind) {
-  bool const share = kind == Resource::block && blocks_to_write(e) != 0;
+  bool const share =
+      kind == Resource::block ? blocks_to_write(e) != 0 : e.pools.pieces.available() != 0;
   bool const buffer = share || send_space(e, c, &e.active(c)) == 0;
   release_if_idle(e, c);
   return nothing(buffer ? Refusal::no_room : no_resource(e, c, kind));
@@ -391,7 +392,8 @@ Taken write(Engine& e, ConnectionId id, std::span<const std::byte> bytes, More m
   if (a == nullptr) {
     return nothing(no_resource(e, c, Resource::active));
   }
-  std::uint64_t const store = octets_to_write(e, a->send);
+  bool const has_piece = a->send.extends(e.pools) || may_take_piece(e, a->send);
+  std::uint64_t const store = has_piece ? octets_to_write(e, a->send) : 0;
   std::uint64_t const space = std::min<std::uint64_t>(send_space(e, c, a), store);
   auto const wanted =
       bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), space)));
@@ -402,7 +404,7 @@ Taken write(Engine& e, ConnectionId id, std::span<const std::byte> bytes, More m
     queued(e, c, *a, taken.count == bytes.size() ? more : More::no);
   }
   if (taken.empty()) {
-    return full(e, c, store == 0 ? Resource::block : Resource::piece);
+    return full(e, c, has_piece && store == 0 ? Resource::block : Resource::piece);
   }
   return {taken, Refusal::none};
 }
@@ -431,7 +433,8 @@ Taken lend(Engine& e, ConnectionId id, Payload payload, More more) {
   if (a == nullptr) {
     return nothing(no_resource(e, c, Resource::active));
   }
-  std::uint32_t const length = std::min(payload.length, send_space(e, c, a));
+  std::uint32_t const length =
+      may_take_piece(e, a->send) ? std::min(payload.length, send_space(e, c, a)) : 0;
   Bytes const taken =
       length == 0 ? Bytes{}
                   : a->send.append_loan(e.pools, {payload.offset, Bytes{length}, payload.region});

@@ -67,7 +67,7 @@ struct Config {
 
   Bytes receive_buffer{65535};
   Bytes send_buffer{131072};
-  Count reserve_blocks{16};  // kept for in-order data
+  Count reserve_blocks{16};  // least number kept for connections that hold no block
   // How far the buffers of a connection may grow by themselves while its peer, or its application,
   // fills them. Not more than the sizes above: they do not grow.
   Bytes receive_buffer_max{1 << 20};

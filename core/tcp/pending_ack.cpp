@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/tcp/lifecycle.hpp"
+#include "core/tcp/resources.hpp"
 #include "core/tcp/sack_report.hpp"
 #include "core/tcp/window_scale.hpp"
 #include "core/units/check.hpp"
@@ -253,22 +254,30 @@ void drop_pending_acks(Engine& e, InFlightState& a) {
 // The most that this connection may hold unread, its window included: its buffer, but at most half
 // of the free space plus its own. So a connection that reads nothing leaves as much to the others
 // as it uses itself.
-Bytes fair_buffer(const Engine& e, const Connection& c, Bytes unread, std::uint32_t room) {
-  std::uint64_t const free = std::uint64_t{room - e.config.reserve_blocks.value}
-                             << e.pools.blocks.block_shift();
+Bytes fair_buffer(const Engine& e, const Connection& c, Bytes unread, Count room) {
+  std::uint64_t const free = std::uint64_t{room.value} << e.pools.blocks.block_shift();
   std::uint64_t const fair = (free + unread.count) / 2;
   return {static_cast<std::uint32_t>(std::min<std::uint64_t>(c.receive_buffer.count, fair))};
+}
+
+// The gain while the store is short of blocks: one segment, for a connection that holds no data.
+[[gnu::cold]] Bytes first_gain(const Engine& e, const Connection& c, Bytes unread) {
+  Bytes const segment = most(e.config.block_bytes, Bytes{c.mss});
+  Bytes const offered = c.receive.edge.since(c.receive.nxt);
+  bool const none = !unread.empty() || e.pools.blocks.room_to_receive() == 0;
+  return none ? Bytes{} : least(least(segment, c.receive_buffer), window_max(c)) - offered;
 }
 
 Bytes edge_gain(const Engine& e, const Connection& c) {
   //= rfc9293#3.8.6
   //# 9293:MAY-8 the window may stay closed as long as the store is under pressure
   std::uint32_t const room = e.pools.blocks.room_to_receive();
-  if (room <= e.config.reserve_blocks.value) {
-    return {};
-  }
+  std::uint32_t const kept = blocks_kept_for_first_data(e.config).value;
   Bytes const unread = unread_of(c);
-  std::uint32_t const space = (fair_buffer(e, c, unread, room) - unread).count;
+  if (room <= kept) {
+    return first_gain(e, c, unread);
+  }
+  std::uint32_t const space = (fair_buffer(e, c, unread, {room - kept}) - unread).count;
   Sequence const wanted = c.receive.nxt + Bytes{std::min(space, window_max(c).count)};
   return wanted.since(c.receive.edge);
 }

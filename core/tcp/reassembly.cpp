@@ -8,6 +8,7 @@
 #include "core/tcp/gaps.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/pending_ack.hpp"
+#include "core/tcp/resources.hpp"
 #include "core/tcp/sack_report.hpp"
 #include "core/tcp/time_wait.hpp"
 #include "core/units/check.hpp"
@@ -112,6 +113,11 @@ Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const SegmentDa
     Sequence const begin = c.receive.nxt;
     Sequence const end = next_extent(e, a, begin, data.end());
     CHECK(end.after(begin));
+    bool const holds = !a.receive.empty() || a.promised != 0;
+    if (holds && e.pools.blocks.room_to_receive() <= blocks_kept_for_first_data(e.config).value)
+        [[unlikely]] {
+      break;
+    }
     bool const lends = first && synchronized(c.state);
     Bytes const length = end.since(begin);
     if (!(lends ? may_lend(e, a, begin, length)

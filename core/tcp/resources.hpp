@@ -24,6 +24,27 @@ inline Count blocks_kept_for_first(const Config& config) {
   std::uint32_t const writing = config.blocks_max.value - blocks_kept_to_receive(config).value;
   return {writing < 64 ? 0 : std::min(config.connections_max.value, writing / 3)};
 }
+// How many pieces are reserved for connections with nothing queued: one per possible connection, at
+// most a third. Otherwise a few peers with closed windows could hold all of them, one for each loan
+// or record. A pool with fewer than 64 pieces reserves none.
+inline Count pieces_kept_for_first(const Config& config) {
+  std::uint32_t const pieces = config.pieces_max.value;
+  return {pieces < 64 ? 0 : std::min(config.connections_max.value, pieces / 3)};
+}
+// Whether a connection may take a new piece.
+inline bool may_take_piece(const Engine& e, const memory::SendStore& queue) {
+  std::uint32_t const kept = queue.empty() ? 0 : pieces_kept_for_first(e.config).value;
+  return e.pools.pieces.available() > kept;
+}
+// How many of the blocks for receiving are reserved for connections that hold none: one per
+// possible connection, at most a third of those blocks, and at least reserve_blocks. So a
+// connection whose application reads at once always receives, however much others leave unread.
+inline Count blocks_kept_for_first_data(const Config& config) {
+  std::uint32_t const receiving = config.blocks_max.value - blocks_kept_to_write(config).value;
+  std::uint32_t const first =
+      receiving < 64 ? 0 : std::min(config.connections_max.value, receiving / 3);
+  return {std::max(config.reserve_blocks.value, first)};
+}
 // How many blocks writing may still use.
 inline std::uint32_t blocks_to_write(const Engine& e) { return e.pools.blocks.room_to_write(); }
 // How many octets a connection may still write, as far as the store is concerned.
