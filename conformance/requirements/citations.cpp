@@ -318,10 +318,10 @@ class Scanner {
     }
     if (first != nullptr && best != Fit::section) {
       std::vector<Problem>& list = best == Fit::nothing ? out_.problems : out_.notes;
-      list.push_back({file_, line_,
-                      fmt::format("{} is in section {} of RFC {}, not in rfc{}#{}", first->id,
-                                  first->section, first->rfc, targets_.front().rfc,
-                                  targets_.front().section)});
+      list.push_back(
+          {file_, line_,
+           fmt::format("{} is in section {} of RFC {}, not in rfc{}#{}", first->id, first->section,
+                       first->rfc, targets_.front().rfc, targets_.front().section)});
     }
   }
 

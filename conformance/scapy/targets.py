@@ -11,8 +11,8 @@
 
 A failed live test is run three times more, a few tests at a time. If those three agree, they
 decide; otherwise the test is unsteady. differences.toml explains where a live target differs from
-the tests. Exit code: 0 fine; 1 a difference without a reason, or a reason without a difference; 2 bad usage
-or input; 3 something is missing.
+the tests. Exit code: 0 fine; 1 a difference without a reason, or a reason without a difference;
+2 bad usage or input; 3 something is missing.
 """
 import argparse
 import collections

@@ -207,10 +207,10 @@ std::string scenario_row(const SuiteCase& one) {
   const Replayed& replayed = one.result->replayed;
   std::string twins;
   for (const TwinResult& twin : one.result->twins) {
-    twins += fmt::format(
-        "{} {}: <code>{}</code><br>",
-        tools::badge_html(twin.passes() ? "good" : "bad", twin.passes() ? "detected" : "not detected"),
-        xml_escaped(twin.twin->text), xml_escaped(twin.twin->clause));
+    twins += fmt::format("{} {}: <code>{}</code><br>",
+                         tools::badge_html(twin.passes() ? "good" : "bad",
+                                           twin.passes() ? "detected" : "not detected"),
+                         xml_escaped(twin.twin->text), xml_escaped(twin.twin->clause));
   }
   std::string notes;
   for (const std::string& note : replayed.script.notes) {
@@ -268,7 +268,8 @@ std::string runs_html(const PageSource& source) {
   for (const script::Ran& ran : source.scripts.scripts) {
     out += script_row(ran, ids_of);
   }
-  return out + "<div class=\"none\" hidden>Nothing matches these filters.</div></div>\n</section>\n";
+  return out +
+         "<div class=\"none\" hidden>Nothing matches these filters.</div></div>\n</section>\n";
 }
 
 tools::Tile share(std::size_t good, std::size_t all, const char* label) {

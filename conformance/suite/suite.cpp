@@ -108,11 +108,10 @@ std::vector<std::filesystem::path> find_cases(const std::filesystem::path& room,
   for (const std::string& filter : filters) {
     if (std::none_of(out.begin(), out.end(),
                      [&](const auto& path) { return fits(path, filter); })) {
-      throw tools::Failure(
-          tools::ExitCode::bad_input,
-          fmt::format("{}: no scenario name contains that; expected a part of a "
-                      "folder name in {}, such as rfc5681: list it for the names",
-                      filter, room.string()));
+      throw tools::Failure(tools::ExitCode::bad_input,
+                           fmt::format("{}: no scenario name contains that; expected a part of a "
+                                       "folder name in {}, such as rfc5681: list it for the names",
+                                       filter, room.string()));
     }
   }
   std::erase_if(out, [&](const auto& path) {
