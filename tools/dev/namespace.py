@@ -48,7 +48,7 @@ def why_no_xdp():
         return f"no AF_XDP: {error.strerror}"
     with open("/proc/self/status", encoding="ascii") as status:
         rights = int(re.search(r"CapEff:\s*(\w+)", status.read())[1], 16)
-    return None if rights & (1 << CAP_BPF | 1 << CAP_SYS_ADMIN) else "AF_XDP wants CAP_BPF"
+    return None if rights & (1 << CAP_BPF | 1 << CAP_SYS_ADMIN) else "AF_XDP needs CAP_BPF"
 
 
 @contextlib.contextmanager

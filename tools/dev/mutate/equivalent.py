@@ -34,8 +34,8 @@ def faults(entry, known, before):
         return
     mutant = known.get(entry["id"])
     if mutant is None:
-        yield (f"({entry['code']}) is stale: no mutant is called {entry['id']}; judge the code as "
-               "it is now (tools/mutants --list), or remove the entry")
+        yield (f"({entry['code']}) is stale: there is no mutant {entry['id']}; review the "
+               "present code (tools/mutants --list), or remove the entry")
     elif entry["code"] != mutant.code:
         yield f"says '{entry['code']}', {entry['id']} is '{mutant.code}': correct one of them"
     elif entry["row"] not in mutant.rows:

@@ -69,7 +69,7 @@ def run_unit(place, program, names, label):
                           errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           env=environment(LOCKSTEP_REACHED=str(told)), check=False)
     if done.returncode != 0:
-        raise Unable(f"{program} {' '.join(names or ())} fails with no mutant chosen:\n"
+        raise Unable(f"{program} {' '.join(names or ())} fails without a mutant:\n"
                      + tail(done.stdout))
     return list(lines_of(told))
 

@@ -97,7 +97,7 @@ class Reader:
                 depth.pop()
                 if not depth:
                     return at + 1
-        return self.fail(index, "a bracket that nothing closes")
+        return self.fail(index, "a bracket that is not closed")
 
     def angles(self, index):
         """The index after the '>' of the template parameters at `index`."""

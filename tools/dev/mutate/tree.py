@@ -105,7 +105,7 @@ def build(place, jobs):
                      *targets("--target")]):
         done = run(command, place.root)
         if done.returncode != 0:
-            raise Unable("the tree as it is cannot be built:\n" + tail(done.stdout, 40))
+            raise Unable("the unchanged tree cannot be built:\n" + tail(done.stdout, 40))
     done = run(["ninja", "-C", place.release, "-t", "commands", *targets()], place.root)
     put(place.home / "build.ninja", instructions(place, done.stdout.splitlines()))
     done = run(["ninja", "-C", place.home, "-j", jobs], place.root)

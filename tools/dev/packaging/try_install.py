@@ -106,9 +106,9 @@ def try_ns3(prefix, folder, compiler, flags):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      epilog="example: try_install.py build/release --compiler g++")
-    parser.add_argument("build", type=pathlib.Path, help="a build folder that is built")
+    parser.add_argument("build", type=pathlib.Path, help="a complete build folder")
     parser.add_argument("--compiler", default="g++")
-    parser.add_argument("--flags", default="", help="further flags, such as sanitizers")
+    parser.add_argument("--flags", default="", help="further compiler flags, such as sanitizers")
     options = parser.parse_args()
     if shutil.which("pkg-config") is None:
         print("pkg-config is missing: run tools/setup", file=sys.stderr)

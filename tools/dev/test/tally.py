@@ -43,7 +43,8 @@ def main():
                                      epilog="example: tally.py build/release/ctest.xml "
                                             "--gtest build/release/gtest")
     parser.add_argument("junit", type=pathlib.Path)
-    parser.add_argument("--gtest", type=pathlib.Path, help="where gtest programs left their JSON")
+    parser.add_argument("--gtest", type=pathlib.Path,
+                        help="folder with the JSON files of gtest programs")
     options = parser.parse_args()
     try:
         print(*tally(options.junit, options.gtest))

@@ -55,9 +55,9 @@ DETERMINISM = [
     (r"\b(srand|rand|random|drand48)\s*\(\s*\)", "it draws outside the seed",
      "use core/units/random.hpp"),
     (r"\bstd::chrono\b|\b(clock_gettime|gettimeofday|__rdtscp?|__builtin_ia32_rdtscp?)\b|"
-     r"\bstd::time\s*\(", "the world tells the time", "take an Instant as an argument"),
+     r"\bstd::time\s*\(", "time must come from the caller", "take an Instant as an argument"),
     (r"__(DATE|TIME|TIMESTAMP)__", "it differs by build", "leave it out"),
-    (r"\b(std::)?getenv\s*\(", "a run depends on its arguments alone", "take it from Config"),
+    (r"\b(std::)?getenv\s*\(", "a run may depend on its arguments only", "take it from Config"),
     (r"\bstd::(thread|jthread|mutex|atomic\w*|async)\b|\bthread_local\b", "a run has one thread",
      "leave it out"),
 ]
@@ -77,7 +77,7 @@ INTEGERS = [
 ]
 
 CORE_ONLY = [
-    (r"\bvirtual\b", "core/ calls nobody through a table", "use a template parameter or a switch"),
+    (r"\bvirtual\b", "core/ has no virtual calls", "use a template parameter or a switch"),
     (r"(?<!operator )\bnew\b(?!\s*\()|\bdelete\b(?!\s*[;,)])|"
      r"\b(malloc|calloc|realloc|free|make_unique|make_shared)\s*\(|\bstd::(unique|shared)_ptr\b",
      "nothing is allocated after construction", "take it from the arena (core/memory)"),

@@ -49,4 +49,4 @@ def unused(entries):
     for entry in entries:
         if not entry["used"]:
             yield Finding("exception", LIST, entry["line"],
-                          f"excuses nothing: {entry['rule']} in {entry['path']}", "take it out")
+                          f"is not needed: {entry['rule']} in {entry['path']}", "remove it")

@@ -28,7 +28,8 @@ def module_finding(source, line, name):
     if (parts[:2] == ["tools", "lib"] and parts[2] in BOTH_WORLDS and target[0] in ("sim", "hw")
             and not source.is_test):
         return Finding("layer", source.path, line,
-                       f"tools/lib/{parts[2]} serves both worlds and may not include {target[0]}/",
+                       f"tools/lib/{parts[2]} is used in simulations and on interfaces, and may "
+                       f"not include {target[0]}/",
                        "use core/stack alone")
     if (source.layer in LAYERS and target[0] == "core" and len(target) > 2
             and target[1] in LAYERS and LAYERS.index(target[1]) > LAYERS.index(source.layer)):
@@ -43,7 +44,7 @@ def check(source):
     if not source.is_cpp or source.module not in MODULES:
         return
     if source.module == "core" and source.path.count("/") > 1 and source.layer not in LAYERS:
-        yield Finding("layer", source.path, 1, f"core/{source.layer} is no layer",
+        yield Finding("layer", source.path, 1, f"core/{source.layer} is not a layer",
                       f"use one of {' '.join(LAYERS)}")
     for line, name, quoted in source.includes:
         if name.split("/")[0] in MODULES:

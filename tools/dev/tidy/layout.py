@@ -53,7 +53,7 @@ def check(root, sources):
     for path, line in WARNING.findall(run(root, ["--dry-run"], files)):
         first.setdefault(path, int(line))
     for path, line in sorted(first.items()):
-        yield Finding("format", path, line, "clang-format writes this otherwise",
+        yield Finding("format", path, line, "clang-format's layout differs",
                       "run tools/tidy --fix")
 
 

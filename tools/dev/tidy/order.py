@@ -44,5 +44,5 @@ def check(source):
     places.update(match.start() for match in JOINED.finditer(source.code))
     for line in sorted({source.code[:place].count("\n") + 1 for place in places}):
         yield Finding("draw-order", source.path, line,
-                      "two draws in one expression: their order is the compiler's",
+                      "two draws in one expression, whose order the compiler chooses",
                       "give each draw its own statement, or the braces of an aggregate")

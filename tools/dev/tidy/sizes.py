@@ -38,7 +38,7 @@ def check_lengths(source):
         if lines > FUNCTION_LINES:
             yield Finding("function-size", source.path, first,
                           f"{name} has {lines} lines, {FUNCTION_LINES} at most",
-                          "let one function decide and give the computing to others")
+                          "move computations to other functions")
     if source.lines[-1] == "":
         count = len(source.lines) - 1
     else:
@@ -66,7 +66,7 @@ def check_first_line(source):
         mark = '# ... (or a """docstring""")'
     if not good:
         yield Finding("first-line", source.path, 1,
-                      "the first line does not say what the file does", f"begin with {mark}")
+                      "the first line does not say what the file is for", f"begin with {mark}")
 
 
 def check_twins(source):

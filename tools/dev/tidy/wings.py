@@ -105,11 +105,11 @@ def compare(name, folder):
             source, line = needed[library]
             yield Finding("link", source.path, line,
                           f"{variable} of {name}/deps.cmake lacks {library}",
-                          "add it there, or include it no more")
+                          "add it there, or do not include it")
         for library in sorted(named.keys() - needed.keys()):
             yield Finding("link", folder.deps.path, named[library],
-                          f"{variable} names {library}, which no file here includes"
-                          + (" but a test" if variable == "LIBS" and library in
+                          f"{variable} names {library}, which no file in the folder includes"
+                          + (" except a test" if variable == "LIBS" and library in
                              folder.includes["TEST_LIBS"] else ""),
                           "leave it out" if variable == "TEST_LIBS" else
                           "leave it out, or list it as TEST_LIBS if a test includes it")

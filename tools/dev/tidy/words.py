@@ -9,14 +9,14 @@ REGISTRIES = (r"\b(?:py" r"pi|python" r"hosted|cra" r"tes|npm" r"js|ma" r"ven|de
               r"ubu" r"ntu|go" r"lang)\.(?:org|io|com|net)\b")
 WORDS = [
     ("machine-path", re.compile(r"(?<![\w.])/(?:wo" r"rk|ro" r"ot|ho" r"me/\w+)/\w"),
-     "this path is of one machine", "take it from an argument or from LOCKSTEP_*"),
-    ("registry", re.compile(REGISTRIES, re.I), "a registry's host is the machine's own affair",
+     "this path is specific to one machine", "take it from an argument or from LOCKSTEP_*"),
+    ("registry", re.compile(REGISTRIES, re.I), "hosts of registries are configured on each machine",
      "use the ordinary client, which knows it"),
     ("unfinished", re.compile(r"\b(?:TO" r"DO|FIX" r"ME|not (?:yet )?imple" r"mented|unimple"
                               r"mented)\b"),
-     "something is left undone", "do it, or leave it out and say so in README"),
+     "something is unfinished", "do it, or leave it out and say so in README"),
     ("origin", re.compile(r"\bC" r"EO\b|\b(?:sub-?)?ag" r"ents?\b(?! of)|co-auth" r"ored-by", re.I),
-     "how the text came about is no part of it", "leave it out"),
+     "the origin of the text is not part of it", "leave it out"),
 ]
 # A citation's lines describe an RFC's requirement, and may use its words.
 QUOTED = re.compile(r"^\s*(?://#|##) ")

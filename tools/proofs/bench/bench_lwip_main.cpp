@@ -144,7 +144,7 @@ tcp_pcb* connect_with(tcp_connected_fn connected, std::uint16_t local_port) {
     ip_addr_t client;
     ip_addr_copy_from_ip4(client, address_of(1));
     if (tcp_bind(pcb, &client, local_port) != ERR_OK) {
-      fail("no local port is free");
+      fail("no free local port");
     }
   }
   if (tcp_connect(pcb, &server, server_port, connected) != ERR_OK) {
@@ -334,7 +334,7 @@ int main(int argc, char** argv) {
   }
   auto const mtu = static_cast<std::uint16_t>(option(argc, argv, "--mtu", 1500));
   if (mtu - 40 > TCP_MSS) {
-    std::fprintf(stderr, "bench_lwip: Debian's library has an MSS of %d: MTU %d is beyond it\n",
+    std::fprintf(stderr, "bench_lwip: Debian's library has an MSS of %d: MTU %d would need more\n",
                  TCP_MSS, mtu);
     return 3;
   }

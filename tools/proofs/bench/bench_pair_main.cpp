@@ -96,25 +96,26 @@ nlohmann::json run_verb(const Asked& asked, const std::string& verb) {
 int main(int argc, char** argv) {
   Asked asked;
   CLI::App app{
-      "One run of one workload on two stacks joined in memory, as one line of JSON.\n"
+      "Runs one workload once on two stacks joined in memory, and prints one line of JSON.\n"
       "Example: bench_pair bulk --mtu 1500 --writing lent --count 200000"};
   app.require_subcommand(1);
   app.add_option("--link", asked.link, "ip or ethernet")->check(CLI::IsMember({"ip", "ethernet"}));
   app.add_flag("--extensions", asked.extensions,
-               "with what a bare Config offers: SACK, timestamps, CUBIC ...; else without");
+               "enable the extensions of a bare Config: SACK, timestamps, CUBIC ...");
   CLI::App* const bulk = app.add_subcommand("bulk", "one connection at full speed");
-  bulk->add_option("--mtu", asked.mtu, "of the link, in bytes")->check(CLI::Range(68u, 9000u));
+  bulk->add_option("--mtu", asked.mtu, "MTU of the link in bytes")->check(CLI::Range(68u, 9000u));
   bulk->add_option("--writing", asked.writing, "copied, or lent with a checksum table")
       ->check(CLI::IsMember({"copied", "lent"}));
-  bulk->add_option("--ack-stretch", asked.ack_stretch, "segments that one ACK may answer")
+  bulk->add_option("--ack-stretch", asked.ack_stretch, "segments that one ACK may acknowledge")
       ->check(CLI::Range(2u, 1024u));
   bulk->add_option("--count", asked.count, "full-sized segments");
-  bulk->add_flag("--verify", asked.verify, "compare each byte that arrives");
-  CLI::App* const transactions = app.add_subcommand("transactions", "connect, 64 B, 64 B, close");
-  transactions->add_option("--at-once", asked.at_once, "connections under way")
+  bulk->add_flag("--verify", asked.verify, "compare each received byte");
+  CLI::App* const transactions =
+      app.add_subcommand("transactions", "connect, 64 B each way, close");
+  transactions->add_option("--at-once", asked.at_once, "connections open at the same time")
       ->check(CLI::Range(1u, 1'000'000u));
   transactions->add_option("--count", asked.count, "transactions");
-  CLI::App* const idle = app.add_subcommand("idle", "connections that do nothing");
+  CLI::App* const idle = app.add_subcommand("idle", "idle connections");
   idle->add_option("--at-once", asked.at_once, "connections")->check(CLI::Range(1u, 1'000'000u));
   idle->add_option("--count", asked.count, "turns");
   try {

@@ -67,15 +67,15 @@ nlohmann::json run(const Asked& asked) {
 int main(int argc, char** argv) {
   Asked asked;
   CLI::App app{
-      "Transactions with a server of several shards, as one line of JSON.\n"
+      "Runs transactions with a server of several shards, and prints one line of JSON.\n"
       "Example: bench_shards --shards 2 --at-once 64 --count 10000"};
-  app.add_option("--shards", asked.shards, "of the server")->check(CLI::Range(1u, 256u));
-  app.add_option("--at-once", asked.at_once, "connections under way")
+  app.add_option("--shards", asked.shards, "shards of the server")->check(CLI::Range(1u, 256u));
+  app.add_option("--at-once", asked.at_once, "connections open at the same time")
       ->check(CLI::Range(1u, 100'000u));
   app.add_option("--count", asked.count, "transactions");
-  app.add_option("--journal", asked.journal, "keep one there; with one shard only");
+  app.add_option("--journal", asked.journal, "write a journal to this file; with one shard only");
   app.add_option("--pinned", asked.pinned,
-                 "processors like 0,1: a shard and its client on each, in threads side by side");
+                 "processors like 0,1: run a shard and its client on each, in parallel threads");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

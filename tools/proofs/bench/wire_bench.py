@@ -167,8 +167,8 @@ def text_of(line):
             f"{bench_host.spread(line['requests_per_second'])[0]:,.0f} | {line['errors']} |")
 
 
-HEAD = ("| workload | server | requests a processor second | Gbit of pages a processor second | "
-        "times epoll's | requests a second | failed |\n|---|---|---|---|---|---|---|")
+HEAD = ("| workload | server | requests per processor second | Gbit of pages per processor second |"
+        " times epoll's | requests per second | failed |\n|---|---|---|---|---|---|---|")
 
 
 def make_site(folder):
@@ -191,7 +191,7 @@ def profile_lines(folder, site, options):
             parts = sorted(parts_in(into).items(), key=lambda each: -each[1])
             yield (f"{row.title()}, {name}: "
                    + (", ".join(f"{part} {share:.0f} %" for part, share in parts)
-                      or "perf said nothing"))
+                      or "perf printed nothing"))
 
 
 def check(options):
@@ -214,7 +214,7 @@ def check(options):
                 lines.append(line_of(row, name, found, runs[PEER]))
                 print(text_of(lines[-1]), flush=True)
         if options.profile:
-            print("\nWhere a server's processor time goes, the kernel's receiving thread included:")
+            print("\nProcessor time of each server by part, with the kernel's receiving thread:")
             for text in profile_lines(folder, site, options):
                 print(text, flush=True)
     if options.json:
@@ -223,5 +223,5 @@ def check(options):
                 if each["server"] in ("xdp", "tap") and each["workload"].startswith("pages")),
                default=None)
     if best is not None:
-        print(f"\nThe best of ours under pages: {best:.2f} times epoll's; the goal is {GOAL}.")
+        print(f"\nOur best server with pages: {best:.2f} times epoll's; the goal is {GOAL}.")
     return 0

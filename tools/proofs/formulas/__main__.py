@@ -12,24 +12,24 @@ EPILOG = """\
 checks: growth (RFC 5681), mathis (periodic loss), pftk (random loss), cubic (RFC 9438), ecn (RFC
 3168, RFC 8257), pacing
 example: tools/evidence formulas cubic ecn
-exit: 0 all gates hold, 1 one does not, 2 bad usage, 3 a world could not be run"""
+exit: 0 all limits hold, 1 one does not, 2 bad usage, 3 a world could not be run"""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="tools/evidence formulas", epilog=EPILOG,
                                      formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     description="Congestion control against its formulas")
-    parser.add_argument("checks", nargs="*", help="which of them (default: all)")
+                                     description="Compares congestion control with formulas")
+    parser.add_argument("checks", nargs="*", help="the checks to run (default: all)")
     parser.add_argument("--into", type=Path, default=Path("build/evidence/formulas"),
-                        help="where the files go (%(default)s)")
+                        help="folder for the files (default: %(default)s)")
     parser.add_argument("--lockstep", type=Path, default=Path("build/release/lockstep"),
-                        help="the program (%(default)s)")
-    parser.add_argument("--no-plots", action="store_true", help="the table alone")
+                        help="the program to run (default: %(default)s)")
+    parser.add_argument("--no-plots", action="store_true", help="only the table, no plots")
     options = parser.parse_args()
     known = {check.__name__: check for check in checks.ALL}
     for name in options.checks:
         if name not in known:
-            parser.error(f"there is no check '{name}', expected one of {', '.join(known)}")
+            parser.error(f"unknown check '{name}', expected one of {', '.join(known)}")
     if not options.lockstep.exists():
         print(f"formulas: {options.lockstep} is missing: build it with "
               "ninja -C build/release lockstep", file=sys.stderr)

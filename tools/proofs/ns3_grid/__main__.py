@@ -16,11 +16,11 @@ PROGRAM = Path("build/release/lockstep_ns3")
 
 def options_of(words: list) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="tools/evidence ns3-grid", description=__doc__)
-    parser.add_argument("--into", type=Path, required=True, help="where finished cells are kept")
+    parser.add_argument("--into", type=Path, required=True, help="folder for finished cells")
     parser.add_argument("--program", type=Path, default=PROGRAM, help="lockstep_ns3 (%(default)s)")
-    parser.add_argument("--jobs", type=int, default=1, help="runs at once (%(default)s)")
+    parser.add_argument("--jobs", type=int, default=1, help="parallel runs (default: %(default)s)")
     parser.add_argument("--write", action="store_true", help="write the table")
-    parser.add_argument("--only", default="", help="cells of which this is a part; no table")
+    parser.add_argument("--only", default="", help="only cells whose name contains this; no table")
     return parser.parse_args(words)
 
 

@@ -67,7 +67,7 @@ def judge(best: dict) -> int:
 def main(words: list) -> int:
     parser = argparse.ArgumentParser(prog="tools/evidence ns3-speed", description=__doc__)
     parser.add_argument("--program", type=Path, default=PROGRAM, help="lockstep_ns3 (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=3, help="runs of each; the best is told")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each; the best is printed")
     options = parser.parse_args(words)
     if not options.program.exists():
         print(f"ns3-speed: {options.program} is missing: tools/setup --with ns3, then build the "

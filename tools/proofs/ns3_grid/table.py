@@ -50,7 +50,7 @@ def text_of(results: dict, run) -> str:
     mixes = [mix_line(cell, results) for cell in cells.mixes()]
     return "\n".join([
         HEAD + "\ncc   rate  rtt   loss disc     ecn   formula      ours      ns-3  ratio  cause",
-        *grid, "\ncc   rtt disc       Jain  Mbit/s of each flow, 10 Mbit/s together", *mixes, ""])
+        *grid, "\ncc   rtt disc       Jain  Mbit/s of each flow, 10 Mbit/s in total", *mixes, ""])
 
 
 def judge(results: dict, run, write: bool) -> int:
@@ -66,5 +66,5 @@ def judge(results: dict, run, write: bool) -> int:
     differing = sum(pair.differs(results) for pair in pairs())
     print(f"ns3-grid: {len(pairs())} paths, {differing} differ by more than 10 %, "
           f"{len(untraced)} of them untraced; {len(cells.mixes())} mixes; the table is "
-          f"{'as committed' if not otherwise else 'otherwise than committed'}", file=sys.stderr)
+          f"{'as committed' if not otherwise else 'not as committed'}", file=sys.stderr)
     return 1 if otherwise or untraced else 0

@@ -189,7 +189,7 @@ def until_port_is_taken(port):
         if any(row.split()[3] == "0A" and wanted in row.split()[1] + " " for row in rows[1:]):
             return
         if time.monotonic() > end:
-            raise Refused(f"nobody listens on port {port}")
+            raise Refused(f"nothing listens on port {port}")
         time.sleep(0.05)
 
 
@@ -238,7 +238,7 @@ def load(served, folder, url, words, patience=300):
         done.kill()
         done.wait()
     if not out.exists():
-        raise Refused(f"the load said: {(said + errors).decode().strip()[-300:]}")
+        raise Refused(f"the load failed: {(said + errors).decode().strip()[-300:]}")
     return json.loads(out.read_text(encoding="utf-8"))
 
 

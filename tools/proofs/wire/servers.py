@@ -39,7 +39,7 @@ def until_it_listens(port, patience=30):
             socket.create_connection(("127.0.0.1", port), timeout=5).close()
             return
         except OSError:
-            assert time.monotonic() < end, f"nobody listens on port {port}"
+            assert time.monotonic() < end, f"nothing listens on port {port}"
             time.sleep(0.05)
 
 

@@ -61,7 +61,7 @@ def run(about, frame):
     parser.add_argument("victim", help="its IPv4 address")
     parser.add_argument("--port", type=int, default=80)
     parser.add_argument("--count", type=int, required=True)
-    parser.add_argument("--rate", type=float, required=True, help="frames a second")
+    parser.add_argument("--rate", type=float, required=True, help="frames per second")
     parser.add_argument("--seed", type=int, default=1)
     said = parser.parse_args()
     ends = b"".join(bytes.fromhex(mac.replace(":", "")) for mac in (said.victim_mac, said.own_mac))

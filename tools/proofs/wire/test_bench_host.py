@@ -31,7 +31,7 @@ def all_answered(served, folder, protocol, port=""):
     url = f"{protocol}://{bench_host.THERE}{port}"
     found = bench_host.measured(served, folder, url, WORDS[protocol])
     received = [bench_host.ran_ns(each) for each in bench_host.receivers(bench_host.SERVER)]
-    assert sum(received) > 100_000, "nothing was received by the thread that is the server's"
+    assert sum(received) > 100_000, "the server's receiving thread received nothing"
     assert not any(found["errors"].values()), found
     assert found["asked"] == found["answered"] > 0
     assert found["server_ns"] > 0 and found["server_memory"] > 1_000_000

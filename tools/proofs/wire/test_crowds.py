@@ -170,7 +170,7 @@ def until(true, patience=60):
     """Waits for a condition; fails after `patience` seconds."""
     end = time.monotonic() + patience
     while not true():
-        assert time.monotonic() < end, "it did not become so"
+        assert time.monotonic() < end, "the condition did not become true"
         time.sleep(0.05)
 
 

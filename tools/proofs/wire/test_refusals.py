@@ -120,7 +120,7 @@ def test_the_folder(pair, tmp_path):
     # Root can read everything, except without these capabilities.
     without = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps",
                "-dac_override,-dac_read_search"]
-    for path, said in ((site / "page", "page: it cannot be read"), (site, "that can be read")):
+    for path, said in ((site / "page", "page: cannot be read"), (site, "that can be read")):
         path.chmod(0)
         ns.run("chown", "65534", str(path))
         refused(2, said, *serve, "--folder", site, before=without)

@@ -22,7 +22,7 @@ TEST(Hostile, EveryLieHasABound) {
 
 //= rfc4987#3.7
 //= type=test
-// 4987:SYN-6 under a flood honest clients keep nine tenths of their throughput
+//# 4987:SYN-6 under a flood honest clients keep nine tenths of their throughput
 TEST(Hostile, EachLieIsBorne) {
   for (HostileBound bound : hostile_bounds()) {
     bound.frames /= 20;

@@ -18,8 +18,8 @@ namespace lockstep::tools {
 namespace {
 
 constexpr std::string_view head =
-    "# Kilobits per second that the receiver reads, median of seeds 1 to 9: RACK (RFC 8985) on, RACK\n"
-    "# off, on in percent of off, and on in percent of the same cell without reordering.\n"
+    "# Kilobits per second that the receiver reads, median of seeds 1 to 9: RACK (RFC 8985) on,\n"
+    "# RACK off, on in percent of off, and on in percent of the same cell without reordering.\n"
     "# Made by `tools/evidence reorder-matrix --write`; README.md in this folder explains it.\n"
     "# name   rate    rtt   loss reorder         on     off   on/off  reordered/not\n";
 
@@ -170,7 +170,7 @@ std::vector<std::string> missed_gates(const std::vector<CellResult>& fresh,
     if (pure && within_window(cell) && none != nullptr &&
         std::uint64_t{each.on} * 100 < none->on * expected_percent(cell)) {
       out.push_back(
-          fmt::format("{}: reordering alone leaves {} of {}", name_of(cell), each.on, none->on));
+          fmt::format("{}: with reordering {}, without {}", name_of(cell), each.on, none->on));
     }
   }
   return out;

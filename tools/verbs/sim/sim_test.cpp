@@ -62,7 +62,7 @@ std::uint64_t read_after(sim::World world, std::uint64_t seconds) {
 
 //= rfc7323#2.2
 //= type=test
-// 7323:TS-1 with scaled windows a flow fills 2.5 MB of path; if one host has them off, 64 KiB
+//# 7323:TS-1 with scaled windows a flow fills 2.5 MB of path; if one host has them off, 64 KiB
 TEST(Examples, ALongFatPathNeedsScaledWindows) {
   sim::World world = read_world((examples() / "long_fat_path.toml").string());
   constexpr std::uint64_t all = std::uint64_t{32} << 20;

@@ -91,7 +91,7 @@ def make_sure(place, program, memory):
     if memory.get(program) is None:
         caught = trial.notices(place, program)
         if caught:
-            raise trial.Unable(f"the unchanged tree fails already: {caught}")
+            raise trial.Unable(f"the unchanged tree fails: {caught}")
         memory.put(program, "passes unchanged")
 
 

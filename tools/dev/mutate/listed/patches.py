@@ -36,7 +36,7 @@ def load(root):
         if sorted(entry) != sorted(KEYS) or not all(isinstance(v, str) for v in entry.values()):
             raise BadInput(f"{FILE}: {name}: expected the strings {', '.join(KEYS)}")
         if name in found:
-            raise BadInput(f"{FILE}: {name} stands twice: keep one")
+            raise BadInput(f"{FILE}: {name} is listed twice: keep one")
         found[name] = Mutation(**entry)
     return found
 
@@ -45,7 +45,7 @@ def mutated(text, mutation):
     """`text` with the mutation's change. Raises BadInput unless `find` occurs exactly once."""
     count = text.count(mutation.find) if mutation.find else 0
     if count != 1:
-        raise BadInput(f"{FILE}: {mutation.id}: its text stands {count} times in {mutation.file}, "
+        raise BadInput(f"{FILE}: {mutation.id}: its text occurs {count} times in {mutation.file}, "
                        "expected once: take it from the code as it is now")
     if mutation.find == mutation.replace:
         raise BadInput(f"{FILE}: {mutation.id}: it changes nothing")

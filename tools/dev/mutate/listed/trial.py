@@ -134,7 +134,7 @@ def run_scenarios(place):
     if done.returncode == 0:
         return None
     if not junit.exists():
-        return "lockstep conformance (it dies)"
+        return "lockstep conformance (it crashes)"
     for case in xml.parse(junit).getroot().iter("testcase"):
         if case.find("failure") is not None or case.find("error") is not None:
             return f"scenario {case.get('name')}"

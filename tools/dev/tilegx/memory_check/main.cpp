@@ -91,6 +91,6 @@ bool all_well() {
 
 int main() {
   bool const well = all_well();
-  std::fputs(well ? "memory functions: as they should\n" : "memory functions: WRONG\n", stdout);
+  std::fputs(well ? "memory functions: correct\n" : "memory functions: WRONG\n", stdout);
   return well && std::fflush(stdout) == 0 ? 0 : 1;
 }
