@@ -22,7 +22,7 @@ class Allocations : public ::testing::Test {
   }
 };
 
-TEST_F(Allocations, TheCounterCounts) {
+TEST_F(Allocations, CountsEachAllocation) {
   std::uint64_t const before = allocations_made;
   // Called by name, because a compiler may omit the allocation of a new-expression.
   void* const first = operator new(8);
@@ -80,7 +80,7 @@ TEST(Bulk, EveryByteArrivesInFullSegmentsOnce) {
   }
 }
 
-TEST(Transactions, SixFramesEachWhateverTheNumberAtOnce) {
+TEST(Transactions, TakeSixFramesForAnyNumberOfConnections) {
   for (std::uint32_t const at_once : {1u, 50u, 1'000u}) {
     TransactionSettings settings;
     settings.at_once = Count{at_once};
@@ -95,7 +95,7 @@ TEST(Transactions, SixFramesEachWhateverTheNumberAtOnce) {
   }
 }
 
-TEST(Pinned, EachShardDoesItsOwnAndNothingIsForwarded) {
+TEST(Pinned, EachShardServesItsOwnFlows) {
   // One processor is enough here; tools/bench shards --pinned measures with several.
   std::vector<hw::Cpu> const cpus(2, hw::allowed_cpus().front());
   ShardSettings settings;
@@ -110,7 +110,7 @@ TEST(Pinned, EachShardDoesItsOwnAndNothingIsForwarded) {
   EXPECT_EQ(result.forwarded, 0u);
 }
 
-TEST(Idle, TheSharesAreTheWhole) {
+TEST(Idle, SharesAddUpToTheArenaGrowth) {
   IdleSettings settings;
   settings.connections = Count{20'000};
   settings.turns = 10;

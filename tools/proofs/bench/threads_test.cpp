@@ -40,7 +40,7 @@ Counts workload(std::uint32_t number) {
   return counts_of(bulk.run());
 }
 
-TEST(Threads, PairsSideBySideDoWhatEachDoesAlone) {
+TEST(Threads, ParallelPairsBehaveAsAlone) {
   constexpr std::uint32_t count = 4;
   std::array<Counts, count> together;
   std::array<std::thread, count> threads;

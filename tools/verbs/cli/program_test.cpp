@@ -68,7 +68,7 @@ TEST(Program, EachVerbsHelpHasAnExampleAndJson) {
 }
 
 // A capture of one packet, a UDP datagram.
-TEST(Program, ACaptureWithoutTcpIsRefusedByBothWhoReadCaptures) {
+TEST(Program, ReplayAndLintRefuseACaptureWithoutTcp) {
   const std::string path = testing::TempDir() + "program_udp.pcap";
   std::string octets("\xd4\xc3\xb2\xa1\2\0\4\0\0\0\0\0\0\0\0\0\xff\xff\0\0\x65\0\0\0", 24);
   octets += std::string("\1\0\0\0\0\0\0\0\x1c\0\0\0\x1c\0\0\0", 16);
@@ -83,7 +83,7 @@ TEST(Program, ACaptureWithoutTcpIsRefusedByBothWhoReadCaptures) {
   EXPECT_EQ(replay.err, lint.err);
 }
 
-TEST(Program, WrongUsageIsOneLineAndTwo) {
+TEST(Program, WrongUsageIsOneLineAndExitCodeTwo) {
   const std::vector<std::vector<const char*>> wrong = {{},
                                                        {"coverge"},
                                                        {"--bogus"},

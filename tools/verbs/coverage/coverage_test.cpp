@@ -129,7 +129,7 @@ TEST(Coverage, BareTreeNamesEveryBindingRow) {
   EXPECT_STREQ(answer.row("7:D").standing(), "open");
 }
 
-TEST(Coverage, WhatAWholeRfcAdvisesIsOwed) {
+TEST(Coverage, AdviceOfAWholeRfcIsRequired) {
   const Tree tree;
   cover_all(tree);
   EXPECT_FALSE(Answer(tree).report.has_finding());
@@ -152,7 +152,7 @@ TEST(Coverage, WhatAWholeRfcAdvisesIsOwed) {
   EXPECT_EQ(Answer(tree, {7}).report.summaries.back().advised_shown, 1);
 }
 
-TEST(Coverage, JudgesWatchAndProveNothing) {
+TEST(Coverage, JudgesCountAsNeitherCodeNorTest) {
   const Tree tree;
   tree.write("core/x.cpp", cite("rfc7#3.1", "7:A"));
   tree.write("sim/checkers/x.cpp", cite("rfc7#3.1", "7:A"));
@@ -164,7 +164,7 @@ TEST(Coverage, JudgesWatchAndProveNothing) {
   EXPECT_TRUE(answer.row("7:A").bare());
 }
 
-TEST(Coverage, ScriptsProve) {
+TEST(Coverage, ScriptsCountAsTests) {
   const Tree tree;
   tree.write("core/x.cpp", cite("rfc7#3.1", "7:A"));
   tree.write("conformance/script/x.pkt", std::string("#") + "= rfc7#3.1\n#" + "# 7:A words\n");
@@ -222,7 +222,7 @@ TEST(Coverage, CodeTestsAndScenariosTogetherAreFine) {
   EXPECT_EQ(answer.row("7:B").scenarios.front()->line, 2);
 }
 
-TEST(Coverage, CodeAloneAndProofAloneAreBare) {
+TEST(Coverage, CodeOnlyAndTestOnlyAreBare) {
   const Tree tree;
   tree.write("core/x.cpp", cite("rfc7#3.1", "7:A"));
   tree.write("core/x_test.cpp", prove("rfc7#3.2", "7:B"));
@@ -261,7 +261,7 @@ TEST(Coverage, AdjacentCitationsAreTwo) {
   EXPECT_EQ(answer.citations.notes[0].line, 9);
 }
 
-TEST(Coverage, FilesOfTestsProveAndTheirHelpersDoNot) {
+TEST(Coverage, TestFilesCountAndTheirHelpersDoNot) {
   const Tree tree;
   const std::string hash = "#";
   const std::string python = hash + "= rfc6#packet-reception\n" + hash + "# 6:A words\n";
@@ -465,7 +465,7 @@ constexpr const char* live_results =
     "test": "test_x", "words": "A in place of B", "reason": 1}], "clauses": {"7:A":
     {"linux": {"passed": 2, "failed": ["test_x"]}, "tap:lockstep": {"passed": 3, "failed": []}}}})";
 
-TEST(Coverage, VerbTellsWhatLiveTargetsDid) {
+TEST(Coverage, VerbReportsResultsOfLiveTargets) {
   const Tree tree;
   cover_all(tree);
   tree.write("conformance/scapy/targets.json", live_results);
@@ -519,7 +519,7 @@ TEST(Coverage, VerbWritesAPage) {
   }
 }
 
-TEST(Coverage, VerbRefusesWhatItDoesNotKnow) {
+TEST(Coverage, VerbRefusesUnknownArguments) {
   const Tree tree;
   std::string out;
   std::string err;
@@ -541,7 +541,7 @@ TEST(Coverage, RootIsFoundFromBelow) {
 
 /// The check that CI relies on: no required row of this repository is bare, and no citation is
 /// wrong.
-TEST(Coverage, ThisRepositoryShowsWhatItOwes) {
+TEST(Coverage, ThisRepositoryHasNoBareRow) {
   const Catalogue catalogue = load_catalogue(LOCKSTEP_SOURCE_DIR);
   const Citations citations = scan_tree(LOCKSTEP_SOURCE_DIR, catalogue);
   const CoverageReport report = make_report(catalogue, citations, default_scope());

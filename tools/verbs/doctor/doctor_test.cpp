@@ -68,7 +68,7 @@ TEST(Doctor, AnInterfaceThatIsDownOrNoEthernet) {
   EXPECT_EQ(only(facts, DriverKind::packet, "interface").severity, Severity::breaks);
 }
 
-TEST(Doctor, RightsAndWhatTheKernelHas) {
+TEST(Doctor, RightsAndKernelFeatures) {
   DoctorFacts facts = good();
   facts.socket_errors.bpf = EPERM;
   EXPECT_EQ(only(facts, DriverKind::packet, "rights").severity, Severity::fine);
@@ -88,7 +88,7 @@ TEST(Doctor, RightsAndWhatTheKernelHas) {
   EXPECT_EQ(only(facts, DriverKind::packet, "kernel").severity, Severity::fine);
 }
 
-TEST(Doctor, WhatTheDriverCanOfXdp) {
+TEST(Doctor, XdpSupportOfTheDriver) {
   DoctorFacts facts = good();
   EXPECT_EQ(only(facts, DriverKind::xdp, "XDP in the driver").found, "native, zero-copy");
   facts.xdp.features = 1 | 2;
@@ -113,7 +113,7 @@ TEST(Doctor, WhatTheDriverCanOfXdp) {
             "stop its owner, or: ip link set dev eth1 xdpgeneric off");
 }
 
-TEST(Doctor, QueuesThatNobodyHears) {
+TEST(Doctor, QueuesThatNoShardReads) {
   DoctorFacts facts = good();
   facts.channels = hw::ChannelCounts{0, 8};
   EXPECT_EQ(only(facts, DriverKind::packet, "queues and RSS").severity, Severity::fine);
@@ -170,7 +170,7 @@ TEST(Doctor, MtuAndMemory) {
   EXPECT_EQ(only(facts, DriverKind::xdp, "locked memory").severity, Severity::fine);
 }
 
-TEST(Doctor, OurAddressIsAnothers) {
+TEST(Doctor, OurAddressIsInUse) {
   DoctorFacts facts = good();
   // The mend uses the kernel's prefix length, which can differ from ours.
   facts.clash = hw::KernelOwner{"lo", IpAddress::v4(10, 9, 0, 2), 32, false};

@@ -23,7 +23,7 @@ TEST(Hostile, EveryLieHasABound) {
 //= rfc4987#3.7
 //= type=test
 //# 4987:SYN-6 under a flood honest clients keep nine tenths of their throughput
-TEST(Hostile, EachLieIsBorne) {
+TEST(Hostile, EachLieStaysWithinItsBounds) {
   for (HostileBound bound : hostile_bounds()) {
     bound.frames /= 20;
     HostileResult const result = judge_lie(bound, standard(), 1);
@@ -37,7 +37,7 @@ TEST(Hostile, EachLieIsBorne) {
 // Memory, invariants and liveness hold with each profile.
 class HostileProfile : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(HostileProfile, EachLieIsBorne) {
+TEST_P(HostileProfile, EachLieStaysWithinItsBounds) {
   HostileTarget const target{GetParam(), quiet_time(GetParam(), 1)};
   for (HostileBound bound : hostile_bounds()) {
     bound.frames /= 50;
@@ -48,7 +48,7 @@ TEST_P(HostileProfile, EachLieIsBorne) {
 
 INSTANTIATE_TEST_SUITE_P(All, HostileProfile, ::testing::Values("rfc", "linux", "freebsd"));
 
-TEST(Hostile, ABrokenBoundIsNamed) {
+TEST(Hostile, AnExceededBoundIsNamed) {
   HostileBound bound = hostile_bounds()[0];
   bound.frames = 50'000;  // so many that retransmitted SYN-ACKs hardly count
   bound.connections = 1;

@@ -74,7 +74,7 @@ TEST(Load, HttpOnConnectionsThatLast) {
   EXPECT_LT(run(options).lasted, got.lasted);
 }
 
-TEST(Load, UploadsAreHashedByWhoTakesThem) {
+TEST(Load, UploadsAreHashedByTheServer) {
   LoadOptions options = in_the_wire("http://10.0.0.2/sink");
   for (std::uint64_t const octets : {0u, 1u, 5'000u, 1'100'000u}) {
     options.upload = octets;
@@ -141,7 +141,7 @@ TEST(Load, ThirtySixWorkersOverTheMpipeDriverAtBothEnds) {
   }
 }
 
-TEST(Load, TheSharesOfWorkersAreThePlan) {
+TEST(Load, SharesOfWorkersAddUpToThePlan) {
   load::LoadPlan plan;
   plan.connections = 100;
   plan.requests = 1'001;
@@ -173,7 +173,7 @@ TEST(Load, TheSharesOfWorkersAreThePlan) {
   EXPECT_FALSE(share_of(plan, {1}, {36}).has_value());
 }
 
-TEST(Load, HttpARequestAConnectionIsClosedByTheServer) {
+TEST(Load, HttpServerClosesAfterOneRequest) {
   LoadOptions options = in_the_wire("http://10.0.0.2/bytes/10");
   options.requests_a_connection = 1;
   EXPECT_EQ(run(options).result.counters.connections, 1'000u);
@@ -187,7 +187,7 @@ TEST(Load, AnErrorIsCountedByName) {
   EXPECT_EQ(fault(got, load::Fault::status), 1'000u);
 }
 
-TEST(Load, OfAScheduleLatencyIsFromTheScheduledInstant) {
+TEST(Load, OpenLoopLatencyCountsFromTheScheduledInstant) {
   LoadOptions options = in_the_wire("http://10.0.0.2/bytes/100");
   options.requests = 0;
   options.duration = "1s";
@@ -206,7 +206,7 @@ TEST(Load, OfAScheduleLatencyIsFromTheScheduledInstant) {
   EXPECT_GT(fault(late, load::Fault::unsent), 1'000u);
 }
 
-TEST(Load, AScheduleWithARequestAConnection) {
+TEST(Load, OpenLoopWithOneRequestPerConnection) {
   LoadOptions options = in_the_wire("http://10.0.0.2/bytes/100");
   options.requests = 0;
   options.duration = "100ms";
@@ -219,7 +219,7 @@ TEST(Load, AScheduleWithARequestAConnection) {
   EXPECT_EQ(got.result.counters.answered, got.result.counters.asked);
 }
 
-TEST(Load, MemcachedIsSetFirstAndThenAsked) {
+TEST(Load, MemcachedKeysAreSetBeforeTheMeasurement) {
   LoadOptions options = in_the_wire("memcached://10.0.0.2");
   options.workload = "memcached";
   options.connections = 100;
@@ -238,7 +238,7 @@ TEST(Load, MemcachedIsSetFirstAndThenAsked) {
   EXPECT_EQ(run(options).result.counters.answered, 1'000u);
 }
 
-TEST(Load, PagesWithTheMtuThatIsAsked) {
+TEST(Load, PagesUseTheRequestedMtu) {
   LoadOptions options = in_the_wire("http://10.0.0.2");
   options.workload = "pages-mtu";
   options.requests = 50;
@@ -291,7 +291,7 @@ TEST(Workloads, AreAsPublished) {
   EXPECT_EQ(file_classes().back().octets, 921'600u);
 }
 
-TEST(Load, WhoIsIdleSaysNothing) {
+TEST(Load, IdleConnectionsSendNothing) {
   LoadOptions options = in_the_wire("echo://10.0.0.2");
   options.idle_share = 50;
   options.think = "1ms";
@@ -336,7 +336,7 @@ TEST(Load, AsManyConnectionsAsTheHelpSaysFit) {
   }
 }
 
-TEST(Load, WhatNoPoolHoldsIsRefusedOnTheWireToo) {
+TEST(Load, TooManyConnectionsForThePoolsAreRefused) {
   LoadOptions options;
   options.urls = {"http://203.0.113.1/"};
   options.tap = "lock0";
@@ -443,7 +443,7 @@ void expect_refused(const LoadOptions& here, const LoadOptions& there,
   }
 }
 
-TEST(Load, RefusesWhatWouldChangeNothing) {
+TEST(Load, RefusesOptionsWithoutEffect) {
   LoadOptions const wire = on_a_tap("http://10.0.0.2/");
   LoadOptions const world = in_the_wire("http://10.0.0.2/");
   expect_refused(wire, world,
@@ -458,7 +458,7 @@ TEST(Load, RefusesWhatWouldChangeNothing) {
                   {"--window", [](LoadOptions& of) { of.window = 9'000; }}});
 }
 
-TEST(Load, RefusesWhatIsOfAnotherLoad) {
+TEST(Load, RefusesOptionsOfOtherLoads) {
   LoadOptions options = on_a_tap("http://10.0.0.2/");
   options.updates = 3;
   EXPECT_EQ(unheard(options), "--updates");
@@ -512,7 +512,7 @@ TEST(Limit, IsBrokenOrNot) {
 }
 
 // A limit cannot be met by leaving requests unanswered: those would have been the slowest.
-TEST(Limit, CountsWhatWasNotAnsweredAsEndless) {
+TEST(Limit, CountsUnansweredRequestsAsInfinite) {
   LoadResult result = sample();
   result.counters.asked = 1'000;
   result.counters.answered = 10;
@@ -532,7 +532,7 @@ TEST(Limit, CountsWhatWasNotAnsweredAsEndless) {
 }
 
 // The same with a schedule that the server cannot keep up with.
-TEST(Load, AScheduleFarBeyondTheServerBreaksALimitOfItsTimes) {
+TEST(Load, AnOverloadedServerExceedsALimitOfLatency) {
   LoadOptions options = in_the_wire("http://10.0.0.2/bytes/100");
   options.requests = 0;
   options.duration = "1s";
@@ -580,7 +580,7 @@ void expect_as(const nlohmann::json& schema, const nlohmann::json& root,
   }
 }
 
-TEST(Report, IsAsItsSchemaSays) {
+TEST(Report, MatchesItsSchema) {
   auto const schema = nlohmann::json::parse(
       std::ifstream(LOCKSTEP_SOURCE_DIR "/tools/verbs/load/report.schema.json"));
   auto const value = nlohmann::json::parse(load_json(sample(), R"({"virtual_ns": 3})"));

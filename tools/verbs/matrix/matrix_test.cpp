@@ -31,7 +31,7 @@ TEST(Matrix, HoldsEveryCell) {
   EXPECT_EQ(matrix_cells().size() % slice_cells, 0u);
 }
 
-TEST(Matrix, TheSixthIsOneAndHasEachValue) {
+TEST(Matrix, TheSixthContainsEachValue) {
   std::size_t count = 0;
   std::array<std::uint32_t, reordering_count> reorderings{};
   std::array<std::uint32_t, tcp::congestion_count> controllers{};
@@ -47,7 +47,7 @@ TEST(Matrix, TheSixthIsOneAndHasEachValue) {
   EXPECT_THAT(controllers, ::testing::Each(::testing::Ge(2u)));
 }
 
-TEST(Matrix, SmallWindowsAreReorderedByOne) {
+TEST(Matrix, SmallWindowsReorderByOneSegment) {
   EXPECT_EQ(hold_of(quick_cell(Reordering::quarter)), hold_of(quick_cell(Reordering::one)));
   EXPECT_EQ(hold_of(pure_cell(Reordering::quarter)), Duration::microseconds(2'500));
   EXPECT_TRUE(within_window(pure_cell(Reordering::quarter)));
@@ -74,7 +74,7 @@ TEST(Matrix, TheTableReadsAsItWasWritten) {
   EXPECT_THAT(merged(table, fresh), ElementsAre(table[0], fresh[0]));
 }
 
-TEST(Matrix, TheReportHoldsWhatWasMeasuredBesideTheTable) {
+TEST(Matrix, TheReportHoldsResultsAndTableValues) {
   Cell const known = quick_cell(Reordering::none);
   Cell const strange = quick_cell(Reordering::ten);
   auto const report = nlohmann::json::parse(
@@ -89,7 +89,7 @@ TEST(Matrix, TheReportHoldsWhatWasMeasuredBesideTheTable) {
   EXPECT_EQ(report["missed"], nlohmann::json({"a gate"}));
 }
 
-TEST(Matrix, TheReportNeverTakesTheTablesPlace) {
+TEST(Matrix, TheReportDoesNotOverwriteTheTable) {
   MatrixOptions options;
   options.json = options.table = testing::TempDir() + "/table.txt";
   EXPECT_THROW(run_matrix_verb(options), Failure);
@@ -105,7 +105,7 @@ TEST(Matrix, ALineThatNamesNoCellIsRefused) {
   }
 }
 
-TEST(Matrix, AMissedGateIsNamed) {
+TEST(Matrix, AMissedLimitIsNamed) {
   CellResult const none{pure_cell(Reordering::none), 1'000, 1'000};
   CellResult const slow{pure_cell(Reordering::ten), 949, 900};
   CellResult const slower{pure_cell(Reordering::one), 960, 1'067};

@@ -52,7 +52,7 @@ class RunOptionsOf : public testing::Test {
   bool json_ = false;
 };
 
-TEST_F(RunOptionsOf, AFileSaysAllThatTheCommandLineCan) {
+TEST_F(RunOptionsOf, AFileCanSetAllOptions) {
   write(
       "topology = \"lan\"\nflows = [\"ours\", \"cubic\"]\nbytes = 1000\nstop = 2.5\n"
       "rate = \"1Gbps\"\nqueue = 7\nseed = 9\nset = [\"Congestion=reno\"]\n"
@@ -72,7 +72,7 @@ TEST_F(RunOptionsOf, AFileSaysAllThatTheCommandLineCan) {
   EXPECT_TRUE(json_);
 }
 
-TEST_F(RunOptionsOf, TheCommandLineWins) {
+TEST_F(RunOptionsOf, TheCommandLineOverridesTheFile) {
   write("topology = \"lan\"\nflows = [\"cubic\"]\nbytes = 1000\nseed = 9\n");
   auto const settings = read("wifi --flows ours,ours --seed 3");
   EXPECT_EQ(settings.topology.name, "wifi");
@@ -81,7 +81,7 @@ TEST_F(RunOptionsOf, TheCommandLineWins) {
   EXPECT_EQ(settings.seed, 3u);
 }
 
-TEST_F(RunOptionsOf, WhatIsWrongInTheFileIsNamedWithItsLine) {
+TEST_F(RunOptionsOf, ErrorsInTheFileHaveTheirLine) {
   EXPECT_THAT(complaint("seed = 2\nbites = 1000\n"),
               HasSubstr(".toml:2: no option is called 'bites': 'lockstep ns3 run --help' lists"));
   EXPECT_THAT(complaint("config = \"other.toml\"\n"), HasSubstr("no option is called 'config'"));

@@ -19,7 +19,7 @@ struct OnNs3 {
 };
 
 // A part of them; `lockstep ns3 conformance` runs all.
-TEST(Ns3Ports, ScenariosHaveTheVerdictsThatTheyHaveOnThePlainPort) {
+TEST(Ns3Ports, ScenariosHaveTheSameVerdictsAsOnThePlainPort) {
   auto const cases = conformance::find_cases(LOCKSTEP_SOURCE_DIR "/pcaps", {"rfc6298", "rfc6675"});
   ASSERT_GE(cases.size(), 5u);
   std::string const plain = conformance::suite_json(conformance::run_suite(cases));
@@ -30,7 +30,7 @@ TEST(Ns3Ports, ScenariosHaveTheVerdictsThatTheyHaveOnThePlainPort) {
 }
 
 // `lockstep ns3 matrix --lossless` runs all cells without loss.
-TEST(Ns3Ports, CellsHaveTheThroughputThatTheyHaveOnThePlainPort) {
+TEST(Ns3Ports, CellsHaveTheSameThroughputAsOnThePlainPort) {
   std::uint32_t looked_at = 0;
   for (Cell const& cell : matrix_cells()) {
     bool const chosen = cell.rtt == Duration::milliseconds(10) &&

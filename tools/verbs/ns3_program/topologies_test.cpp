@@ -59,7 +59,7 @@ TEST(Topologies, WhoeverReceives) {
 }
 
 // Enough data for ns-3's senders to fill our windows, with one of our senders among them and alone.
-TEST(Topologies, OursReceivesWhateverTheirsSends) {
+TEST(Topologies, OurReceiverHandlesAllOfNs3sSenders) {
   for (auto const& flows : std::vector<std::vector<std::string>>{
            {"ours", "newreno"}, {"newreno", "newreno"}, {"cubic", "cubic"}}) {
     auto settings = settings_of("dumbbell");
@@ -72,7 +72,7 @@ TEST(Topologies, OursReceivesWhateverTheirsSends) {
   }
 }
 
-TEST(Topologies, RuledSendersAreNs3sUntilARuleIsChanged) {
+TEST(Topologies, RuledSendersEqualNs3sByDefault) {
   for (const char* kind : {"newreno", "cubic"}) {
     std::vector<ExperimentResult> results;
     for (std::string const& each : {std::string(kind), std::string(kind) + "-ruled"}) {
@@ -154,7 +154,7 @@ TEST(Topologies, TheRunNumberDecidesEveryFile) {
   EXPECT_FALSE(first == files_of(4));
 }
 
-TEST(Topologies, FramesOfHostsAreCountedAndTheRateOfTheEnd) {
+TEST(Topologies, SpeedAndLateGoodputAreReported) {
   auto settings = settings_of("dumbbell");
   settings.flows = {"ours"};
   settings.receivers = "ours";
@@ -172,7 +172,7 @@ TEST(Topologies, FramesOfHostsAreCountedAndTheRateOfTheEnd) {
   EXPECT_EQ(result.lost, 0u);
 }
 
-TEST(Topologies, WhatChanceLosesIsCounted) {
+TEST(Topologies, RandomLossesAreCounted) {
   auto settings = settings_of("lossy");
   settings.flows = {"ours"};
   settings.bytes = 1'000'000;

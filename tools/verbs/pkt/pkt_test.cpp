@@ -75,7 +75,7 @@ class Verb : public testing::Test {
   fs::path folder_;
 };
 
-TEST_F(Verb, WhatIsMissingIsThreeForBothVerbs) {
+TEST_F(Verb, MissingFilesGiveExitCodeThree) {
   for (const char* const verb : {"run", "check"}) {
     Outcome const none = pkt({verb, path("none.pkt")});
     EXPECT_EQ(none.code, 3) << verb;
@@ -108,7 +108,7 @@ TEST_F(Verb, ACheckIsWrittenAsJson) {
   EXPECT_EQ(read(path("good.pkt")), good_);
 }
 
-TEST_F(Verb, APipeIsNoScript) {
+TEST_F(Verb, APipeIsNotAScript) {
   ASSERT_EQ(mkfifo(path("pipe.pkt").c_str(), 0600), 0);
   for (std::string const& place : {path("pipe.pkt"), folder_.string()}) {
     EXPECT_EQ(pkt({"run", place}).code, 2);
@@ -122,7 +122,7 @@ TEST_F(Verb, APipeIsNoScript) {
   EXPECT_EQ(pkt({"run", path("wrong.pkt")}).code, 2);
 }
 
-TEST_F(Verb, WhatIsReadIsNotWrittenOver) {
+TEST_F(Verb, InputsAreNotOverwritten) {
   std::string const file = write("good.pkt", good_);
   fs::create_symlink("good.pkt", folder_ / "link");
   for (const char* const option : {"--json", "--junit"}) {
@@ -137,7 +137,7 @@ TEST_F(Verb, WhatIsReadIsNotWrittenOver) {
   EXPECT_EQ(read(capture), before);
 }
 
-TEST_F(Verb, FindingsAreToldBeforeAnythingIsSaved) {
+TEST_F(Verb, FindingsArePrintedBeforeReportsAreSaved) {
   std::string const file = write("bad.pkt", failing_);
   std::string const blocked = write("blocked", "a file, no folder");
   Outcome const run = pkt({"run", file, "--pcapng", blocked});
@@ -176,7 +176,7 @@ TEST_F(Verb, NamesNeedNotBeUtf8) {
   EXPECT_TRUE(nlohmann::json::accept(read(path("out.json"))));
 }
 
-TEST_F(Verb, AFailedCheckSaysWhatAndUnderWhichScript) {
+TEST_F(Verb, AFailedCheckNamesTheScript) {
   std::string const file = write("good.pkt", good_);
   CheckHandler const before = set_check_handler(nullptr);
   for (std::vector<std::string> const& verb :

@@ -47,7 +47,7 @@ def draw():
     parts += column(20, "sim: virtual time", SIM, [
         ("schedule and clock", "instant, rank, number"), ("bus", "rate, delay, queues, switches"),
         ("faults", "loss, reorder, corrupt, partition"),
-        ("checkers", "stream, RFC, liveness, counts"), ("seed", "draws the whole world")])
+        ("checkers", "stream, RFC, liveness, counts"), ("seed", "draws all of the world")])
     parts += column(340, "core: pure", CORE, [
         ("turn()", "frames in, events, frames out"),
         ("Stack", "one shard, one arena, no clock"),

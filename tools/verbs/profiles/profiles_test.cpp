@@ -59,14 +59,14 @@ TEST(Profiles, AreDocumentedFieldByFieldWithAReason) {
   EXPECT_EQ(table.size(), profile_rows().size()) << "a documented field is gone";
 }
 
-TEST(Profiles, OnlyThoseThatDifferAreShownWhereAsked) {
+TEST(Profiles, DifferingShowsOnlyDifferences) {
   const std::vector<ProfileRow> rows = profile_rows();
   EXPECT_THAT(profiles_text(rows, false, 0), HasSubstr("listeners_max"));
   EXPECT_THAT(profiles_text(rows, true, 0), Not(HasSubstr("listeners_max")));
   EXPECT_THAT(profiles_text(rows, true, 0), HasSubstr("window_shift "));
 }
 
-TEST(Profiles, TheVerbSpeaksJson) {
+TEST(Profiles, TheVerbPrintsJson) {
   const auto json = nlohmann::json::parse(profiles_json(profile_rows(), false));
   EXPECT_EQ(json["fields"]["sack"]["default"], "on");
   EXPECT_EQ(json["fields"]["sack"]["rfc"], "off");
@@ -84,7 +84,7 @@ TEST(Profiles, TheVerbSpeaksJson) {
 }
 
 // switch_extensions_off() turns off exactly what profile rfc leaves out.
-TEST(Profiles, ExtensionsOffIsWhatTheRfcProfileHas) {
+TEST(Profiles, ExtensionsOffEqualsTheRfcProfile) {
   Config bare;
   switch_extensions_off(bare);
   const Config rfc = profile_rfc();

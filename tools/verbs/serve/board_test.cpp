@@ -15,7 +15,7 @@ struct Numbers {
   std::uint32_t last = 0;
 };
 
-TEST(PublishedTotals, IsReadWholeWhileItIsWritten) {
+TEST(PublishedTotals, IsNeverReadTorn) {
   constexpr std::uint32_t rounds = 3'000;
   PublishedTotals<Numbers> board({2});
   EXPECT_EQ(board.read({1}).last, 0u);
@@ -40,7 +40,7 @@ TEST(PublishedTotals, IsReadWholeWhileItIsWritten) {
   EXPECT_EQ(board.read({0}).last, 0u);
 }
 
-TEST(PublishedTotals, PlacesShareNoLine) {
+TEST(PublishedTotals, ShardsShareNoCacheLine) {
   PublishedTotals<ServeTotals> board({3});
   for (std::uint32_t i = 0; i < 3; ++i) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(board.line({i})) % hw::line_bytes, 0u);

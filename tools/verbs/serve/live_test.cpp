@@ -85,7 +85,7 @@ TEST(Live, RowsFitTheTerminal) {
   EXPECT_EQ(lines_of(live_row(Moment{}, busy(), {113}, {})), 1u);
 }
 
-TEST(Live, WhatWasNotTimedIsADashAndWhatWasLostIsNamed) {
+TEST(Live, NoTimesAreADashAndLossesAreNamed) {
   Moment quiet;
   quiet.lasted = Duration::seconds(1);
   quiet.stack.drops.count(Drop::tcp_checksum);

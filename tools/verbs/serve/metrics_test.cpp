@@ -29,7 +29,7 @@ std::set<std::string> served() {
   return names_in(metrics_text({ServeTotals{}}), "# TYPE (lockstep_[a-z_]+) ");
 }
 
-TEST(Metrics, EachHasHelpATypeAndALineAShard) {
+TEST(Metrics, EachHasHelpTypeAndOneLinePerShard) {
   ServeTotals busy;
   busy.server.connections = 12;
   busy.stack.drops.count(Drop::tcp_checksum);
@@ -78,7 +78,7 @@ TEST(Metrics, EachNumberOfAPortAShardAndALoopIsServed) {
   EXPECT_NE(text.find("lockstep_frames_unsent_total{shard=\"0\"} 7000\n"), std::string::npos);
 }
 
-TEST(Metrics, TheDashboardAsksForWhatIsServed) {
+TEST(Metrics, TheDashboardQueriesTheServedMetrics) {
   std::ifstream file(std::string(LOCKSTEP_SOURCE_DIR) + "/tools/verbs/serve/grafana.json");
   auto const dashboard = nlohmann::json::parse(file);
   std::set<std::string> asked;

@@ -49,7 +49,7 @@ TEST(Plan, OfGoodOptions) {
   ASSERT_EQ(plan.tap.hosts.size(), 1u);
 }
 
-TEST(Plan, KeysAreOfTheSeedOrOfChance) {
+TEST(Plan, KeysComeFromTheSeedOrAreRandom) {
   ServeOptions options = good();
   ServePlan const first = plan_of(options);
   EXPECT_EQ(first.config.tcp.isn_key.first, plan_of(options).config.tcp.isn_key.first);
@@ -101,7 +101,7 @@ TEST(Plan, NoTwoOutputsAreOneFile) {
   EXPECT_NE(refusal_of(options).find("choose another path"), std::string::npos);
 }
 
-TEST(Plan, AnAddressIsAHosts) {
+TEST(Plan, AnAddressMustBeAHosts) {
   ServeOptions options = good();
   options.hosts.clear();
   for (const char* none : {"203.0.113.0/24", "203.0.113.255/24", "224.0.0.1/24", "ff02::1/64",

@@ -67,7 +67,7 @@ Ran run_whole(const sim::World& world, std::uint64_t seed, std::uint64_t asked =
   return {kernel.fingerprint(), kernel.frames_sent()};
 }
 
-TEST(HttpWorld, EveryBodyIsWholeAndTheDriverCannotBeTold) {
+TEST(HttpWorld, EveryBodyIsCompleteWithEitherDriver) {
   sim::World world = world_of(hosts() + pages());
   for (sim::HostSpec& host : world.hosts) {
     host.receive_ring = 510;
@@ -79,7 +79,7 @@ TEST(HttpWorld, EveryBodyIsWholeAndTheDriverCannotBeTold) {
   EXPECT_EQ(over_mpipe.fingerprint, plain.fingerprint);
 }
 
-TEST(HttpWorld, EveryBodyIsWholeOnNicsThatErr) {
+TEST(HttpWorld, EveryBodyIsCompleteOnNicsWithErrors) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     sim::World world = world_of(hosts() + pages());
     give_nics(world);
@@ -104,7 +104,7 @@ TEST(HttpWorld, WorkersThatShareANicServeIt) {
 
 // Two 16-bit words of a body are swapped: no checksum detects that, but the check of each octet
 // does.
-TEST(HttpWorld, AWrongOctetOfABodyIsSeen) {
+TEST(HttpWorld, AWrongOctetOfABodyIsDetected) {
   for (bool const has_nics : {false, true}) {
     sim::World world =
         world_of(hosts() + pages() +
@@ -121,7 +121,7 @@ TEST(HttpWorld, AWrongOctetOfABodyIsSeen) {
   }
 }
 
-TEST(HttpWorld, ARunGoesBackToWhereItWas) {
+TEST(HttpWorld, ARunCanBeRestored) {
   sim::World world = world_of(hosts() + pages());
   give_nics(world);
   sim::Kernel kernel(world, 1, world_registry());
@@ -137,7 +137,7 @@ TEST(HttpWorld, ARunGoesBackToWhereItWas) {
   EXPECT_TRUE(all_well(kernel, sim::Ending::completed));
 }
 
-TEST(HttpWorld, StandsBesideOtherApplications) {
+TEST(HttpWorld, RunsWithOtherApplications) {
   sim::World const world =
       world_of(hosts() + pages() + app("more", "http", "port = 8080\nreply_bytes = \"10B\"\n") +
                app("files", "bulk", "bytes = \"100KiB\"\n"));
@@ -156,7 +156,7 @@ std::string complaint(const std::string& text) {
   return "nothing";
 }
 
-TEST(HttpWorld, WhatCannotBeIsOneLine) {
+TEST(HttpWorld, ImpossibleWorldsGiveOneLine) {
   using testing::HasSubstr;
   std::string const lends = app("files", "bulk", "lend = true\n");
   EXPECT_EQ(complaint(hosts() + pages()), "nothing");

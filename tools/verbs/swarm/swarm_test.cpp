@@ -116,7 +116,7 @@ TEST(Swarm, ASeedIsReproducedByteForByte) {
 }
 
 // One seed fails a CHECK, one ends its process otherwise: both are failures, and the others go on.
-TEST(Swarm, ADeathIsOneFailedSeed) {
+TEST(Swarm, ACrashIsOneFailedSeed) {
   SwarmWork work;
   work.seeds = {10, 19};
   work.jobs = 2;
@@ -139,7 +139,7 @@ TEST(Swarm, ADeathIsOneFailedSeed) {
   EXPECT_THAT(describe(result.failures[1]), HasSubstr("the process ended with an error"));
 }
 
-TEST(Swarm, WhatNeverFiredIsMissedOnceThereAreSeedsEnough) {
+TEST(Swarm, UnreachedRowsAreFindingsWithEnoughSeeds) {
   sim::Tally tally;
   tally.transitions.fill(1);
   tally.timers.fill(1);
@@ -185,7 +185,7 @@ TEST(SavedWorld, RunsAsTheSeedDid) {
   }
 }
 
-TEST(SavedWorld, KeepsTheNicsAndHowTheyErr) {
+TEST(SavedWorld, KeepsNicsAndTheirErrors) {
   sim::Registry const registry = with_nics(sim::swarm_registry());
   std::uint32_t errs = 0;
   for (std::uint64_t seed = 500; seed < 520; ++seed) {

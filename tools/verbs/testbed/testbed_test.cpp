@@ -49,7 +49,7 @@ TEST(TestbedAccount, EveryLossNeedsACause) {
   EXPECT_EQ(out.flows[0].other, 2u);
 }
 
-TEST(TestbedAccount, CausesMayCountFramesOfOthers) {
+TEST(TestbedAccount, CausesMayCountOtherFrames) {
   Counted counted = two_directions(10, 9);
   counted.causes = {{"a queue", 4, {}}};
   EXPECT_TRUE(reconcile(counted).holds());
@@ -62,7 +62,7 @@ TEST(TestbedAccount, ACauseMayNotTakeMoreOfAFlowThanItLost) {
   EXPECT_FALSE(reconcile(counted).holds());
 }
 
-TEST(TestbedAccount, WhatTheBoxMakesIsNoLossOfOthers) {
+TEST(TestbedAccount, InjectedFramesAreNotLosses) {
   Counted counted = two_directions(10, 10);
   counted.directions[1].delivered = {9, {{back, 9}}};
   Reconciled const out = reconcile(counted);
@@ -71,7 +71,7 @@ TEST(TestbedAccount, WhatTheBoxMakesIsNoLossOfOthers) {
   EXPECT_TRUE(out.holds());
 }
 
-TEST(TestbedAccount, AFullTableIsSeen) {
+TEST(TestbedAccount, AFullTableIsDetected) {
   Counted counted = two_directions(10, 10);
   counted.directions[0].offered.frames = 12;
   Reconciled const out = reconcile(counted);
@@ -79,7 +79,7 @@ TEST(TestbedAccount, AFullTableIsSeen) {
   EXPECT_FALSE(out.holds());
 }
 
-TEST(TestbedAccount, ABoxOfOthersHasOneCause) {
+TEST(TestbedAccount, AUsersBoxHasOneCause) {
   Counted counted = two_directions(10, 4);
   counted.causes = {{"an interface", 1, {}}};
   counted.remainder = "in between";
