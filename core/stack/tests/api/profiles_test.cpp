@@ -76,7 +76,8 @@ TEST(Configuration, AddressesAreHosts) {
   for (IpAddress const wrong :
        {IpAddress::v4(0, 0, 0, 0), IpAddress::v4(127, 0, 0, 1), IpAddress::v4(224, 0, 0, 1),
         IpAddress::v4(255, 255, 255, 255), IpAddress{0, 1}, IpAddress{0xff02ull << 48, 1}}) {
-    EXPECT_THAT(fault_of(with_address(wrong)), StartsWith("addresses: each is a host's"));
+    EXPECT_THAT(fault_of(with_address(wrong)),
+                StartsWith("addresses: each must be a host address"));
   }
   Config const one = on_a_link(Config{});
   EXPECT_EQ(fault_of(with_address(one.addresses[0].address)),
@@ -87,8 +88,7 @@ TEST(Configuration, StaticNeighboursAreHosts) {
   IpAddress const good = IpAddress::v4(10, 0, 0, 9);
   EXPECT_EQ(fault_of(with_neighbour({good, a_mac})), "");
   constexpr std::string_view wrong =
-      "static_neighbours: each has the address and the link address "
-      "of one host";
+      "static_neighbours: each needs a host address and a unicast link address";
   EXPECT_EQ(fault_of(with_neighbour({good, Mac{}})), wrong);
   EXPECT_EQ(fault_of(with_neighbour({good, Mac{{1, 0, 0, 0, 0, 9}}})), wrong);
   EXPECT_EQ(fault_of(with_neighbour({IpAddress::v4(224, 0, 0, 9), a_mac})), wrong);
@@ -121,7 +121,7 @@ TEST(Configuration, EachKeyMustBeSet) {
     EXPECT_TRUE((Config{}.tcp.*key).is_zero());
     Config config = on_a_link(Config{});
     config.tcp.*key = {};
-    EXPECT_THAT(fault_of(config), StartsWith(std::string(name) + ": zero"));
+    EXPECT_THAT(fault_of(config), StartsWith(std::string(name) + ": must not be zero"));
     config.tcp.*key = {0, 1};
     EXPECT_EQ(fault_of(config), "");
   }
@@ -147,7 +147,7 @@ TEST(ConfigurationDeathTest, AStackReportsWhyItCannotBeMade) {
   std::vector<std::byte> arena(Stack::arena_bytes(config) + 64);
   auto const at = reinterpret_cast<std::uintptr_t>(arena.data());
   std::span<std::byte> const aligned = std::span(arena).subspan((64 - at % 64) % 64);
-  EXPECT_DEATH(Stack(config, aligned), "isn_key: zero");
+  EXPECT_DEATH(Stack(config, aligned), "isn_key: must not be zero");
   config = on_a_link(Config{});
   config.address_count = Count{0};
   EXPECT_DEATH(Stack(config, aligned), "address_count: must be 1 to 8");
