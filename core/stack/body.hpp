@@ -68,8 +68,9 @@ struct StackState {
   internet::RateState echo_rate;
   internet::RateState error_rate;
   std::uint32_t lent = 0;        // frames received since the last settle
-  bool reply_went_last = false;  // replies get every second frame while data waits
-  bool turn_open = false;        // frames are on loan: no snapshot now
+  bool reply_went_last = false;        // replies get every second frame while data waits
+  bool link_answer_went_last = false;  // ARP or ND did, so a reply is next
+  bool turn_open = false;              // frames are on loan: no snapshot now
 };
 
 // Lies at the front of the arena. `state` is the part of the arena that a snapshot holds.
@@ -140,6 +141,7 @@ struct Stack::Body {
   // core/stack/egress.cpp
   Egress transmit(std::span<std::byte> into);
   Egress transmit_answer(std::span<std::byte> into);
+  Egress transmit_link_answer(std::span<std::byte> into);
   Egress transmit_reply(std::span<std::byte> into);
   Egress transmit_first(std::span<std::byte> into);
   Egress transmit_connection(std::span<std::byte> into);

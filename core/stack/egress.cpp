@@ -143,7 +143,7 @@ Egress Stack::Body::transmit_connection(std::span<std::byte> into) {
 }
 
 // A frame of ARP or neighbour discovery, or a reply.
-Egress Stack::Body::transmit_answer(std::span<std::byte> into) {
+Egress Stack::Body::transmit_link_answer(std::span<std::byte> into) {
   if (has_link() && neighbours.wants_transmit()) {
     Egress egress;
     egress.length =
@@ -157,6 +157,23 @@ Egress Stack::Body::transmit_answer(std::span<std::byte> into) {
     Egress egress;
     egress.length = static_cast<std::uint16_t>(discovery.write_next(engine.state->now, into).count);
     ++statistics->discovery_sent;
+    return egress;
+  }
+  return {};
+}
+
+// ARP, neighbour discovery and replies without a connection take turns, so that neither delays the
+// other for ever.
+Egress Stack::Body::transmit_answer(std::span<std::byte> into) {
+  bool const turn_of_replies = common->link_answer_went_last && !engine.replies.empty();
+  common->link_answer_went_last = false;
+  Egress egress = turn_of_replies ? transmit_reply(into) : Egress{};
+  if (egress.length != 0) {
+    return egress;
+  }
+  egress = transmit_link_answer(into);
+  if (egress.length != 0) {
+    common->link_answer_went_last = true;
     return egress;
   }
   return engine.replies.empty() ? Egress{} : transmit_reply(into);

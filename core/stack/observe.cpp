@@ -77,7 +77,7 @@ void visit_shared(const Stack::Body& b, tcp::FieldSink& sink) {
   if (e.state->spent_until > now) {
     tcp::visit_used_cookies(e, sink);
   }
-  sink.add(b.common->reply_went_last ? 1 : 0);
+  sink.add((b.common->reply_went_last ? 1u : 0u) | (b.common->link_answer_went_last ? 2u : 0u));
   tcp::visit_fast_open(e, sink);
   for (internet::Replies const* replies : {&e.replies, &b.parked}) {
     sink.add(replies->count());

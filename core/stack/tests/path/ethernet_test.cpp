@@ -236,6 +236,28 @@ TEST(Ethernet, AnswersToArpDoNotStarveData) {
   EXPECT_EQ(order, "atataa");
 }
 
+// Nor do they delay a SYN-ACK for ever.
+TEST(Ethernet, AnswersToArpAndRepliesTakeTurns) {
+  Config config = ethernet_config();
+  config.tcp.syn_cookies = tcp::SynCookies::always;
+  Station station(config);
+  Local local;
+  local.port = {Kit::device_port};
+  ListenerId listener;
+  ASSERT_EQ(station.stack.listen(local, {}, listener), Refusal::none);
+  wire::Segment syn;
+  syn.flags = flag::syn;
+  std::vector<Frame> frames{segment_from(asked_for, syn)};
+  for (std::uint8_t host = 10; host < 14; ++host) {
+    frames.push_back(arp_from(IpAddress::v4(10, 0, 0, host), wire::ArpOperation::request));
+  }
+  std::string order;
+  for (Frame const& frame : station.turn(frames)) {
+    order += segment_in(frame).flags.syn() ? 's' : 'a';
+  }
+  EXPECT_EQ(order, "asaaa");
+}
+
 // One call does not walk all that wait for the same neighbour: the work per frame is bounded.
 TEST(Ethernet, WaitingConnectionsAreWalkedAFewAtATime) {
   Config config = ethernet_config();
