@@ -16,9 +16,10 @@ namespace {
 
 //= rfc8985#7.2
 //# 8985:TLP-1 two round trips, more for a single segment
+// And more for less than two full-sized segments, whose ACK the peer may delay as well.
 Duration probe_delay(const Engine& e, const Connection& c) {
   Duration const two = srtt_of(c.rtt) * 2;
-  return flight_size(c).count <= c.mss ? two + e.config.tail_probe_ack_delay : two;
+  return flight_size(c).count < 2u * c.mss ? two + e.config.tail_probe_ack_delay : two;
 }
 
 // The probe has repaired one loss: reduces cwnd as a recovery would have.

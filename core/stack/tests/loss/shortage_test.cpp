@@ -49,6 +49,26 @@ TEST(TailProbe, ProbesDoNotHideALongerPath) {
   EXPECT_LE(flow.stack.statistics().tcp.loss_probes, 10u);
 }
 
+// A full and a short segment: a receiver may delay their ACK, as that of a single one.
+//= rfc8985#7.2
+//= type=test
+//# 8985:TLP-1 two RTTs and the delay of an ACK, for less than two full-sized segments
+TEST(TailProbe, WaitsForTheDelayedAckOfAShortPair) {
+  Peer peer = bare_peer();
+  peer.round_trip = ms(10);
+  Flow flow(sender_config(), peer);
+  ASSERT_EQ(flow.stack.set(flow.id, {SettingKind::nagle, 0}), Refusal::none);
+  flow.write_octets(1500);
+  EXPECT_EQ(flow.segments(), "1+1448 1449+52");
+  flow.advance(ms(150));
+  EXPECT_EQ(flow.segments(), "");
+  flow.ack(1501);
+  flow.write_octets(2 * 1448);
+  EXPECT_EQ(flow.segments(), "1501+1448 2949+1448");
+  flow.advance(ms(150));
+  EXPECT_EQ(flow.segments(), "2949+1448");
+}
+
 // Segments leave two at a time, so that a SACK of the second has to split a range.
 class Pairs : public Flow {
  public:
