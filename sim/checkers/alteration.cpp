@@ -1,4 +1,4 @@
-// Remembers every frame that was sent by its hash and looks up every one that is delivered.
+// Stores the hash of every frame that is sent and looks up the hash of every frame delivered.
 #include "sim/checkers/alteration.hpp"
 
 #include "sim/checkers/segment_view.hpp"
@@ -11,7 +11,7 @@ std::uint64_t hash_of(std::span<const std::byte> bytes) {
   return frame_hash({Instant{0}, 0, bytes}, 0) | 1;
 }
 
-// Headers of a link, IPv4 without options and TCP without options.
+// The link header plus IPv4 and TCP headers without options.
 std::uint32_t headers_bytes(LinkType link) { return link == LinkType::ethernet ? 54 : 40; }
 
 }  // namespace
@@ -28,7 +28,8 @@ AlterationWatch::AlterationWatch(const World& world)
       headers_in_danger_ = headers_in_danger_ || rule->first_byte < headers_bytes(link_);
     }
   }
-  // One bit always shows. Two, from two links or two rules, can make up for each other.
+  // The checksum detects every single-bit error. Two flips, from two links or two faults, can
+  // cancel out.
   bool const pairs = flips > 1 || (flips == 1 && world.links.size() > 1);
   watching_ = watching_ || pairs;
   headers_in_danger_ = headers_in_danger_ || pairs;

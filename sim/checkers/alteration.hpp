@@ -1,4 +1,4 @@
-// Tells whether a fault has changed a frame in a way that no checksum can see.
+// Detects whether a fault has changed a frame in a way that no checksum detects.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace lockstep::sim {
 
-// No TCP can keep a promise about octets that were changed behind its checksum's back. Costs
-// nothing in a world whose faults change no frame.
+// TCP cannot guarantee octets that were changed without an error in the checksum, so the other
+// checkers excuse such runs. Costs nothing in a world whose faults change no frame.
 class AlterationWatch final : public Observer {
  public:
   explicit AlterationWatch(const World& world);
@@ -18,9 +18,9 @@ class AlterationWatch final : public Observer {
   void sent(const Kernel& kernel, const FrameNote& note) override;
   void delivered(const Kernel& kernel, const FrameNote& note) override;
 
-  // A frame that nobody sent was delivered and is a valid segment.
+  // A valid TCP segment was delivered in a frame that no host sent.
   bool text_altered() const { return altered_; }
-  // ... and its header may be what was changed.
+  // The same, and the change may be in its headers.
   bool header_altered() const { return altered_ && headers_in_danger_; }
 
  private:
@@ -31,7 +31,7 @@ class AlterationWatch final : public Observer {
   bool watching_ = false;
   bool headers_in_danger_ = false;
   bool altered_ = false;
-  // Hashes of all frames that were sent: an open-addressed table, never walked; zero is empty.
+  // Hashes of all frames sent, in an open-addressed table that is never iterated; 0 is empty.
   std::vector<std::uint64_t> hashes_;
   std::uint32_t used_ = 0;
 };

@@ -1,4 +1,4 @@
-// Balances the books at the end of a run.
+// Compares the frame and connection counts at the end of a run.
 #include "sim/checkers/conservation.hpp"
 
 #include "core/stack/statistics.hpp"
@@ -74,7 +74,7 @@ void ConservationChecker::judge_host(const Kernel& kernel, HostIndex host) {
   NicLosses const lost = at.nic() == nullptr ? NicLosses{} : at.nic()->losses();
   expect(kernel, name, "frames that the stack sent and the wire never saw", statistics.frames_sent,
          seen.sent + lost.out);
-  // A shard is told of its frames in the turn that takes them: none waits, none is lost.
+  // Shards take their frames in the turn in which these arrive: none is waiting and none is lost.
   std::uint64_t const on_the_way = at.spec().shards() == 1 ? at.frames_waiting() + lost.in : 0;
   expect(kernel, name, "frames delivered to the host and lost before its stack", seen.delivered,
          statistics.frames_received + on_the_way);
@@ -82,7 +82,7 @@ void ConservationChecker::judge_host(const Kernel& kernel, HostIndex host) {
   for (std::uint32_t i = 0; i < drop_count; ++i) {
     dropped += statistics.drops.of(static_cast<Drop>(i));
   }
-  // A reply that finds no room is counted besides the frame that it would have answered.
+  // This counts a reply that did not fit in the queue, not a received frame.
   dropped -= statistics.drops.of(Drop::reply_queue_full);
   if (dropped > statistics.frames_received) {
     expect(kernel, name, "more frames died than came", statistics.frames_received, dropped);
@@ -101,7 +101,7 @@ void ConservationChecker::ended(const Kernel& kernel) {
   judge_lanes(kernel);
   for (std::uint32_t i = 0; i < kernel.host_count(); ++i) {
     judge_host(kernel, {i});
-    // CHECKs that every pool's slots are those that their owners hold.
+    // CHECKs that the slots in use of each pool are those that their owners hold.
     kernel.host({i}).stack().check_invariants();
   }
 }

@@ -1,4 +1,4 @@
-// Conservation: no frame, connection or pool slot is lost or made from nothing.
+// Conservation: no frame, connection or pool slot is lost or appears from nowhere.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 
 namespace lockstep::sim {
 
-// The two sides of one lane's account: what went in, and where it is now.
+// Frame counts of one lane: frames that entered, and where they went.
 struct LaneAccount {
   std::uint64_t offered = 0;
   std::uint64_t duplicated = 0;
   std::uint64_t delivered = 0;
-  std::uint64_t dropped = 0;  // by named reasons
+  std::uint64_t dropped = 0;  // the sum over all drop reasons
 
   std::uint64_t in() const { return offered + duplicated; }
   std::uint64_t out() const { return delivered + dropped; }
 };
 LaneAccount account_of(const LaneCounters& counters);
 
-// Counts with its own eyes what is sent, delivered and dropped, and compares with the books of the
-// bus, of the hosts and of their stacks when the run is over.
+// Counts the frames that are sent, delivered and dropped, and at the end of the run compares its
+// counts with the counters of the bus, the hosts and their stacks.
 class ConservationChecker : public Observer {
  public:
   explicit ConservationChecker(Findings& findings) : findings_(findings) {}
@@ -33,16 +33,16 @@ class ConservationChecker : public Observer {
   void dropped(const Kernel& kernel, const FrameNote& note, LinkDrop reason) override;
   void ended(const Kernel& kernel) override;
 
-  // Once the run has settled: every connection that was opened is closed or still owned.
+  // Call at the end of the run: every connection that was opened is closed or still owned.
   struct Connections {
     std::uint64_t opened = 0;
     std::uint64_t closed = 0;
-    std::uint64_t owned = 0;  // open ends of the models
+    std::uint64_t owned = 0;  // connection ends that the application models hold open
   };
   void judge_connections(const Kernel& kernel, HostIndex host, const Connections& seen);
 
  protected:
-  // What the bus has booked: a test plants a wrong entry here.
+  // The bus's counters of this lane; tests override it to inject a wrong count.
   virtual LaneAccount booked(const Kernel& kernel, std::uint32_t lane) const;
 
  private:

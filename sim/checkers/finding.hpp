@@ -1,4 +1,4 @@
-// What checkers find wrong with a run: which one, when, where, and the two numbers that disagree.
+// What a checker reports: which checker, when, where, what, and the two numbers that disagree.
 #pragma once
 
 #include <array>
@@ -21,17 +21,17 @@ constexpr std::string_view name_of(CheckerKind kind) {
   return names[static_cast<std::uint32_t>(kind)];
 }
 
-// `what` is a literal. The meaning of the two numbers follows from it.
+// `what` is a string literal; it determines what the two numbers mean.
 struct Finding {
   CheckerKind checker = CheckerKind::stream;
-  Instant at;  // the world's
+  Instant at;  // simulation time
   Name where;  // a host, a link or an application
   std::string_view what;
   std::uint64_t expected = 0;
   std::uint64_t found = 0;
 };
 
-// Findings of one cause: one checker says the same of one place. The first of them, and how many.
+// Findings with the same checker, place and `what`: the first kept_max of them, and their count.
 struct FindingGroup {
   static constexpr std::uint32_t kept_max = 5;
 
@@ -44,13 +44,13 @@ struct FindingGroup {
   }
 };
 
-// The findings of a run by their causes, in the order in which each was first seen, and how many
-// there were. One list serves all checkers of a run.
+// The findings of a run in groups, in the order in which each group began, and their total count.
+// All checkers of a run share one list.
 class Findings {
  public:
   static constexpr std::uint32_t groups_max = 32;
 
-  // `times`: that it was found so often.
+  // `times`: how many occurrences this call reports.
   void add(const Finding& finding, std::uint64_t times = 1) {
     count_ += times;
     FindingGroup* const group = group_of(finding);
@@ -66,7 +66,7 @@ class Findings {
   bool empty() const { return count_ == 0; }
   std::uint64_t count() const { return count_; }
   const std::vector<FindingGroup>& groups() const { return groups_; }
-  // The first of each group, one group after the other.
+  // The kept findings of all groups, group by group.
   std::vector<Finding> kept() const {
     std::vector<Finding> all;
     for (const FindingGroup& group : groups_) {

@@ -1,4 +1,4 @@
-// Which octets of a stream have reached a host, in ranges: what it may acknowledge selectively.
+// Ranges of sequence numbers whose octets were received: what a host may report in SACK blocks.
 #include "sim/checkers/heard_text.hpp"
 
 namespace lockstep::sim {
@@ -71,7 +71,8 @@ bool HeardText::holds(Sequence begin, Sequence end) const {
   if (ranges_.empty()) {
     return false;
   }
-  // Of what somebody forged far from here nobody can tell on which side of the rest it lies.
+  // At a distance of 2^30 or more (from a forged segment) we cannot tell whether it is older or
+  // newer.
   bool const old = forgetful_ || ranges_.back().end.distance_from(begin) >= past;
   for (Range const& range : ranges_) {
     if (range.begin.at_or_before(begin) && end.at_or_before(range.end)) {

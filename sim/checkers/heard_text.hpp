@@ -1,4 +1,4 @@
-// Which octets of a stream have reached a host, in ranges: what it may acknowledge selectively.
+// Ranges of sequence numbers whose octets were received: what a host may report in SACK blocks.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +8,24 @@
 
 namespace lockstep::sim {
 
-// Ranges in order, apart from each other. Of a range the last 2^30 octets are kept, and of all the
-// ranges those that end within as many octets of the newest; what is older counts as held: the
-// circle of sequence numbers has no older past.
+// Sorted, disjoint ranges. Each range keeps its last 2^30 octets, and a range is dropped when it
+// ends more than 2^30 octets before the newest one. Anything older counts as received, because
+// sequence numbers wrap and older ones cannot be ordered.
 class HeardText {
  public:
-  // Of more ranges than this the lowest are joined: what lies between them counts as held.
+  // With more ranges than this the lowest two are joined: the gap between them counts as received.
   static constexpr std::uint32_t ranges_max = 1'024;
 
   void add(Sequence begin, Bytes length);
-  // Whether all of [begin, end) has been heard.
+  // Whether all of [begin, end) was received (or is too old to tell).
   bool holds(Sequence begin, Sequence end) const;
-  // Whether any of [begin, end) has been heard.
+  // Whether any of [begin, end) was received.
   bool touches(Sequence begin, Sequence end) const;
-  // The end of the range that holds `from`, or `from`.
+  // The end of the range that contains `from`, or `from` if none does.
   Sequence reach(Sequence from) const;
-  // Ranges were joined that are apart, or one was forgotten that lay far behind another.
+  // Disjoint ranges were joined, or a range far behind the newest was dropped.
   bool forgetful() const { return forgetful_; }
-  // Lets go of everything if it ends 2^30 octets before `at`.
+  // Drops all ranges if the newest ends more than 2^30 octets before `at`.
   void forget_before(Sequence at);
   void clear() { ranges_.clear(); }
 

@@ -1,4 +1,4 @@
-// Looks at stacks and connections from outside, after every event.
+// Checks the invariants of stacks and connections after every event.
 #include "sim/checkers/invariants.hpp"
 
 #include "sim/kernel/kernel.hpp"

@@ -1,4 +1,4 @@
-// Invariants: what must hold of every stack and connection after every event and every turn.
+// Invariants that must hold for every stack and connection after every event and every turn.
 #pragma once
 
 #include <string_view>
@@ -9,11 +9,12 @@
 
 namespace lockstep::sim {
 
-// The first thing that cannot be true of a connection, in words, or empty. Needs no stack: it is
-// what anyone can see from outside.
+// Describes the first invariant that `info` violates; empty if it violates none. Needs only the
+// public view of the connection.
 std::string_view what_is_wrong(const ConnectionInfo& info, const tcp::Config& config);
 
-// Runs the stack's own invariants (which CHECK) and looks at every connection that a model knows.
+// Runs the stack's own invariants (which CHECK) and what_is_wrong() on every connection that an
+// application model knows.
 class InvariantChecker : public Observer {
  public:
   explicit InvariantChecker(Findings& findings) : findings_(findings) {}
@@ -22,14 +23,14 @@ class InvariantChecker : public Observer {
   void turned(const Kernel& kernel, HostIndex host, Outcome outcome) override;
 
  protected:
-  // What is seen of a connection: a test plants a wrong value here.
+  // The connection's public view; tests override it to inject a wrong value.
   virtual ConnectionInfo seen(const Kernel& kernel, HostIndex host, ConnectionId id) const;
 
  private:
   void look(const Kernel& kernel, HostIndex host, ConnectionId id);
 
   Findings& findings_;
-  std::vector<Instant> last_turns_;  // each host's clock never runs backwards
+  std::vector<Instant> last_turns_;  // by host: the stack's clock at its last turn
 };
 
 }  // namespace lockstep::sim

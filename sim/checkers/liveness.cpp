@@ -1,4 +1,4 @@
-// Asks every model and every connection at the end of a run why it is not done.
+// Reports the connections that are still open at the end of a run, and those that stall.
 #include "sim/checkers/liveness.hpp"
 
 #include <algorithm>
@@ -11,14 +11,14 @@ bool LivenessChecker::excused(const Kernel& kernel, const Flow& flow, Side side)
   FlowEnd const& mine = flow.end(side);
   FlowEnd const& theirs = flow.end(other(side));
   if (flow.foreign) {
-    return true;  // whoever called speaks for ever, or never again
+    return true;  // the peer is not an application of this world: it may stay open for ever
   }
   bool const alone = !theirs.begun || !theirs.open;
   Stack const& stack = kernel.host(mine.host).stack();
   ConnectionInfo const info = stack.inspect(mine.id);
   bool const outstanding = info.send.una != info.send.nxt || !info.send.queued.empty();
   bool const for_ever = stack.config().tcp.user_timeout.ns == 0;
-  // Keep-alives run where text may still be expected of us or of the peer's own accord.
+  // In these states keep-alives detect a peer that is gone.
   bool const watched = stack.config().tcp.keepalive && (info.state == tcp::State::established ||
                                                         info.state == tcp::State::close_wait ||
                                                         info.state == tcp::State::fin_wait_2);
@@ -86,7 +86,7 @@ void ProgressChecker::look(const Kernel& kernel, HostIndex host) {
   std::vector<Routes::Route> const& routes = kernel.host(host).state().routes.all();
   watched.resize(std::max(watched.size(), routes.size()));
   Host const& at = kernel.host(host);
-  // What a fault of the host holds back waits for the fault's end.
+  // A fault that stalls the host excuses it until the fault ends.
   bool const held = at.ring_full(kernel.now()) || at.stalled_until(kernel.now()) > kernel.now();
   for (std::size_t i = 0; i < routes.size(); ++i) {
     Watched& each = watched[i];

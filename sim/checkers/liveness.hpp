@@ -1,4 +1,4 @@
-// Liveness: once the faults are over, every application comes to its end.
+// Liveness: once the faults are over, every application finishes.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace lockstep::sim {
 
-// The bound is the world's limit: whoever makes the world puts it far enough behind the last fault.
+// The time bound is the world's limit, which must lie far enough behind the last fault.
 class LivenessChecker final : public Observer {
  public:
   // `alteration` may be nullptr. Both outlive the checker.
@@ -20,9 +20,9 @@ class LivenessChecker final : public Observer {
 
   void ended(const Kernel& kernel) override;
 
-  // An open end that TCP itself never has to end: a stranger called it; or the other side is gone
-  // without a word, nothing is outstanding that could time out, and there are no keep-alives
-  // (RFC 9293 3.5.1, 3.8.4).
+  // Whether TCP may keep this end open for ever: its peer is not an application of this world; or
+  // the peer is gone without a FIN or RST, nothing is outstanding that could time out, and
+  // keep-alives are off (RFC 9293 3.5.1, 3.8.4).
   static bool excused(const Kernel& kernel, const Flow& flow, Side side);
 
  private:
@@ -30,8 +30,8 @@ class LivenessChecker final : public Observer {
   const AlterationWatch* alteration_;
 };
 
-// Service: in a world that says `served`, every connection of an application ends in friendship,
-// with all octets read, whatever else trickles in.
+// Service: in a world with `served` set, every connection of an application is closed by both sides
+// with all octets read, whatever other traffic arrives.
 class ServiceChecker final : public Observer {
  public:
   explicit ServiceChecker(Findings& findings) : findings_(findings) {}
@@ -42,13 +42,13 @@ class ServiceChecker final : public Observer {
   Findings& findings_;
 };
 
-// Progress: who has text to send, and a peer that takes some, has something in flight or does
-// something about it. Looks at each connection that a model knows after each turn of its host, and
-// at all of them at the end.
+// Progress: a connection with data queued and an open window does not stay idle with nothing in
+// flight. Checks each connection that an application model knows after each turn of its host, and
+// all of them at the end.
 class ProgressChecker : public Observer {
  public:
-  // No timer of a connection that may send is as long, and no wait for a neighbour, a ring or a
-  // pace.
+  // Longer than any timer of a connection that may send, and than any wait for address resolution,
+  // a ring or pacing.
   static constexpr Duration patience = Duration::seconds(90);
 
   explicit ProgressChecker(Findings& findings) : findings_(findings) {}
@@ -56,22 +56,22 @@ class ProgressChecker : public Observer {
   void turned(const Kernel& kernel, HostIndex host, Outcome outcome) override;
   void ended(const Kernel& kernel) override;
 
-  // Nothing is in flight, though text waits and the peer's window is open.
+  // Nothing is in flight, although data is queued and the peer's window is open.
   static bool idles(const ConnectionInfo& info);
 
  protected:
-  // What is seen of a connection: a test plants a wrong value here.
+  // The connection's public view; tests override it to inject a wrong value.
   virtual ConnectionInfo seen(const Kernel& kernel, HostIndex host, ConnectionId id) const;
 
  private:
   struct Watched {
     ConnectionId id;
-    Instant since = Instant::never();  // never: it does not idle
+    Instant since = Instant::never();  // when it became idle; never: it is not
   };
   void look(const Kernel& kernel, HostIndex host);
 
   Findings& findings_;
-  std::vector<std::vector<Watched>> hosts_;  // by host, by slot of its routes
+  std::vector<std::vector<Watched>> hosts_;  // by host, then by slot of its routes
 };
 
 }  // namespace lockstep::sim

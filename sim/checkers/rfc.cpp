@@ -1,4 +1,4 @@
-// Shows each host's segments to its referee, and passes on what is certain.
+// Feeds each host's segments to that host's referee and reports the certain violations.
 #include "sim/checkers/rfc.hpp"
 
 #include "sim/kernel/kernel.hpp"
@@ -6,7 +6,8 @@
 namespace lockstep::sim {
 namespace {
 
-// What arrives at a host was sent by the one that it names, as it is.
+// No station or fault forges or alters frames: each arrives as the host at its source address sent
+// it.
 bool all_honest(const World& world) {
   bool honest = world.stations.empty();
   for (const LaneFaultSpec& spec : world.lane_faults) {
@@ -16,11 +17,11 @@ bool all_honest(const World& world) {
   return honest;
 }
 
-// A host's, the least of all rules together.
+// The number of violations that one host's referee keeps, over all rules.
 constexpr std::uint32_t violations_max = 256;
 
-// Where nobody forges or alters, each host's referee judges the others' segments too, as they
-// arrive: late, lost and out of order.
+// If no frame is forged or altered, each host's referee also judges the segments of the other
+// hosts as they arrive: late, out of order and with losses.
 referee::Terms terms_of_run(const World& world) {
   referee::Terms terms = host_terms({});
   terms.others = all_honest(world);
@@ -82,7 +83,7 @@ void RfcChecker::report(HostIndex host, const Finding& finding, std::uint64_t ti
   findings_.add(named, times);
 }
 
-// What the referee has only counted since it was asked last.
+// Reports the violations that the referee counted but did not keep since the last call.
 void RfcChecker::tell_counted(HostIndex host, Instant at) {
   Bench& bench = *benches_[host.value];
   if (bench.violations.dropped() == bench.dropped) {

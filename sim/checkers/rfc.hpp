@@ -1,4 +1,4 @@
-// RFC rules that anyone can check from the wire, at every host: a referee beside each of them.
+// Runs a referee at every host, which checks the RFC rules that are visible on the wire.
 #pragma once
 
 #include <array>
@@ -14,16 +14,16 @@
 
 namespace lockstep::sim {
 
-// What the wire does not show of a host with this configuration.
+// What a host with this configuration may do that the wire does not show.
 referee::Allowances allowances_of(const Config& config);
-// What is asked of a referee that sees each packet of a host with this configuration as the host
-// does, among peers who may forge and alter.
+// Terms for a referee at a host with this configuration: it sees every packet that the host sends
+// and receives, and peers may forge and alter packets.
 referee::Terms host_terms(const Config& config);
-// As long as what `view` was read from.
+// The result is valid as long as the bytes that `view` was read from.
 referee::Sighting sighting_of(const SegmentView& view, Instant at);
 
-// What a host says is judged by what has reached it: every valid segment, forged ones too, as the
-// host may have believed it. Only what is certain is a finding.
+// Judges the segments that a host sends against the segments that arrived there, including valid
+// forged ones, which the host may have accepted. Only certain violations become findings.
 class RfcChecker : public Observer {
  public:
   // Both outlive the checker.
@@ -32,24 +32,24 @@ class RfcChecker : public Observer {
   void sent(const Kernel& kernel, const FrameNote& note) override;
   void delivered(const Kernel& kernel, const FrameNote& note) override;
 
-  // The rules themselves, for segments as they were read from the wire.
+  // One segment at a host, as read from the wire.
   struct Heard {
     HostIndex host;
     Instant at;
     const SegmentView& view;
-    bool unseen = false;  // the host's NIC has lost frames that it had been given to send
+    bool unseen = false;  // the host's NIC has lost frames that it was to send
   };
   void judge_sent(const Heard& said);
   void judge_heard(const Heard& heard);
 
  private:
-  // What one host says and hears.
+  // The referee of one host and what it has reported.
   struct Bench {
     referee::Violations violations;
     referee::Referee judge;
-    std::uint32_t told = 0;  // of the violations
-    std::uint64_t dropped = 0;
-    std::array<std::uint64_t, referee::rule_count> counted{};  // of those
+    std::uint32_t told = 0;     // kept violations that were reported
+    std::uint64_t dropped = 0;  // violations not kept, at the last report
+    std::array<std::uint64_t, referee::rule_count> counted{};  // by rule: those reported
 
     explicit Bench(const referee::Terms& terms)
         : violations(terms.violations_max), judge(terms, violations) {}
@@ -61,7 +61,7 @@ class RfcChecker : public Observer {
 
   World const& world_;
   Findings& findings_;
-  std::vector<std::unique_ptr<Bench>> benches_;  // one a host
+  std::vector<std::unique_ptr<Bench>> benches_;  // by host
 };
 
 }  // namespace lockstep::sim

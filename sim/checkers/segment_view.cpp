@@ -1,4 +1,4 @@
-// Reads frames with the readers of core/wire, all checksums included.
+// Parses frames with core/wire and verifies all checksums.
 #include "sim/checkers/segment_view.hpp"
 
 #include "core/internet/ipv6_input.hpp"

@@ -1,4 +1,4 @@
-// A frame on the wire as a valid TCP segment between two endpoints, or as something else.
+// Classifies a frame and parses it as a TCP segment between two endpoints.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace lockstep::sim {
 
-// tcp: a whole segment whose every checksum is right. other: neither malformed nor TCP.
+// tcp: a complete segment whose checksums are all right. other: neither malformed nor TCP.
 enum class FrameContent : std::uint8_t { malformed, other, tcp };
 
 // Valid as long as the bytes that it was read from.
@@ -19,11 +19,11 @@ struct SegmentView {
   Endpoint source;
   Endpoint destination;
   wire::Segment segment;
-  std::uint32_t packet_bytes = 0;  // with the IP header
+  std::uint32_t packet_bytes = 0;  // including the IP header
   std::uint8_t ecn = 0;            // the lower two bits of the traffic class
 };
 
-// `view` means something only if the answer is tcp. Sums every octet of a segment.
+// `view` is valid only if the result is tcp. Linear in the frame's length.
 FrameContent read_frame(LinkType link, std::span<const std::byte> frame, SegmentView& view);
 
 }  // namespace lockstep::sim

@@ -1,4 +1,4 @@
-// Compares octets as they are read, and lengths when a connection is over.
+// Compares octets as they are read, and lengths when a connection has ended.
 #include "sim/checkers/stream.hpp"
 
 #include <cstring>
@@ -12,7 +12,7 @@ constexpr std::uint64_t let_go_least = 1u << 20;
 
 }  // namespace
 
-// Seldom, so that what is moved costs less than what was read.
+// Waits until over half of `kept` was read, so that moving the rest costs less than reading did.
 void StreamChecker::Direction::let_go_of_read() {
   std::uint64_t const done = read - begin;
   if (done > kept.size() / 2 && done > let_go_least) {

@@ -1,4 +1,4 @@
-// Stream integrity: what an application reads is what the other one wrote, octet by octet.
+// Stream integrity: an application reads exactly the octets that its peer wrote.
 #pragma once
 
 #include <array>
@@ -13,23 +13,23 @@
 
 namespace lockstep::sim {
 
-// Keeps a copy of what is written until it has been read, so that it depends on no pattern and no
-// model's honesty. What nobody here has written (`foreign`) cannot be compared.
+// Keeps a copy of what is written until it has been read, so the check depends neither on a payload
+// pattern nor on the models. Data from a peer outside this world (`foreign`) cannot be compared.
 class StreamChecker final : public Observer {
  public:
-  // `alteration` may be nullptr: then no frame is changed unseen. Both outlive the checker.
+  // If `alteration` is nullptr, every difference is a finding. Both outlive the checker.
   explicit StreamChecker(Findings& findings, const AlterationWatch* alteration = nullptr)
       : findings_(findings), alteration_(alteration) {}
 
   void wrote(const Kernel& kernel, const StreamNote& note) override;
   void read(const Kernel& kernel, const StreamNote& note) override;
   void ended(const Kernel& kernel) override;
-  // Where both ends parted in friendship, all that was written has been read.
+  // If both ends finished cleanly, all that was written must have been read.
   void judge_end(const Kernel& kernel, const Flow& flow);
 
  private:
   struct Direction {
-    std::vector<std::byte> kept;  // that were written, from the offset `begin` on
+    std::vector<std::byte> kept;  // written octets from stream offset `begin` on
     std::uint64_t begin = 0;
     std::uint64_t read = 0;
     bool wrong = false;
@@ -43,7 +43,7 @@ class StreamChecker final : public Observer {
 
   Findings& findings_;
   const AlterationWatch* alteration_;
-  std::vector<std::array<Direction, 2>> flows_;  // by the flow's number and the writer's side
+  std::vector<std::array<Direction, 2>> flows_;  // by flow number and writer's side
 };
 
 }  // namespace lockstep::sim
