@@ -1,4 +1,4 @@
-// Findings that packets recorded later may explain: they stand once something shows that none does.
+// Claims: findings that stay open until later packets either confirm or explain them.
 #include <algorithm>
 
 #include "sim/checkers/referee/judges.hpp"
@@ -6,17 +6,17 @@
 namespace lockstep::sim::referee {
 namespace {
 
-// So much later than its answer a packet may be recorded: ports are mirrored through buffers, and
-// each queue of a NIC is read on its own.
+// A packet may be recorded this much later than the reply to it: mirror ports buffer, and the
+// queues of a NIC are read independently.
 constexpr Duration recorded_late = Duration::milliseconds(20);
 
 bool is_early(const Moment& m, const Claim& claim) {
   return m.said.at.since(claim.at) <= recorded_late;
 }
 
-// Where the capture lacks a first transmission, and its acknowledgment was lost, what is sent again
-// seems new. No common timer runs out sooner, nor before an answer may be there; the echo of what
-// acknowledged shows that it had arrived.
+// Whether the segment may be a retransmission that looks new because the capture lacks the first
+// transmission and the ACK of it was lost. No common RTO is shorter than 200 ms or two round trips,
+// and an echo of the ACK's timestamp shows that the ACK was not lost.
 bool may_be_repeat(const Moment& m, const Claim& claim) {
   constexpr Duration shortest_timer = Duration::milliseconds(200);
   Duration const since = m.said.at.since(claim.at);
@@ -62,7 +62,8 @@ void settle_block(const Moment& m, Claim& claim) {
   }
 }
 
-// A clock that has not come so far when it speaks again had not before.
+// If the sender's next timestamp is still below the echoed one, it cannot have sent that value
+// before.
 void settle_echo(const Moment& m, Claim& claim) {
   wire::Options const& options = m.segment().options;
   if (!options.has_timestamps) {
@@ -80,7 +81,8 @@ void settle_echo(const Moment& m, Claim& claim) {
   claim.kind = Claim::Kind::none;
 }
 
-// An offer that is smaller than what was used was no larger before: edges do not move left.
+// If the receiver's next right edge is still below the data that was sent, no earlier edge was
+// further right, because edges do not move left.
 void settle_edge(const Moment& m, Claim& claim) {
   wire::Segment const& segment = m.segment();
   if (!segment.flags.ack() || segment.flags.any_of(wire::flag::rst | wire::flag::syn)) {
@@ -98,7 +100,8 @@ void settle_edge(const Moment& m, Claim& claim) {
   claim.kind = Claim::Kind::none;
 }
 
-// No acknowledgment goes back: what does was said before.
+// Acknowledgment numbers never decrease, so a segment with a lower one was sent earlier than it was
+// recorded.
 bool acknowledges_less(const Moment& m, Sequence ack) {
   EndpointState const& v = m.speaker;
   bool const latest = v.order_known && m.said.at.since(v.order_at) > recorded_late;
@@ -106,7 +109,7 @@ bool acknowledges_less(const Moment& m, Sequence ack) {
          (v.orders_before == 2 && ack.before(v.order_before[1]));
 }
 
-// What lies behind the FIN was never sent.
+// Whether the other side's FIN shows that the octets of the claim were never sent.
 bool shown_by_fin(const Claim& claim, const EndpointState& other) {
   Sequence const least = claim.kind == Claim::Kind::ack ? claim.upto.previous() : claim.from;
   bool const counts = claim.kind == Claim::Kind::ack || claim.kind == Claim::Kind::block;
@@ -156,8 +159,8 @@ void settle_claims(const Moment& m) {
   }
 }
 
-// Captures of both ends that were merged have all of it twice, by clocks that differ: some answers
-// stand far before what they answer.
+// Merged captures of both ends hold each packet twice with clocks that differ, so some replies are
+// recorded long before what they reply to.
 void hear_order(const Moment& m) {
   wire::Segment const& segment = m.segment();
   if (m.terms.whole || m.speaker.own || m.other.own || segment.flags.rst()) {

@@ -1,4 +1,4 @@
-// A conversation for tests of the referee, written segment by segment in relative numbers.
+// Test helper: feeds the referee a connection, segment by segment, in relative sequence numbers.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 
 namespace lockstep::sim::referee {
 
-// One segment. A number that is left out is zero, an option that is left out is not there.
+// One segment. Numbers default to zero, options to absent.
 struct Say {
-  std::uint32_t seq = 0;  // 0 is the speaker's SYN, 1 its first octet
+  std::uint32_t seq = 0;  // 0 is the sender's SYN, 1 its first octet
   std::uint32_t ack = 0;
   std::uint32_t text = 0;
-  std::uint32_t cut = 0;       // further text, of which nothing is shown
-  std::uint32_t after_ms = 1;  // since the segment before
-  std::uint32_t after_us = 0;  // ... and so much more
+  std::uint32_t cut = 0;       // further octets of payload, which were not captured
+  std::uint32_t after_ms = 1;  // since the previous segment
+  std::uint32_t after_us = 0;  // added to after_ms
   std::uint16_t window = 10'000;
   std::uint16_t mss = 0;
   int scale = -1;
@@ -30,8 +30,8 @@ struct Say {
   std::uint16_t urgent = 0;
   std::uint8_t ecn = 0;
   std::uint8_t reserved = 0;
-  std::uint8_t octet = 7;              // what the text is made of
-  std::vector<std::uint8_t> raw = {};  // octets of options, besides those above
+  std::uint8_t octet = 7;              // the value of every payload octet
+  std::vector<std::uint8_t> raw = {};  // raw option octets, in addition to the options above
   bool options_good = true;
   Sum sum = Sum::good;
   Sum ip_sum = Sum::good;
@@ -47,16 +47,16 @@ class Conversation {
   explicit Conversation(const Terms& terms = {})
       : terms_(terms), violations_(terms.violations_max), referee_(terms, violations_) {}
 
-  // Letters of flags: S F R A P U E C.
+  // Flags are letters: S F R A P U E C.
   Conversation& a(std::string_view flags, const Say& say) { return add(flags, say, true); }
   Conversation& b(std::string_view flags, const Say& say) { return add(flags, say, false); }
-  // From now on `a` speaks from this port.
+  // From now on `a` sends from this port.
   Conversation& from_port(std::uint16_t port) {
     port_ = port;
     return *this;
   }
 
-  // SYN, SYN,ACK, ACK, with the same options on both SYNs; 20 ms in all.
+  // SYN, SYN-ACK, ACK with the same options on both SYNs; takes 20 ms.
   Conversation& open(const Say& options = {}) {
     Say syn = options;
     a("S", syn);
@@ -71,8 +71,8 @@ class Conversation {
     return a("A", ack);
   }
 
-  // "no", "certain", "likely" or "note": the surest that was found of a rule. What was found must
-  // not be where the rule is off, in the same conversation.
+  // The most certain finding of a rule: "certain", "likely", "note" or "no". If there is one, the
+  // same segments are played again with the rule off, where it must not be found.
   std::string_view found(Rule rule) {
     referee_.end();
     std::string_view const out = surest(violations_, rule);
@@ -90,7 +90,7 @@ class Conversation {
     }
     return out;
   }
-  // Which rules any test has seen broken, and which it has seen kept, in this process.
+  // For each rule, whether any test of this process has seen it broken, and obeyed.
   struct Seen {
     bool tripped = false;
     bool passed = false;
@@ -100,7 +100,7 @@ class Conversation {
       return all[static_cast<std::uint32_t>(rule)];
     }
   };
-  // The names of all that were found, in order.
+  // The rule names of all findings, in order.
   std::vector<std::string_view> all() {
     referee_.end();
     std::vector<std::string_view> out;
@@ -114,7 +114,7 @@ class Conversation {
 
  private:
   struct Line {
-    std::string_view flags;  // of the caller's, which is a literal
+    std::string_view flags;  // a string literal of the caller
     Say say;
     bool from_a = false;
     std::uint16_t port = 0;

@@ -1,4 +1,4 @@
-// Rules that a segment breaks by itself, whatever was said before.
+// Rules that need nothing but the segment itself.
 #include "core/wire/octets.hpp"
 #include "sim/checkers/referee/judges.hpp"
 
@@ -11,7 +11,7 @@ constexpr std::uint8_t kind_end = 0;
 constexpr std::uint8_t kind_nop = 1;
 constexpr std::uint8_t kind_scale = 3;
 
-// Where the option at `at` ends; 0 if it has no length that could be.
+// The offset at which the option at `at` ends; 0 if its length is invalid.
 std::uint32_t option_end(std::span<const std::byte> options, std::uint32_t at) {
   if (wire::load8(options.data() + at) == kind_nop) {
     return at + 1;
@@ -23,7 +23,7 @@ std::uint32_t option_end(std::span<const std::byte> options, std::uint32_t at) {
   return length < 2 || at + length > options.size() ? 0 : at + length;
 }
 
-// Padding and scales, which the parser lets pass.
+// Padding and window scales, which the parser accepts with any value.
 void judge_raw_options(const Moment& m) {
   std::span<const std::byte> const options = m.said.options;
   std::uint32_t at = 0;
@@ -43,7 +43,7 @@ void judge_raw_options(const Moment& m) {
   }
   for (; at < options.size(); ++at) {
     //= rfc9293#3.1
-    //# 9293:MUST-69 what follows the end of the options is zero
+    //# 9293:MUST-69 octets after the end-of-options octet are zero
     if (wire::load8(options.data() + at) != 0) {
       m.judge.call(m, Rule::padding_nonzero, Ambiguity::none,
                    {0, wire::load8(options.data() + at)});
@@ -58,17 +58,17 @@ void judge_places(const Moment& m) {
     return;
   }
   //= rfc9293#3.2
-  //# 9293:MUST-65 the MSS option is for SYNs
+  //# 9293:MUST-65 only SYNs carry the MSS option
   if (options.has_mss) {
     m.judge.call(m, Rule::mss_outside_syn, Ambiguity::none, {0, options.mss});
   }
   //= rfc7323#2.2
-  //# 7323:TS-24 a window scale is for SYNs
+  //# 7323:TS-24 only SYNs carry a window scale
   if (options.has_window_scale) {
     m.judge.call(m, Rule::scale_outside_syn, Ambiguity::none, {0, options.window_scale.shift});
   }
   //= rfc2018#2
-  //# 2018:SACK-1 SACK-permitted is for SYNs
+  //# 2018:SACK-1 only SYNs carry SACK-permitted
   if (options.has_sack_permitted) {
     m.judge.call(m, Rule::sack_permitted_outside_syn, Ambiguity::none, {0, 1});
   }
@@ -83,12 +83,12 @@ void judge_flags(const Moment& m) {
     m.judge.call(m, Rule::reset_with_fin, Ambiguity::none, {0, flags.bits});
   }
   //= rfc9293#3.8
-  //# 9293:P-ACK-ALWAYS every segment carries an ACK, but for the first and some resets
+  //# 9293:P-ACK-ALWAYS every segment except the first SYN and some resets has ACK set
   if (!flags.any_of(flag::syn | flag::rst | flag::ack)) {
     m.judge.call(m, Rule::ack_missing, Ambiguity::none, {flag::ack.bits, flags.bits});
   }
   //= rfc9293#3.1
-  //# 9293:P-RSRVD the reserved bits are sent as zero; RFC 9768 has made use of the last
+  //# 9293:P-RSRVD the reserved bits are sent as zero; RFC 9768 uses the last one
   if (m.said.reserved != 0) {
     m.judge.call(m, Rule::reserved_bits, m.said.reserved == 1 ? Ambiguity::choice : Ambiguity::none,
                  {0, m.said.reserved});
@@ -102,7 +102,7 @@ void judge_flags(const Moment& m) {
     m.judge.call(m, Rule::urgent_zero, Ambiguity::hidden, {1, 0});
   }
   //= rfc9293#3.8.5
-  //# 9293:P-URG-DATA an urgent indication goes with an octet at least
+  //# 9293:P-URG-DATA an urgent indication is sent with at least one octet of data
   if (m.said.text().empty()) {
     m.judge.call(m, Rule::urgent_empty, Ambiguity::hidden, {1, 0});
   }
@@ -114,7 +114,7 @@ void judge_lone_marks(const Moment& m) {
   }
   Ambiguity const ambiguity = m.may.lone_marks ? Ambiguity::choice : Ambiguity::none;
   //= rfc3168#6.1.1
-  //# 3168:ECN-4 no ECT on SYN or SYN,ACK
+  //# 3168:ECN-4 no ECT on SYN or SYN-ACK
   if (m.segment().flags.syn()) {
     m.judge.call(m, Rule::ect_on_syn, ambiguity, {0, m.said.ecn});
     return;
@@ -130,20 +130,22 @@ void judge_lone_marks(const Moment& m) {
 
 bool judge_alone(const Moment& m) {
   if (m.own || m.terms.others) {
-    // Who sent it may have sent it whole, unless it was captured there.
+    // It may have been damaged on the way, unless it was captured at its sender.
     Ambiguity const ambiguity = m.own || m.terms.whole ? Ambiguity::none : Ambiguity::damaged;
     if (m.said.ip_sum == Sum::bad) {
       m.judge.call(m, Rule::ip_checksum, ambiguity, {0, 1});
     } else if (m.said.sum == Sum::bad) {
       EndpointState& v = m.speaker;
-      // Where all text is so and was acknowledged, it was put there later, or hardware fills in.
+      // If all data has wrong checksums and some was acknowledged, the capture was edited or
+      // hardware fills the checksums in.
       bool const edited = v.forgiven && !v.good_text && !m.terms.whole;
       std::uint32_t const place = m.judge.call(
           m, Rule::tcp_checksum,
           edited && ambiguity == Ambiguity::none ? Ambiguity::offload : ambiguity, {0, 1});
       Spoiled& spoiled = v.spoiled[v.spoiled_count++ % EndpointState::spoiled_max];
       if (spoiled.waits && !m.terms.whole) {
-        m.judge.weaken_checksum(v, spoiled.place);  // nobody will know whether it was heard
+        m.judge.weaken_checksum(v,
+                                spoiled.place);  // its record is overwritten before an ACK decides
       }
       v.spoiled_end = m.said.end();
       spoiled = {true, m.said.text_begin(), m.said.end(), m.said.text(), place};
@@ -156,7 +158,7 @@ bool judge_alone(const Moment& m) {
   m.speaker.good_text = m.speaker.good_text || (m.said.sum == Sum::good && !m.said.text().empty());
   if (!m.said.options_good) {
     //= rfc9293#3.1
-    //# 9293:P-OPT-FORMAT, 9293:MUST-68 a length counts the whole option, which lies in the header
+    //# 9293:P-OPT-FORMAT, 9293:MUST-68 an option's length covers the whole option, inside the header
     m.judge.call(m, Rule::option_malformed, Ambiguity::none, {0, 1});
     return false;
   }

@@ -1,4 +1,4 @@
-// Amounts: the congestion window as far as it shows, Nagle's rule, and silly windows.
+// Amounts: the congestion window as far as it is visible, Nagle's algorithm, silly windows.
 #include <algorithm>
 
 #include "sim/checkers/referee/judges.hpp"
@@ -6,10 +6,10 @@
 namespace lockstep::sim::referee {
 namespace {
 
-// The text that goes into a packet on the narrowest of paths that are met.
+// The payload of a full packet on the smallest path MTU in practice.
 constexpr std::uint32_t path_least = 512;
 
-// RFC 6928: ten segments, or what is of their size.
+// RFC 6928: min(10 * MSS, max(2 * MSS, 14600)).
 std::uint32_t initial_window(std::uint32_t mss) {
   return std::min(10 * mss, std::max(2 * mss, 14'600u));
 }
@@ -19,7 +19,7 @@ void judge_flight(const Moment& m, std::uint32_t mss) {
   Sequence const first = v.iss.next();
   Sequence const una = v.limited ? last_of(v.limit_ack, first) : first;
   Sequence const end = m.said.text_begin() + m.said.text();
-  // What was reported selectively is not in flight, and what is lost neither.
+  // Neither octets reported by SACK nor lost ones count as in flight.
   bool const unknown = v.middle || v.is_old() || v.recovering;
   if (!end.after(v.sent) || unknown || (v.told_of_gap && m.other.sack)) {
     return;
@@ -31,13 +31,13 @@ void judge_flight(const Moment& m, std::uint32_t mss) {
     return;
   }
   //= rfc5681#3.1
-  //# 5681:CC-3 before the first ACK no more than the initial window
+  //# 5681:CC-3 no more than the initial window is sent before the first ACK
   if (acked == 0) {
     m.judge.call_whole(m, Rule::initial_window, Ambiguity::choice, {most, flight});
     return;
   }
   //= rfc5681#3.1
-  //# 5681:CC-32 each octet acknowledged lets one more go, at the best
+  //# 5681:CC-32 each acknowledged octet opens the window by at most one octet
   m.judge.call_whole(m, Rule::window_grown_too_fast, Ambiguity::hidden, {most, flight});
 }
 
@@ -46,10 +46,10 @@ void judge_small(const Moment& m, std::uint32_t mss) {
   wire::Segment const& segment = m.segment();
   Sequence const una = v.limited ? v.limit_ack : v.iss;
   v.small = v.small && una.before(v.small_end);
-  // Timestamps take twelve octets of the segment that the MSS names.
+  // Options reduce the payload of a full segment: timestamps take twelve octets of the MSS.
   std::uint32_t const full = mss > 40 ? mss - 40 : mss;
   bool const fresh = segment.sequence.at_or_after(v.sent);
-  // Two of one size are full ones, on a path of smaller packets than the MSS allows.
+  // Two segments of equal size are full ones, on a path whose MTU is below what the MSS allows.
   bool const alike = m.said.text() == v.last_text && m.said.text().count >= path_least;
   bool const small = m.said.text().count < full && !segment.flags.fin() && !alike;
   v.last_text = fresh ? m.said.text() : v.last_text;
@@ -58,13 +58,13 @@ void judge_small(const Moment& m, std::uint32_t mss) {
   }
   Sequence const end = segment.sequence + m.said.text();
   //= rfc9293#3.7.4
-  //# 9293:P-NAGLE a small segment waits until what is on its way was acknowledged
+  //# 9293:P-NAGLE a small segment waits until all data in flight is acknowledged
   if (v.small) {
     m.judge.call_whole(m, Rule::nagle, Ambiguity::choice, {v.small_end.value, una.value});
   }
   bool const half = m.said.text().count * 2 >= v.limit_widest.count;
   //= rfc9293#3.8.6.2.1
-  //# 9293:MUST-38 what is neither full nor pushed waits
+  //# 9293:MUST-38 a segment that is neither full nor pushed is held back
   if (!segment.flags.psh() && !segment.flags.urg() && !half && end != v.limit) {
     m.judge.call_whole(m, Rule::silly_sender, Ambiguity::hidden, {full, m.said.text().count});
   }
@@ -73,7 +73,7 @@ void judge_small(const Moment& m, std::uint32_t mss) {
 }
 
 //= rfc9293#3.8.6.2.2
-//# 9293:MUST-39 a window that was closed opens by a segment, or half the buffer
+//# 9293:MUST-39 a closed window opens by at least a segment or half the buffer
 void judge_opened(const Moment& m) {
   EndpointState const& v = m.speaker;
   wire::Segment const& segment = m.segment();
@@ -82,7 +82,7 @@ void judge_opened(const Moment& m) {
   bool const scaled = v.scaled && m.other.scaled;
   Bytes const window{static_cast<std::uint32_t>(segment.window.value)
                      << (scaled ? v.scale.shift : 0)};
-  // As implementations estimate it, from what has arrived.
+  // Implementations estimate the MSS from the segments that arrived.
   std::uint32_t const mss =
       v.opening_count == 1 ? std::min(v.openings[0].mss.count, m.other.largest_text) : 0;
   if (opens && window.count < mss && window.count * 2 < v.widest.count) {
@@ -98,8 +98,8 @@ void judge_amounts(const Moment& m) {
   if (m.said.text().empty() || m.other.opening_count != 1 || m.segment().flags.syn()) {
     return;
   }
-  // Whether the speaker's floor is higher than what the other names is its own affair: each
-  // judgement takes the reading that accuses less.
+  // The sender may use a minimum MSS above the one that the peer's SYN names, so each check uses
+  // the value that permits more.
   Bytes const named = m.other.openings[0].mss;
   judge_flight(m, most(named, m.terms.mss_least).count);
   judge_small(m, std::max(named.count, 1u));

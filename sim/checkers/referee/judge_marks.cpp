@@ -1,10 +1,10 @@
-// ECN (RFC 3168): who may say that it is capable, and that ECE is heeded.
+// ECN (RFC 3168): when ECT may be set, and that the sender reacts to ECE.
 #include "sim/checkers/referee/judges.hpp"
 
 namespace lockstep::sim::referee {
 namespace {
 
-// Within a window after an answer a sender has time to hear of it.
+// Slack for reordering and for the sender's processing time.
 constexpr Duration settled_after = Duration::milliseconds(10);
 
 bool asked_by(const EndpointState& endpoint) {
@@ -23,9 +23,9 @@ void judge_text_marks(const Moment& m) {
     return;
   }
   //= rfc3168#6.1.1
-  //# 3168:ECN-3 no ECT on text unless the SYNs agree on it
+  //# 3168:ECN-3 no ECT on data unless the SYNs agreed on ECN
   if (opened && !speaks_ecn(m)) {
-    // Routers that mean the traffic class write over these bits.
+    // Routers that rewrite the traffic class overwrite these bits.
     m.judge.call_whole(m, Rule::ect_unnegotiated,
                        m.may.lone_marks ? Ambiguity::middlebox : Ambiguity::none, {0, m.said.ecn});
     return;
@@ -33,7 +33,7 @@ void judge_text_marks(const Moment& m) {
   bool const again =
       (m.said.text_begin() + m.said.text()).at_or_before(m.speaker.sent) && m.speaker.begun;
   //= rfc3168#6.1.5
-  //# 3168:ECN-12 no ECT on what is sent again
+  //# 3168:ECN-12 no ECT on retransmissions
   if (again && (m.own || m.said.at.since(m.speaker.text_at) > settled_after)) {
     Ambiguity const ambiguity = m.may.lone_marks ? Ambiguity::choice : Ambiguity::none;
     m.judge.call_whole(m, Rule::ect_on_retransmission, m.own ? ambiguity : Ambiguity::order,
@@ -41,7 +41,7 @@ void judge_text_marks(const Moment& m) {
   }
 }
 
-// An echo shows it, or that more than a round trip has passed.
+// Whether ECE has reached the sender: its timestamp echo shows it, or two round trips have passed.
 bool has_heard_ece(const Moment& m) {
   EndpointState const& v = m.speaker;
   wire::Options const& options = m.segment().options;
@@ -52,7 +52,7 @@ bool has_heard_ece(const Moment& m) {
          m.said.at.since(v.ece_at) > m.connection.round * 2 + settled_after;
 }
 
-// ECE that goes on for more than a window, and new text without CWR.
+// New data without CWR although ECE has arrived.
 void judge_heed(const Moment& m) {
   EndpointState& v = m.speaker;
   bool const fresh = !m.said.text().empty() && m.segment().sequence.at_or_after(v.sent);
@@ -64,7 +64,7 @@ void judge_heed(const Moment& m) {
     return;
   }
   //= rfc3168#6.1.2
-  //# 3168:ECN-26 the first new text after a reduction carries CWR
+  //# 3168:ECN-26 the first new data after a window reduction carries CWR
   if (m.segment().flags.cwr()) {
     v.ece_open = false;
   } else if (v.limited && v.limit_ack.after(v.ece_high) && has_heard_ece(m)) {
@@ -94,9 +94,9 @@ void judge_marks(const Moment& m) {
     bool const crossed = m.speaker.opening_count != 0 && !m.speaker.openings[0].is_answer;
     bool const known = m.other.opening_count != 0 && !m.other.openings_lost && !crossed;
     //= rfc3168#6.1.1
-    //# 3168:ECN-2 nobody agrees to what was not asked for
+    //# 3168:ECN-2 a SYN-ACK agrees to ECN only if the SYN requested it
     if (grants && known && !asked_by(m.other)) {
-      // An echo shows which SYN it answers: the capture may have begun after one that asked.
+      // The echo shows which SYN it replies to: the capture may lack one that requested ECN.
       wire::Options const& options = m.segment().options;
       bool const shown =
           m.terms.whole || (options.has_timestamps && m.other.stamp_first_known &&

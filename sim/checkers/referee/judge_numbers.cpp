@@ -1,4 +1,4 @@
-// Rules of sequence and acknowledgment numbers: what a side may say, given what it may have heard.
+// Rules of sequence and acknowledgment numbers, given the segments that a side may have received.
 #include <algorithm>
 
 #include "core/wire/octets.hpp"
@@ -7,9 +7,9 @@
 namespace lockstep::sim::referee {
 namespace {
 
-// In a packet of Ethernet's size hardware has not joined segments.
+// The payload of a full Ethernet packet; a larger one was joined by hardware.
 constexpr std::uint32_t text_of_ethernet = 1'460;
-// Numbers of one conversation are not farther apart.
+// Sequence numbers of one connection are not further apart.
 constexpr std::int32_t near_most = 1 << 24;
 constexpr std::uint8_t kind_multipath = 30;  // RFC 8684
 
@@ -19,7 +19,7 @@ bool within(Sequence value, Sequence begin, Sequence end) {
 
 std::uint32_t mss_default(const Moment& m) { return m.said.source.address.is_v4() ? 536 : 1'220; }
 
-// An option of this kind stands among those of the segment.
+// Whether `options` contains an option of this kind.
 bool has_option(std::span<const std::byte> options, std::uint8_t kind) {
   constexpr std::uint8_t end_of_options = 0;
   constexpr std::uint8_t padding = 1;
@@ -48,7 +48,7 @@ bool names_multipath(const EndpointState& endpoint) {
   return names;
 }
 
-// The unit in which an endpoint's windows are told: 1 unless both SYNs name a scale.
+// The unit of an endpoint's window field: 1 unless both SYNs have a window scale.
 std::uint32_t unit_of(const EndpointState& endpoint, const EndpointState& other, bool syn) {
   bool scaled = endpoint.scaled && !syn;
   for (std::uint32_t i = 0; i < other.opening_count; ++i) {
@@ -57,7 +57,7 @@ std::uint32_t unit_of(const EndpointState& endpoint, const EndpointState& other,
   return scaled && other.opening_count != 0 ? 1u << endpoint.scale.shift : 1;
 }
 
-// The largest unit that the speaker's windows may have: of two SYNs nobody knows which one counts.
+// The largest unit that the sender's window field may have: of several SYNs any may count.
 std::uint32_t largest_unit_of(const Moment& m) {
   if (m.speaker.middle || m.other.middle) {
     return m.segment().flags.syn() ? 1 : 1u << 14;
@@ -71,7 +71,7 @@ std::uint32_t largest_unit_of(const Moment& m) {
   return largest;
 }
 
-// Whether it is unknown if windows are scaled: the peer's SYNs differ in it.
+// Whether it is unknown if windows are scaled: a SYN is missing, or the peer's SYNs differ.
 bool scale_unsure(const Moment& m) {
   for (std::uint32_t i = 1; i < m.other.opening_count; ++i) {
     if (m.speaker.scaled && m.other.openings[i].scaled != m.other.openings[0].scaled) {
@@ -82,7 +82,7 @@ bool scale_unsure(const Moment& m) {
          (m.speaker.scaled && m.other.opening_count == 0);
 }
 
-// No more text in a segment than the other's SYN takes.
+// No segment has more data than the MSS of the other's SYN allows.
 void judge_limits(const Moment& m) {
   if (m.other.opening_count == 0 || m.other.openings_lost || m.other.middle) {
     return;
@@ -99,7 +99,7 @@ void judge_limits(const Moment& m) {
   }
 }
 
-// The number up to which all that the other said was seen, from what was acknowledged before on.
+// The end of the contiguous data of the other that was seen, from the last acknowledgment on.
 Sequence reach_of(const Moment& m) {
   EndpointState const& endpoint = m.other;
   Sequence const from = m.speaker.offered ? m.speaker.last_ack : endpoint.openings[0].origin;
@@ -110,7 +110,7 @@ Sequence reach_of(const Moment& m) {
 
 void judge_claim(const Moment& m, Sequence last) {
   wire::Segment const& segment = m.segment();
-  // Of who was never seen to say anything, the capture has one side only.
+  // Nothing from the other side was seen: the capture has one direction only.
   if (!m.terms.whole && m.other.opening_count == 0 && !m.other.middle) {
     return;
   }
@@ -122,7 +122,7 @@ void judge_claim(const Moment& m, Sequence last) {
         {.kind = Claim::Kind::ack, .from = last, .upto = segment.acknowledgment, .place = place});
 }
 
-// What is acknowledged was right when it arrived, whatever its checksum is in the capture.
+// An acknowledged segment had a right checksum when it arrived, whatever the capture shows.
 void forgive(const Moment& m) {
   EndpointState& v = m.other;
   for (Spoiled& spoiled : v.spoiled) {
@@ -146,7 +146,8 @@ void forgive(const Moment& m) {
     }
     v.sent = last_of(v.sent, spoiled.end);
   }
-  // Where all text is so, that of which nothing shows that it was heard is no other.
+  // If all data has wrong checksums, unacknowledged segments were edited like the acknowledged
+  // ones.
   for (Spoiled& spoiled : v.spoiled) {
     if (spoiled.waits && v.forgiven && !v.good_text) {
       m.judge.weaken_checksum(v, spoiled.place);
@@ -155,7 +156,7 @@ void forgive(const Moment& m) {
 }
 
 //= rfc9293#3.4
-//# 9293:P-ACK-CUMUL an acknowledgment says that all before it was heard
+//# 9293:P-ACK-CUMUL an ACK confirms that everything before its number was received
 void judge_ack(const Moment& m) {
   wire::Segment const& segment = m.segment();
   if (!segment.flags.ack() || m.other.openings_lost) {
@@ -183,7 +184,7 @@ void judge_ack(const Moment& m) {
   if (!segment.acknowledgment.after(reach)) {
     return;
   }
-  // It covers a gap: either the capture has lost what filled it, or it never came.
+  // The ACK covers a gap: either the capture lacks the segment in it, or that never arrived.
   if (m.terms.whole) {
     m.judge.call(m, Rule::ack_of_unheard, Ambiguity::none,
                  {reach.value, segment.acknowledgment.value});
@@ -192,7 +193,7 @@ void judge_ack(const Moment& m) {
   }
 }
 
-// The same of what is acknowledged selectively.
+// forgive() for segments that a SACK block covers.
 void forgive_block(const Moment& m, const wire::SackBlock& block) {
   EndpointState& v = m.other;
   for (Spoiled const& spoiled : v.spoiled) {
@@ -204,15 +205,15 @@ void forgive_block(const Moment& m, const wire::SackBlock& block) {
   }
 }
 
-// Blocks are of what was heard, and of connections whose SYNs permit them.
+// SACK blocks cover received data only, and both SYNs must have permitted them.
 void judge_blocks(const Moment& m) {
   wire::Segment const& segment = m.segment();
-  // Of several SYNs nobody knows which one counts.
+  // Of several SYNs it is unknown which one counts.
   if (segment.options.sack_count == 0 || !plain_opening(m)) {
     return;
   }
   //= rfc2018#4
-  //# 2018:SACK-2 none for a peer that did not permit them
+  //# 2018:SACK-2 no SACK blocks to a peer that did not permit them
   if (!m.speaker.sack || !m.other.openings[0].sack) {
     m.judge.call_whole(m, Rule::sack_unpermitted, Ambiguity::none, {0, segment.options.sack_count});
     return;
@@ -224,9 +225,9 @@ void judge_blocks(const Moment& m) {
     Sequence const end = fin ? block.end.previous() : block.end;
     bool const whole = end == block.begin || m.other.text.holds(block.begin, end);
     //= rfc2018#3
-    //# 2018:SACK-14 a block is of what was received
+    //# 2018:SACK-14 a block covers received data
     if (!block.end.after(block.begin) || !whole) {
-      // A box that changes sequence numbers may have left those of blocks as they were.
+      // A middlebox that rewrites sequence numbers may leave those in SACK blocks unchanged.
       std::int32_t const off = block.begin.distance_from(segment.acknowledgment);
       bool const far = !m.terms.whole && (off > near_most || off < -near_most);
       std::uint32_t const place =
@@ -237,7 +238,8 @@ void judge_blocks(const Moment& m) {
   }
 }
 
-// A later segment than the one with the furthest edge, by what both say.
+// Whether ACK number or timestamp shows that the segment was sent after the one with the furthest
+// edge.
 Ambiguity ambiguity_of_order(const Moment& m) {
   wire::Options const& options = m.segment().options;
   bool const ticked = options.has_timestamps && m.speaker.edge_stamp != 0 &&
@@ -245,8 +247,8 @@ Ambiguity ambiguity_of_order(const Moment& m) {
   return surely_after(m, m.speaker.edge_ack) || ticked ? Ambiguity::none : Ambiguity::order;
 }
 
-// In which of the other's openings the number is: of those that hold it, where it is nearest to the
-// beginning. opening_count if in none.
+// The index of the other's opening whose range contains the number; of several, the one with the
+// latest origin. opening_count if none does.
 std::uint32_t opening_of(const EndpointState& other, Sequence number) {
   std::uint32_t found = other.opening_count;
   for (std::uint32_t i = 0; i < other.opening_count; ++i) {
@@ -258,8 +260,8 @@ std::uint32_t opening_of(const EndpointState& other, Sequence number) {
   return found;
 }
 
-// The ports may be in use again, and the capture lack the SYNs: then what is acknowledged is not of
-// the numbers that were acknowledged before.
+// If the ports were reused and the capture lacks the SYNs, the acknowledgment number is outside the
+// range that was acknowledged before.
 Ambiguity ambiguity_of_reuse(const Moment& m, Sequence before) {
   Sequence const ack = m.segment().acknowledgment;
   EndpointState const& other = m.other;
@@ -270,7 +272,7 @@ Ambiguity ambiguity_of_reuse(const Moment& m, Sequence before) {
   return same && m.segment().flags.ack() ? Ambiguity::none : Ambiguity::lost_packets;
 }
 
-// The right edge that is offered never moves left, and no segment is acknowledged twice over.
+// The offered right edge never moves left, and there is at most one ACK for each segment.
 void judge_edge(const Moment& m) {
   wire::Segment const& segment = m.segment();
   if (!segment.flags.ack()) {
@@ -283,15 +285,15 @@ void judge_edge(const Moment& m) {
   //= rfc9293#3.8.6
   //# 9293:SHLD-14 the right edge does not move left
   //= rfc7323#2.4
-  //# 7323:TS-36 the rounding of a scale may take back less than one unit of it
-  // Behind the other's FIN nothing is to come, and no window means anything.
+  //# 7323:TS-36 the rounding of a scaled window may move the edge left by less than one unit
+  // After the other's FIN no data can arrive, so the window has no meaning.
   bool const over =
       m.other.fin_heard && !m.terms.whole && segment.acknowledgment == m.other.fin_heard_end;
-  // A SYN,ACK that what it opened has overtaken tells the window without that rounding.
+  // A SYN-ACK, whose window is unscaled, may arrive after later segments with scaled windows.
   std::uint32_t const rounding = unit_of(v, m.other, false) - 1;
   if (v.offered && !scale_unsure(m) && v.edge.after(edge + Bytes{rounding})) {
     bool const late = !m.own && v.edge_ack.after(segment.acknowledgment);
-    // Who has no memory left may shut the window altogether: Linux does.
+    // A host without memory may close the window completely, as Linux does.
     bool const shut = window.empty() && !m.terms.whole;
     if (!late) {
       Ambiguity const order = ambiguity_of_order(m);
@@ -309,9 +311,9 @@ void judge_edge(const Moment& m) {
   if (pure && !update && m.own) {
     ++v.pure_acks;
     //= rfc5681#4.2
-    //# 5681:CC-28 at most one ACK for each arriving segment, window updates aside
+    //# 5681:CC-28 at most one ACK for each arriving segment, except for window updates
     if (v.pure_acks > m.other.segments) {
-      // ACKs of MPTCP's own numbers, and signals, are pure ACKs of a subflow.
+      // MPTCP sends data ACKs and signals as pure ACKs of a subflow.
       Ambiguity const whole = shares_window(m) ? Ambiguity::shared_window : Ambiguity::none;
       m.judge.call_whole(m, Rule::too_many_acks, m.terms.whole ? whole : Ambiguity::lost_packets,
                          {m.other.segments, v.pure_acks});
@@ -328,11 +330,12 @@ void judge_edge(const Moment& m) {
   v.offered = true;
 }
 
-// How far the speaker may send.
+// The right edge up to which the sender may send.
 Sequence limit_of(const Moment& m) {
   EndpointState const& v = m.speaker;
   Sequence limit = v.limited ? v.limit : v.iss;
-  // A cookie lets text go before a SYN was answered, as far as that SYN offers.
+  // With Fast Open a server may send data before the handshake is complete, within the SYN's
+  // window.
   bool const early = m.may.fast_open_server && !v.is_old();
   for (std::uint32_t i = 0; i < m.other.opening_count && early; ++i) {
     limit = last_of(limit, v.iss.next() + m.other.openings[i].window);
@@ -341,7 +344,7 @@ Sequence limit_of(const Moment& m) {
 }
 
 //= rfc9293#3.8.6
-//# 9293:P-WND-FIT what is sent fits the window, but for the octet of a probe
+//# 9293:P-WND-FIT data fits the window, except for the octet of a window probe
 void judge_window(const Moment& m) {
   EndpointState const& v = m.speaker;
   wire::Segment const& segment = m.segment();
@@ -363,11 +366,12 @@ void judge_window(const Moment& m) {
   }
 }
 
-// Nothing is sent beyond the peer's window, with a gap before it, or after the FIN.
+// Data is sent without gaps, within the peer's window and not after the FIN.
 void judge_text(const Moment& m) {
   EndpointState& v = m.speaker;
   wire::Segment const& segment = m.segment();
-  // What finds no next hop counts as sent and lost: only where none has to be found is a gap wrong.
+  // A packet whose next hop is not resolved counts as sent and lost, so a gap is an error only if
+  // no next hop has to be resolved (`unsent`).
   bool const gap = segment.sequence.after(v.sent) && m.own && !m.may.unsent;
   bool const early = segment.sequence.before(v.origin);
   if ((early && !v.middle) || gap) {
@@ -380,7 +384,7 @@ void judge_text(const Moment& m) {
   }
   judge_window(m);
   //= rfc9293#3.10.4
-  //# 9293:P-CLOSE-QUEUED nothing comes after the FIN
+  //# 9293:P-CLOSE-QUEUED nothing is sent after the FIN
   if (v.fin_sent && m.said.end().after(v.fin_end)) {
     m.judge.call_whole(m, Rule::beyond_fin, ambiguity_of_reuse(m, v.fin_ack),
                        {v.fin_end.value, m.said.end().value});
@@ -397,7 +401,7 @@ void judge_text(const Moment& m) {
   }
 }
 
-// A SYN of the same number as one before may offer something else, and be the one that is taken.
+// Records a SYN. A copy with the same ISS may offer something else, and either may be accepted.
 void open(const Moment& m) {
   EndpointState& v = m.speaker;
   wire::Segment const& syn = m.segment();
@@ -456,7 +460,7 @@ Sequence offer_of(const Moment& m) {
 
 namespace {
 
-// What the other would believe: an ACK of something that it has sent.
+// Updates how far the other may send, if it would accept this segment's ACK.
 void tell_limit(const Moment& m) {
   EndpointState& told = m.other;
   wire::Segment const& segment = m.segment();
@@ -472,7 +476,7 @@ void tell_limit(const Moment& m) {
   told.limit_ack =
       told.limited ? last_of(told.limit_ack, segment.acknowledgment) : segment.acknowledgment;
   follow(told.origin, told.limit_ack);
-  // Where it is heard they may come in another order than here.
+  // Segments may arrive in another order than they were captured.
   Sequence const from = m.terms.whole && !m.own ? segment.acknowledgment : told.limit_ack;
   Sequence const edge = from + (late ? told.limit_widest : window);
   told.limit_latest =
@@ -525,7 +529,7 @@ void hear_numbers(const Moment& m) {
       opening.heard = last_of(opening.heard, m.said.end());
     }
   }
-  // A reset from no connection acknowledges whatever came, also what was forged.
+  // A RST from a host without the connection acknowledges whatever arrived, including forged data.
   bool const acks = segment.flags.ack() && !segment.flags.rst();
   for (std::uint32_t i = 0; i < m.other.opening_count && acks; ++i) {
     Opening& opening = m.other.openings[i];

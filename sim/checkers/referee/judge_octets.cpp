@@ -1,4 +1,4 @@
-// What was said again is what was said before; the urgent pointer does not move back.
+// Retransmissions carry the same octets, and the urgent pointer does not move back.
 #include <algorithm>
 
 #include "sim/checkers/referee/judges.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint32_t cells_least = 4'096;
 
-// Makes room for what ends at `end`; forgets what is too far before it.
+// Makes room for octets up to `end` and drops those too far before it. False if memory is used up.
 bool make_room(const Moment& m, KeptText& kept, Sequence begin, Sequence end) {
   if (kept.cells.empty()) {
     std::uint32_t const cells = std::min(cells_least, m.terms.kept_octets_max);
@@ -38,10 +38,10 @@ bool make_room(const Moment& m, KeptText& kept, Sequence begin, Sequence end) {
 }
 
 //= rfc9293#3.10.8
-//# 9293:P-RTO what is sent again is the segment from the queue, so its octets are the same
+//# 9293:P-RTO a retransmission is sent from the queue, so its octets are the same
 void judge_copy(const Moment& m) {
   std::span<const std::byte> const text = m.segment().payload;
-  // An octet alone may be a probe's, which is anything.
+  // A single octet may be a probe, whose value is arbitrary.
   if (text.size() < 2 || m.terms.kept_octets_max == 0) {
     return;
   }
@@ -84,7 +84,7 @@ void judge_urgent(const Moment& m) {
     return;
   }
   Sequence const end = segment.sequence + Bytes{segment.urgent};
-  // Of what lies farther ahead than a pointer reaches, the farthest is named.
+  // The pointer is at its maximum: the urgent data may end further ahead.
   bool const far = segment.urgent == 0xffff;
   if (v.urgent && end.before(v.urgent_end) && !far && end.after(segment.sequence)) {
     bool const again = segment.sequence.before(v.sent) && !m.own;

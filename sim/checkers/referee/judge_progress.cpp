@@ -1,4 +1,4 @@
-// A receiver takes what comes, says so, and never takes it back.
+// A receiver accepts data that fits, acknowledges it, and never withdraws an acknowledgment.
 #include "sim/checkers/referee/judges.hpp"
 
 namespace lockstep::sim::referee {
@@ -6,15 +6,16 @@ namespace {
 
 namespace flag = wire::flag;
 
-// What waits for its time to go bears that time, so another may overtake it that seems older.
+// A paced segment may carry the timestamp of its departure time, so a segment sent before it may
+// have an older one. This many ticks are tolerated.
 constexpr std::uint32_t paced_ticks = 64;
-// Some may be what is left of an earlier loss, or answer what the network doubled.
+// A few duplicate ACKs without SACK may stem from an earlier loss or from duplicated packets.
 constexpr std::uint32_t bare_least = 8;
 constexpr std::uint32_t refused_least = 4;
 constexpr Duration refused_time = Duration::seconds(3);
 
 //= rfc9293#3.8
-//# 9293:P-ACK-ALWAYS the acknowledgment is RCV.NXT, which never goes back
+//# 9293:P-ACK-ALWAYS the acknowledgment number is RCV.NXT, which never decreases
 void judge_regress(const Moment& m) {
   EndpointState& v = m.speaker;
   wire::Segment const& segment = m.segment();
@@ -35,7 +36,7 @@ void judge_regress(const Moment& m) {
 }
 
 //= rfc2018#4
-//# 2018:SACK-4 a duplicate ACK reports what lies above the gap
+//# 2018:SACK-4 a duplicate ACK reports the data above the gap
 void judge_bare(const Moment& m) {
   EndpointState& v = m.speaker;
   wire::Segment const& segment = m.segment();
@@ -44,7 +45,7 @@ void judge_bare(const Moment& m) {
     return;
   }
   bool const agreed = plain_opening(m) && v.sack && m.other.openings[0].sack && !shares_window(m);
-  // Not last_ack: a window that opens says nothing of what came.
+  // A window update is no duplicate ACK.
   bool const same = v.offered && segment.acknowledgment == v.last_ack &&
                     offer_of(m).at_or_before(v.edge) && segment.window.value != 0;
   bool const fits = m.other.sent.after(segment.acknowledgment) && m.other.sent.at_or_before(v.edge);
@@ -72,7 +73,7 @@ void judge_refusal(const Moment& m) {
   }
   ++v.refusals;
   //= rfc9293#3.10.7.4
-  //# 9293:P-TEXT-ACK text that fits the window and begins at RCV.NXT is taken and acknowledged
+  //# 9293:P-TEXT-ACK data at RCV.NXT that fits the window is accepted and acknowledged
   if (v.refused >= refused_least && v.refusals >= refused_least &&
       m.said.at.since(v.refused_at) > refused_time) {
     m.judge.call_whole(m, Rule::text_refused, Ambiguity::hidden,
@@ -89,7 +90,7 @@ void judge_progress(const Moment& m) {
   judge_refusal(m);
 }
 
-// What the other repeats begins where it is expected: it fits whatever the window is.
+// Counts transmissions of the data at RCV.NXT, which fits any window that is not zero.
 void hear_progress(const Moment& m) {
   EndpointState& told = m.other;
   wire::Segment const& segment = m.segment();

@@ -1,4 +1,4 @@
-// Resets: which numbers one may have, and that none answers another.
+// Resets: the sequence numbers that they may have, and that no reset replies to a reset.
 #include <algorithm>
 
 #include "sim/checkers/referee/judges.hpp"
@@ -16,7 +16,7 @@ bool among_own(const Moment& m) {
     }
   }
   bool const middle = v.middle && at.at_or_before(v.sent);
-  // What has a wrong checksum was sent all the same.
+  // A segment with a wrong checksum was sent as well.
   bool const spoiled = v.spoiled_count != 0 && at == v.spoiled_end;
   return middle || spoiled || (v.has_former && at.at_or_before(v.former));
 }
@@ -31,8 +31,8 @@ bool answers_other(const Moment& m) {
   return false;
 }
 
-// Numbers of one connection are not so far apart: of the one that this resets the capture lacks the
-// rest.
+// Sequence numbers of one connection are not this far apart, so the reset belongs to another
+// connection, of which the capture lacks the rest.
 bool is_of_another(const Moment& m) {
   constexpr std::int32_t near_most = 1 << 24;
   auto const is_far = [](const EndpointState& endpoint, Sequence number) {
@@ -43,13 +43,14 @@ bool is_of_another(const Moment& m) {
          (!m.segment().flags.ack() || is_far(m.other, m.segment().acknowledgment));
 }
 
-// Who has a connection resets it with an ACK; a reset without one answers what the other said last.
+// A host that aborts a connection sends RST with ACK. A RST without ACK replies to the other's last
+// segment.
 void judge_answer(const Moment& m) {
   wire::Segment const& segment = m.segment();
   bool const bare = !segment.flags.ack() && m.speaker.resets == 0;
   bool const matches = !m.other.reset_acked || segment.sequence == m.other.reset_ack;
-  // Who has closed resets what still comes; if that is nothing but the reset, it is this that it
-  // answers.
+  // A host that has closed resets data that still arrives. If nothing but the RST has arrived, it
+  // replies to the RST.
   bool const alone = !m.speaker.fin_sent || (m.own && !m.other.unheeded_words);
   if (bare && matches && alone) {
     m.judge.call_whole(m, Rule::reset_answers_reset, Ambiguity::order, {0, 1});
@@ -60,7 +61,7 @@ void judge_answer(const Moment& m) {
 
 void judge_resets(const Moment& m) {
   wire::Segment const& segment = m.segment();
-  // What counts as sent and never left, or of whom too much was said, has no known number.
+  // The expected number is unknown if segments counted as sent never left, or after too many SYNs.
   bool const unknown = m.speaker.openings_lost || (m.own && m.may.unsent && m.terms.whole);
   if (!segment.flags.rst() || unknown) {
     return;
@@ -68,9 +69,9 @@ void judge_resets(const Moment& m) {
   bool const zero = segment.sequence.value == 0 && segment.flags.ack();
   bool const nobody = m.other.segments == 0;
   //= rfc9293#3.5.2
-  //# 9293:P-RST-SEQ a reset has the number that the other acknowledged, or the sender's next
+  //# 9293:P-RST-SEQ a reset's number is the other's SEG.ACK or the sender's SND.NXT
   if (!zero && !nobody && !among_own(m) && !answers_other(m)) {
-    // Of many numbers that the other acknowledged only the latest are kept.
+    // Only the other's latest acknowledgment numbers are kept.
     bool const forgotten = m.other.ack_count > EndpointState::acks_max;
     Ambiguity const own = m.own && !forgotten ? Ambiguity::none : Ambiguity::hidden;
     Ambiguity const ambiguity = is_of_another(m) ? Ambiguity::middle : own;
@@ -87,7 +88,7 @@ void judge_resets(const Moment& m) {
                            ? segment.sequence == m.other.reset_ack
                            : segment.flags.ack() && segment.acknowledgment == m.other.reset_end;
   //= rfc9293#3.10.7.1
-  //# 9293:P-CLOSED-RST where there is no connection a reset draws no answer
+  //# 9293:P-CLOSED-RST without a connection a reset gets no reply
   if (matches && m.speaker.resets >= m.other.segments - m.other.resets) {
     m.judge.call_whole(m, Rule::reset_answers_reset, m.own ? Ambiguity::none : Ambiguity::order,
                        {m.other.segments - m.other.resets, m.speaker.resets + 1});

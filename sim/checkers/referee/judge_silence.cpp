@@ -1,4 +1,4 @@
-// What is owed and does not come, or comes too late: ACKs, resets, retransmissions.
+// Required segments that are missing or late: ACKs, resets, retransmissions, probes.
 #include <algorithm>
 
 #include "sim/checkers/referee/judges.hpp"
@@ -9,25 +9,25 @@ namespace {
 namespace flag = wire::flag;
 
 constexpr Duration delayed_ack_most = Duration::milliseconds(500);
-// What a machine may need to do what it owes at once.
+// The time that a host may need for an immediate reply.
 constexpr Duration scheduling = Duration::milliseconds(100);
-// After so long every timer has run out, whatever it had learnt.
+// Longer than any RTO that is not backed off.
 constexpr Duration every_timer = Duration::seconds(5);
 constexpr std::uint32_t storm_least = 64;
-// A segment that is smaller is none of a bulk transfer.
+// Smaller segments do not belong to a bulk transfer.
 constexpr std::uint32_t full_least = 500;
 constexpr std::uint32_t stretched_least = 8;
 
 Duration two_rounds(const Moment& m) { return m.connection.round * 2 + scheduling; }
 
-// The same moment, about the one that listens.
+// The same moment with the roles swapped: findings are about the receiver.
 Moment about_other(const Moment& m) {
   return {m.said, m.other, m.speaker, m.connection, 1 - m.side,
           false,  m.may,   m.terms,   m.judge,      true};
 }
 
 //= rfc9293#3.10.7.3
-//# 9293:P-SYNSENT-ACK a SYN is answered by its ACK, and another ACK by a reset
+//# 9293:P-SYNSENT-ACK in SYN-SENT an ACK that does not acknowledge the SYN gets a reset
 void judge_syn_sent(const Moment& m) {
   EndpointState& v = m.speaker;
   wire::Flags const flags = m.segment().flags;
@@ -55,7 +55,7 @@ void hear_syn_sent(const Moment& m) {
 }
 
 //= rfc9293#3.10.7.4
-//# 9293:P-RST-EST a reset of the next number ends the connection
+//# 9293:P-RST-EST a reset with the expected number ends the connection
 void judge_reset_heeded(const Moment& m) {
   EndpointState& v = m.speaker;
   bool const late =
@@ -66,7 +66,7 @@ void judge_reset_heeded(const Moment& m) {
   }
 }
 
-// Text of the other waits for its ACK, and nothing else has been said meanwhile.
+// The delay of the ACK of a single segment, with no other segments in between.
 void judge_delay(const Moment& m) {
   EndpointState& v = m.speaker;
   wire::Segment const& segment = m.segment();
@@ -83,7 +83,7 @@ void judge_delay(const Moment& m) {
 }
 
 //= rfc5681#4.2
-//# 5681:CC-27 an ACK for every second full segment at least
+//# 5681:CC-27 at least every second full segment is acknowledged
 void judge_stretched(const Moment& m) {
   EndpointState& v = m.speaker;
   bool const moves = m.segment().flags.ack() && v.full_waiting != 0 &&
@@ -93,14 +93,14 @@ void judge_stretched(const Moment& m) {
   }
   ++v.full_acks;
   v.stretched += v.full_waiting >= stretched_least ? 1 : 0;
-  // Now and then some are lost, or hardware joins what arrives.
+  // Single cases are excused: ACKs get lost, and hardware joins segments that arrive.
   if (v.full_waiting >= stretched_least && v.stretched >= 3 && v.stretched * 2 > v.full_acks) {
     m.judge.call_whole(m, Rule::acks_too_few, Ambiguity::offload, {2, v.full_waiting});
   }
   v.full_waiting = 0;
 }
 
-// As many ACKs as are yet to come for what is in flight: a text of at least 512 octets draws two.
+// An upper bound on the ACKs for so many octets: they may be several segments of 512 or more.
 std::uint32_t draws_of(std::uint32_t octets) { return 2 + octets / 512; }
 
 std::uint32_t drawn_max(const EndpointState& sender, const EndpointState& told) {
@@ -108,7 +108,8 @@ std::uint32_t drawn_max(const EndpointState& sender, const EndpointState& told) 
   return 4 * storm_least + (flying ? draws_of(sender.sent.value - told.last_ack.value) : 0);
 }
 
-// ACKs that nothing drew: each segment that occupies numbers, or has a wrong one, may draw one.
+// Pure ACKs without cause: each segment that occupies sequence space or has an unexpected number
+// may cause one.
 void judge_storm(const Moment& m) {
   EndpointState& v = m.speaker;
   bool const pure = m.segment().flags.ack() && m.said.length().empty() && !m.segment().flags.rst();
@@ -126,7 +127,7 @@ void judge_storm(const Moment& m) {
   }
 }
 
-// What the other says draws so many ACKs at most: text that hardware has joined draws several.
+// Adds the ACKs that this segment may cause: data that hardware has joined causes several.
 void hear_drawn(const Moment& m) {
   EndpointState& told = m.other;
   bool const expected = told.offered && m.segment().sequence == told.last_ack;
@@ -137,9 +138,9 @@ void hear_drawn(const Moment& m) {
 }
 
 //= rfc6298#5
-//# 6298:RTO-9 what is not acknowledged is sent again when the timer runs out
+//# 6298:RTO-9 unacknowledged data is retransmitted when the timer expires
 //= rfc5681#3.2
-//# 5681:CC-16 ... or when three duplicate ACKs have come
+//# 5681:CC-16 ... or after three duplicate ACKs
 void judge_loss_heeded(const Moment& m) {
   EndpointState& v = m.speaker;
   bool const out =
@@ -163,7 +164,7 @@ void judge_loss_heeded(const Moment& m) {
 }
 
 //= rfc3168#6.1.3
-//# 3168:ECN-10 from CE until CWR each ACK has ECE
+//# 3168:ECN-10 after CE every ACK has ECE until CWR arrives
 void judge_echoed(const Moment& m) {
   EndpointState& v = m.speaker;
   wire::Flags const flags = m.segment().flags;
@@ -193,7 +194,7 @@ void hear_mark(const Moment& m) {
 }
 
 //= rfc9293#3.10.7.4
-//# 9293:P-ACCEPT-REPLY what is not acceptable draws an ACK
+//# 9293:P-ACCEPT-REPLY a segment that is not acceptable gets an ACK
 void judge_unanswered(const Moment& m) {
   EndpointState& owes = m.other;
   m.speaker.owes_reply = false;
@@ -206,7 +207,7 @@ void judge_unanswered(const Moment& m) {
   }
 }
 
-// The one who owes it may also be who speaks next, of something else.
+// The host that has to reply may send an unrelated segment first.
 void judge_unanswered_by_itself(const Moment& m) {
   EndpointState& v = m.speaker;
   bool const late = v.owes_reply && m.connection.round_known &&
@@ -239,9 +240,9 @@ void hear_unacceptable(const Moment& m) {
 }
 
 //= rfc9293#3.10.7.4
-//# 9293:P-TEXT-ACK what arrives draws an ACK, also a second time
+//# 9293:P-TEXT-ACK data that arrives is acknowledged, even if it arrived before
 //= rfc9293#3.6.1
-//# 9293:SHLD-3 ... or a reset, where the application has gone
+//# 9293:SHLD-3 ... or gets a reset if the application has closed
 void judge_repeated(const Moment& m) {
   constexpr std::uint32_t least = 4;
   constexpr Duration least_time = Duration::seconds(3);
@@ -270,7 +271,7 @@ void judge_repeated(const Moment& m) {
 }
 
 //= rfc9293#3.8.6.1
-//# 9293:MUST-36 a window of zero is probed
+//# 9293:MUST-36 a zero window is probed
 void judge_probed(const Moment& m) {
   EndpointState& v = m.speaker;
   bool const waited = v.unprobed && !m.said.text().empty() && m.segment().sequence == v.sent &&
@@ -301,7 +302,7 @@ void hear_window(const Moment& m) {
 }
 
 //= rfc9293#3.8.4
-//# 9293:P-KA-PROBE a keep-alive has the number before the next
+//# 9293:P-KA-PROBE a keep-alive has the number SND.NXT - 1
 void judge_keep_alive(const Moment& m) {
   EndpointState& v = m.speaker;
   bool const idle = m.said.at.since(m.connection.last_at) > every_timer / 10;
@@ -314,7 +315,7 @@ void judge_keep_alive(const Moment& m) {
 }
 
 //= rfc9293#3.4.1
-//# 9293:MUST-8 first numbers follow a clock, so those of the same ports grow
+//# 9293:MUST-8 ISSs follow a clock, so they increase for the same ports
 void judge_former(const Moment& m) {
   EndpointState const& v = m.speaker;
   wire::Segment const& segment = m.segment();
@@ -333,7 +334,7 @@ void judge_former(const Moment& m) {
 }  // namespace
 
 //= rfc6528#3
-//# 6528:ISN-2 nobody outside can compute what is added to the clock
+//# 6528:ISN-2 the offset that is added to the clock cannot be computed from outside
 void judge_first_number(const Moment& m, FirstNumbers& track) {
   EndpointState const& v = m.speaker;
   if (v.opening_count != 0 || (v.begun && !v.middle)) {
@@ -341,7 +342,7 @@ void judge_first_number(const Moment& m, FirstNumbers& track) {
   }
   if (v.has_former_iss) {
     judge_former(m);
-    return;  // of the same ports the numbers may follow the clock alone
+    return;  // for the same ports the ISS may follow the clock alone
   }
   Sequence const now = m.segment().sequence;
   std::uint32_t const step = now.value - track.last.value;
@@ -396,7 +397,7 @@ void hear_silence(const Moment& m) {
     told.owed_ack = m.said.end();
     told.owed_ack_at = m.said.at;
   } else {
-    told.owes_ack = false;  // what comes of several is another matter
+    told.owes_ack = false;  // with several segments waiting, the delay of one cannot be measured
   }
   m.speaker.largest_text = std::max(m.speaker.largest_text, text);
   bool const full = text >= full_least && text == m.speaker.largest_text;

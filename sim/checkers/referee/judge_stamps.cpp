@@ -1,4 +1,4 @@
-// Timestamps (RFC 7323): where they stand, that they do not go back, what they echo, and PAWS.
+// Timestamps (RFC 7323): which segments have them, that they do not decrease, echoes, and PAWS.
 #include <algorithm>
 
 #include "sim/checkers/referee/judges.hpp"
@@ -6,15 +6,16 @@
 namespace lockstep::sim::referee {
 namespace {
 
-// A recorder may have what was answered so long after its answer.
+// A packet may be recorded this much later than the reply to it.
 constexpr Duration recorded_late = Duration::milliseconds(20);
 
-// After so long in silence what was remembered of the peer's clock means nothing (RFC 7323, 5.5).
+// After this idle time TS.Recent is outdated (RFC 7323, 5.5).
 constexpr Duration outdated_after = Duration::seconds(24 * 86'400);
+// A paced segment may carry the timestamp of its departure time; this many ticks are tolerated.
 constexpr std::uint32_t paced_ticks = 64;
-// Few packets are seconds late.
+// Two seconds at 1 ms a tick: reordering does not delay packets this long.
 constexpr std::uint32_t reordered_ticks = 2'000;
-// Twenty milliseconds of the fastest clock.
+// 20 ms of a clock of 1 us a tick, the fastest one.
 constexpr std::uint64_t slack_ticks = 20'000;
 
 bool ever_stamped(const EndpointState& endpoint) {
@@ -25,7 +26,7 @@ bool ever_stamped(const EndpointState& endpoint) {
   return any;
 }
 
-// A SYN,ACK has only what a SYN offered; of SYNs that cross either may have offered it.
+// A SYN-ACK has only options that the SYN offered. In a simultaneous open it may offer its own.
 void judge_answer(const Moment& m) {
   wire::Options const& options = m.segment().options;
   EndpointState const& asked = m.other;
@@ -40,7 +41,7 @@ void judge_answer(const Moment& m) {
     sack = sack || asked.openings[i].sack;
   }
   //= rfc7323#2.2
-  //# 7323:TS-33 a SYN,ACK names a scale only if the SYN did
+  //# 7323:TS-33 a SYN-ACK has a window scale only if the SYN had one
   //= rfc7323#3.2
   //# 7323:TS-39 ... and has a timestamp only if the SYN had one
   bool const stamped = ever_stamped(asked);
@@ -64,13 +65,13 @@ void judge_presence(const Moment& m) {
   Opening const& theirs = other.openings[0];
   bool const both = ours.stamped && !ours.unstamped && theirs.stamped && !theirs.unstamped;
   //= rfc7323#3.2
-  //# 7323:TS-9 once agreed on, a timestamp is in every segment but a RST
+  //# 7323:TS-9 once agreed on, every segment except a RST has a timestamp
   if (both && !has) {
     m.judge.call_whole(m, Rule::stamp_missing, Ambiguity::none, {1, 0});
   }
   bool const answered = ours.is_answer != theirs.is_answer;
   //= rfc7323#3.2
-  //# 7323:TS-39 none is sent to who did not send one on its SYN
+  //# 7323:TS-39 no timestamp is sent to a peer whose SYN had none
   if (has && answered && !theirs.stamped) {
     m.judge.call_whole(m, Rule::stamp_unnegotiated, Ambiguity::none, {0, 1});
   }
@@ -83,7 +84,8 @@ void judge_clock(const Moment& m) {
   }
   std::uint32_t const now = segment.options.timestamp_value;
   if (!m.speaker.stamp_known) {
-    // The stamp of a SYN,ACK may be a cookie, whose low bits lie a little ahead.
+    // The timestamp of a SYN-ACK may be a cookie, whose low bits put it slightly ahead of the
+    // clock.
     bool const back = tick(now).before(tick(m.speaker.stamp_highest)) &&
                       m.speaker.stamp_highest - now >= reordered_ticks && plain_opening(m);
     if (back && m.speaker.begun) {
@@ -92,8 +94,8 @@ void judge_clock(const Moment& m) {
     return;
   }
   //= rfc7323#4.1
-  //# 7323:TS-13 the clock goes with real time, so not back
-  // What is new may have been sent before what was sent again.
+  //# 7323:TS-13 the timestamp clock follows real time, so it does not go back
+  // A segment with new data may have been sent before a retransmission that was captured first.
   bool const later = surely_after(m, m.speaker.stamp_ack);
   bool const seems_later = !m.said.text().empty() && segment.sequence.at_or_after(m.speaker.sent);
   bool const long_ago = m.speaker.stamp - now >= reordered_ticks;
@@ -101,7 +103,7 @@ void judge_clock(const Moment& m) {
     m.judge.call_whole(m, Rule::stamp_backward, Ambiguity::order, {m.speaker.stamp, now});
   }
   if (tick(now).before(tick(m.speaker.stamp)) && later) {
-    // What waits for its time to go has that time: what is sent at once may seem older.
+    // A paced segment may carry its departure time, so one that is sent at once may seem older.
     bool const paced = !m.terms.whole && m.speaker.stamp - now <= paced_ticks;
     m.judge.call_whole(m, Rule::stamp_backward, paced ? Ambiguity::hidden : Ambiguity::none,
                        {m.speaker.stamp, now});
@@ -116,11 +118,11 @@ void judge_echo(const Moment& m) {
     return;
   }
   //= rfc7323#3.2
-  //# 7323:TS-11 what is echoed was received
+  //# 7323:TS-11 an echoed timestamp was received
   if (tick(m.other.stamp_highest).before(tick(echo))) {
     std::uint32_t const place =
         m.judge.call_whole(m, Rule::echo_unheard, Ambiguity::none, {m.other.stamp_highest, echo});
-    // No clock of timestamps goes so fast that it could have come there meanwhile.
+    // A claim is open only if the fastest timestamp clock could have reached the value by now.
     std::uint64_t const most = m.said.at.since(m.other.stamp_highest_at).ns / 1'000 + slack_ticks;
     if (echo - m.other.stamp_highest <= most) {
       await(m, {.kind = Claim::Kind::echo,
@@ -131,7 +133,7 @@ void judge_echo(const Moment& m) {
   }
 }
 
-// The other's text with an older stamp than the speaker had echoed was taken.
+// The sender acknowledges data whose timestamp is older than one it had echoed before.
 void judge_paws(const Moment& m) {
   wire::Segment const& segment = m.segment();
   EndpointState& told = m.other;
@@ -141,24 +143,24 @@ void judge_paws(const Moment& m) {
   }
   told.stale = false;
   //= rfc7323#5.3
-  //# 7323:TS-17 text with a timestamp before TS.Recent is dropped
+  //# 7323:TS-17 a segment with a timestamp before TS.Recent is dropped
   m.judge.call_whole(m, Rule::old_stamp_accepted,
                      m.terms.whole || told.stale_sure ? Ambiguity::none : Ambiguity::order,
                      {told.stale_begin.value, segment.acknowledgment.value});
 }
 
-// Whether the other had echoed something later before anything that is recorded late.
+// Whether the other had echoed a later timestamp even if packets were recorded late.
 bool echoed_long_ago(const Moment& m, std::uint32_t stamp) {
   EndpointState const& other = m.other;
   bool const latest = m.said.at.since(other.echo_at) >= recorded_late;
   bool const before = other.echoes_before == 2 && tick(stamp).before(tick(other.echo_before[1]));
-  // Text before it, which was new too, was sent before it.
+  // Data with lower sequence numbers, which was new as well, was sent before.
   EndpointState const& v = m.speaker;
   bool const behind = v.fresh_stamped && tick(stamp).before(tick(v.fresh_stamp));
   return (latest && tick(stamp).before(tick(other.echo))) || before || behind;
 }
 
-// Notes text whose stamp is older than what the other had echoed when it passed.
+// Notes data whose timestamp is older than the latest that the other had echoed.
 void note_stale(const Moment& m) {
   wire::Segment const& segment = m.segment();
   EndpointState& v = m.speaker;
@@ -168,12 +170,12 @@ void note_stale(const Moment& m) {
   }
   Sequence const begin = segment.sequence;
   Sequence const end = begin + m.said.text();
-  // Linux takes what is one tick older than TS.Recent.
+  // Linux accepts a timestamp one tick older than TS.Recent.
   std::uint32_t const grace = m.terms.whole ? 0 : 1;
   bool const old = m.other.echo_known && plain_opening(m) && !m.other.openings[0].unstamped &&
                    tick(segment.options.timestamp_value + grace).before(tick(m.other.echo));
   bool const quiet = m.said.at.since(m.connection.last_at) > outdated_after;
-  // hear_numbers() has this very text noted: it is fresh if it begins where all ended.
+  // hear_numbers() has already recorded this segment, so fresh_from decides whether it is new.
   bool const fresh = begin == v.fresh_from && !v.stale;
   if (old && fresh && !quiet) {
     v.stale = true;
@@ -210,7 +212,7 @@ void judge_stamps(const Moment& m) {
 void hear_stamps(const Moment& m) {
   wire::Segment const& segment = m.segment();
   EndpointState& v = m.speaker;
-  // One that is recorded again later, as of both ends, makes nothing fresh that was there before.
+  // A second record of the same SYN, as in merged captures, must not reset fresh_from.
   if (segment.flags.syn() && (!v.fresh_known || v.fresh_iss != segment.sequence)) {
     v.fresh_known = true;
     v.fresh_iss = segment.sequence;

@@ -1,23 +1,23 @@
-// Time: when something is sent again, how the timer backs off, and duplicate ACKs that do not come.
+// Time: retransmission timers and their backoff, SACK, the loss window, missing duplicate ACKs.
 #include "sim/checkers/referee/judges.hpp"
 
 namespace lockstep::sim::referee {
 namespace {
 
-// A sender that hears nothing for so long has had its timer run out, whatever its least RTO is.
+// Without an ACK for this long the RTO of common stacks expires.
 constexpr Duration silence = Duration::milliseconds(200);
-constexpr Duration least_deployed = Duration::milliseconds(190);
+constexpr Duration least_deployed = Duration::milliseconds(190);  // 200 ms less measuring error
 constexpr Duration scheduling = Duration::milliseconds(50);
-// At its own host an ACK that is owed at once is seen within this.
+// An immediate ACK is seen within this time if the capture was taken at its sender.
 constexpr Duration at_once = Duration::milliseconds(4);
-// Beyond this a timer may have stopped growing (RFC 6298, 2.5).
+// A longer RTO may have reached its maximum (RFC 6298, 2.5).
 constexpr Duration timer_most = Duration::seconds(50);
 
 bool selective(const Moment& m) {
   return m.speaker.middle || m.other.middle || (m.speaker.sack && m.other.sack);
 }
 
-// A timer that is not for retransmission: of a window that is closed, or of silence.
+// Whether the segment may be a zero-window probe or a keep-alive rather than a retransmission.
 bool is_probe(const Moment& m) {
   bool const closed = m.other.offered && m.other.last_window.empty();
   return m.said.text().count <= 1 && !m.segment().flags.any_of(wire::flag::syn | wire::flag::fin)
@@ -29,27 +29,27 @@ Sequence front_of(const EndpointState& v) { return v.limited ? v.limit_ack : v.i
 
 void judge_timer(const Moment& m, Duration gap) {
   EndpointState& v = m.speaker;
-  // With SACK the last segment may be sent as a probe, two round trips after it was.
+  // With SACK the last segment may be sent as a tail loss probe after two round trips.
   bool const may_probe = selective(m) && m.said.end() == v.sent && !m.segment().flags.syn();
-  // Whatever was heard since may be the reason, and what a SYN brought may go again at once.
+  // A segment received since may have caused it, and data of a SYN may be retransmitted at once.
   bool const prompted = v.heard_anything && v.heard_at > v.front_at;
   bool const early = v.early && !v.is_old() && front_of(v).at_or_before(v.early_end);
-  // A probe goes once, and not before the other could have answered.
+  // A tail loss probe is sent once, and not before the other could have replied.
   bool const probe =
       may_probe && v.repeats == 0 && !(m.connection.round_known && gap < m.connection.round);
   bool const first = (v.repeats == 0 || (v.repeats == 1 && v.probed)) && !prompted && !early;
   v.probed = v.repeats == 0 && may_probe;
-  // What is deployed waits for a fifth of a second at least.
+  // Deployed stacks use a minimum RTO of 200 ms.
   bool const deployed = gap >= least_deployed && m.terms.rto_min > silence;
   //= rfc6298#2
-  //# 6298:RTO-4 a timer runs for the minimum at least
+  //# 6298:RTO-4 the RTO is at least the minimum
   bool const recovers = v.told_of_gap || (v.recovering && v.repeats == 0);
   if (first && !recovers && !probe && gap < m.terms.rto_min) {
     m.judge.call_whole(m, Rule::timeout_too_soon, deployed ? Ambiguity::choice : Ambiguity::hidden,
                        {m.terms.rto_min.ns, gap.ns});
   }
   //= rfc6298#5
-  //# 6298:RTO-14 each time it runs out it doubles
+  //# 6298:RTO-14 the RTO doubles each time it expires
   std::uint32_t const counted = may_probe ? 2 : 1;
   if (v.repeats >= counted && gap.ns * 10 < v.repeat_gap.ns * 17 && v.repeat_gap < timer_most) {
     m.judge.call_whole(m, Rule::timeout_not_doubled, Ambiguity::hidden,
@@ -58,8 +58,8 @@ void judge_timer(const Moment& m, Duration gap) {
   v.timed_out = gap >= silence && !may_probe && !v.told_of_gap && !v.recovering;
 }
 
-// Keeps what had been reported a round trip ago, or at its own host a little while: by now the
-// speaker has heard of it.
+// Keeps the SACK blocks of at least a round trip ago (of 4 ms ago at the sender itself), which have
+// reached the sender by now.
 void age_reports(const Moment& m, EndpointState& v) {
   Duration const age = v.own ? at_once : m.connection.round;
   if (m.connection.round_known && m.said.at.since(v.sacked_late_at) >= age) {
@@ -70,7 +70,7 @@ void age_reports(const Moment& m, EndpointState& v) {
 }
 
 //= rfc2018#5
-//# 2018:SACK-18 what was reported is not sent again, unless a timer has run out
+//# 2018:SACK-18 SACKed data is not retransmitted unless the RTO has expired
 void judge_sacked(const Moment& m) {
   EndpointState& v = m.speaker;
   Sequence const begin = m.said.text_begin();
@@ -108,7 +108,7 @@ void judge_again(const Moment& m) {
   }
 }
 
-// More than one segment after a timer has run out, before anything was heard.
+// More than one segment after an RTO, before an ACK arrives.
 void judge_loss_window(const Moment& m) {
   EndpointState& v = m.speaker;
   bool const follows = v.timed_out && m.said.text().count != 0 &&
@@ -121,14 +121,14 @@ void judge_loss_window(const Moment& m) {
   }
 }
 
-// Text above a gap has to be answered at once; after half a second it was not.
+// Data above a gap requires an immediate ACK; after a round trip it is late.
 void judge_owed(const Moment& m) {
   EndpointState& v = m.speaker;
   Duration const most = m.own ? at_once : m.connection.round + scheduling;
   bool const late = m.segment().flags.ack() && v.owed >= 3 && m.connection.round_known &&
                     m.said.at.since(v.owed_since) > most;
   //= rfc5681#3.2
-  //# 5681:CC-14 text out of order draws a duplicate ACK at once
+  //# 5681:CC-14 out-of-order data causes an immediate duplicate ACK
   if (late) {
     v.owed = 0;
     m.judge.call_whole(m, Rule::duplicate_ack_missing, Ambiguity::hidden, {1, 0});
@@ -162,7 +162,7 @@ void judge_time(const Moment& m) {
   judge_again(m);
 }
 
-// What the other hears from this segment.
+// Updates what the other side learns from this segment.
 void hear_time(const Moment& m) {
   wire::Segment const& segment = m.segment();
   EndpointState& told = m.other;

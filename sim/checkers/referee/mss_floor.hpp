@@ -1,15 +1,15 @@
-// Below which size of a segment nobody goes, however small an MSS the peer names.
+// The segment size that a sender may use even if the peer's MSS is smaller.
 #pragma once
 
 #include "core/units/bytes.hpp"
 
 namespace lockstep::sim::referee {
 
-// Every link of IPv4 carries 68 octets (RFC 791, 3.2), of which 40 are headers.
+// Every IPv4 link carries packets of 68 octets (RFC 791, 3.2), of which 40 are headers.
 inline constexpr Bytes mss_floor_of_rfc{28};
 
-// The highest floor of a stack that is deployed is FreeBSD's, Linux has 48: a smaller MSS is an
-// attack by many packets (CVE-2019-11479). Options lie within it.
+// FreeBSD's minimum, the highest of a deployed stack (Linux: 48). It defends against attacks by
+// many small packets (CVE-2019-11479). Includes TCP options.
 inline constexpr Bytes mss_floor_deployed{216};
 
 }  // namespace lockstep::sim::referee

@@ -1,4 +1,4 @@
-// Finds a segment's connection, lets it begin, and takes it from judge to judge.
+// Finds a segment's connection, starts it on a SYN, and calls the judges in order.
 #include "sim/checkers/referee/referee.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::uint64_t hash_of(const std::array<Endpoint, 2>& ends) {
   return hash.finish();
 }
 
-// An ACK of a SYN and of nothing more, before anything else was said.
+// A pure ACK of a SYN that is the first segment after the sender's own SYN.
 bool acks_syn_alone(const Moment& m) {
   bool alone = false;
   for (std::uint32_t i = 0; i < m.other.opening_count; ++i) {
@@ -49,7 +49,7 @@ void begin(const Moment& m) {
     v.limited = v.offered = v.fin_sent = v.was_reset = v.owes_reset = v.owes_ack = false;
     v.ack_top_known = false;
     v.urgent = v.stamp_known = v.small = v.front_known = v.recovering = false;
-    // What had these numbers on a connection before is another text.
+    // Octets of an earlier connection with the same numbers must not be compared.
     std::fill(v.kept.cells.begin(), v.kept.cells.end(), KeptText::unknown);
     v.kept.top = v.iss;
   }
@@ -58,18 +58,18 @@ void begin(const Moment& m) {
   v.sack = v.sack || m.segment().options.has_sack_permitted;
 }
 
-// A segment whose place among the numbers cannot be told from outside.
+// Whether the sender's state cannot be known from the wire, so that the segment is not judged.
 bool untold(const Moment& m) {
   EndpointState& v = m.speaker;
   wire::Segment const& segment = m.segment();
-  // Cookies may have been sent for SYNs of several numbers, and any of them be taken up: of such a
-  // conversation nobody can say from outside where it is.
+  // A host with SYN cookies may have answered SYNs with several ISSs, and any of these may become
+  // the connection. The wire does not show which.
   bool const answers = segment.flags.syn() && segment.flags.ack();
   v.many_answers = answers ? v.many_answers || (m.may.cookies && v.has_former) : v.many_answers;
   v.many_answers = v.many_answers && (answers || !segment.flags.syn());
   bool const old = v.has_former && segment.sequence == v.former && m.said.length().empty();
-  // What a cookie or the SYN cache answers waits with the replies, and the connection that it has
-  // become meanwhile may overtake it.
+  // A SYN-ACK from a cookie or the SYN cache waits in the reply queue, and segments of the
+  // connection may overtake it.
   bool const cached = m.may.syn_cache && (answers || acks_syn_alone(m));
   bool const overtaken = ((answers && m.may.cookies) || cached) && v.offered &&
                          v.last_ack.after(segment.acknowledgment);
@@ -155,7 +155,7 @@ void Referee::see(const Sighting& said, const Allowances* own) {
     return;
   }
   m.speaker.own = m.speaker.own || own != nullptr;
-  // What merely passes a whole capture's place need not have passed it whole.
+  // A whole capture at a host may still show only a part of other hosts' packets.
   m.alone = false;
   bool const judged =
       own != nullptr || (terms_.others && (!terms_.whole || m.other.own || !terms_.at_host));
@@ -290,8 +290,8 @@ void Referee::weaken_checksum(EndpointState& speaker, std::uint32_t place) {
   }
 }
 
-// Where no text has a right checksum, or nothing that a side said, somebody may have edited all of
-// it. Whether it arrived shows nothing then: a reset, or a path that is dark, acknowledges none.
+// If no data of the connection, or no segment of a side, has a right checksum, the capture may have
+// been edited. Missing ACKs do not contradict that: after a reset or on a dead path there are none.
 void Referee::weaken_edited(Connection& c) {
   if (terms_.whole) {
     return;

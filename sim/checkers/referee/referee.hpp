@@ -1,4 +1,4 @@
-// Judges TCP from the wire alone: fed one segment at a time, as they passed one place.
+// Judges TCP from the wire alone, one segment at a time in the order of one capture point.
 #pragma once
 
 #include <array>
@@ -14,56 +14,58 @@
 
 namespace lockstep::sim::referee {
 
-// What a speaker may do that cannot be seen. Whoever knows its configuration can say no.
+// What a sender may do that is not visible on the wire. Turn off what its configuration excludes.
 struct Allowances {
-  bool cookies = true;    // SYN,ACKs that no connection stands behind
-  bool syn_cache = true;  // ... or a record that waits among the replies
+  bool cookies = true;    // it may send SYN cookies, without a connection
+  bool syn_cache = true;  // its SYN-ACKs may come from a SYN cache and wait in the reply queue
   bool fast_open_client = true;
   bool fast_open_server = true;
-  bool unsent = true;      // what found no next hop counts as sent
-  bool lone_marks = true;  // ECT on SYNs, pure ACKs and retransmissions, as RFC 8311 lets some
+  bool unsent = true;      // a packet that waits for its next hop counts as sent
+  bool lone_marks = true;  // ECT on SYNs, pure ACKs and retransmissions, which RFC 8311 permits
   bool paws_off = false;
 };
 
-// What is known of the capture, and what is asked of the judge.
+// What is known about the capture, and what to judge.
 struct Terms {
-  bool whole = false;    // nothing that passed is missing, hardware has changed nothing
-  bool joined = false;   // it shows segments as hardware has joined them
-  bool likely = true;    // rules that infer are judged as well
-  bool at_host = false;  // it was taken at a host, which may see some of what is not for it
-  bool others = true;    // segments are judged that come from elsewhere than the capture's place
+  bool whole = false;    // no packet is missing, and hardware has changed none
+  bool joined = false;   // it shows segments that hardware has joined
+  bool likely = true;    // also apply rules whose findings are at most likely
+  bool at_host = false;  // it was taken at a host, which may see a part of other hosts' packets
+  bool others = true;    // also judge segments whose sender is not at the capture point
   Duration rto_min = Duration::seconds(1);
   Bytes mss_least = mss_floor_of_rfc;  // a peer that names a smaller MSS may be sent this
   std::uint32_t connections_max = 65'536;
   std::uint32_t violations_max = 100'000;
-  std::uint32_t told_max = 16;         // of one rule, speaker and Standing; more are only counted
-  std::uint32_t without = rule_count;  // the number of a rule that is not judged: for its tests
-  std::uint32_t kept_octets_max = 65'536;      // of a speaker's text, a power of two
-  std::uint64_t kept_cells_max = 128'000'000;  // of all speakers' text
+  std::uint32_t told_max =
+      16;  // findings kept per rule, sender and Standing; more are only counted
+  std::uint32_t without = rule_count;          // index of a rule to turn off, for its tests
+  std::uint32_t kept_octets_max = 65'536;      // of a sender's data; a power of two
+  std::uint64_t kept_cells_max = 128'000'000;  // of all senders' data
 };
 
-// A finding that what is recorded later may explain.
+// A finding that packets recorded later may explain.
 struct Claim {
-  // ack: of what was not heard; block: of the same; echo: of a timestamp; edge: text beyond it.
+  // ack, block: of data that was not seen; echo: of a timestamp not seen; edge: data beyond the
+  // edge.
   enum class Kind : std::uint8_t { none, ack, block, echo, edge };
 
   Kind kind = Kind::none;
-  std::uint32_t side = 0;  // of who is accused
-  Sequence from;           // what was seen reaches so far ...
-  Sequence upto;           // ... and would have to reach this
+  std::uint32_t side = 0;  // of the sender that broke the rule
+  Sequence from;           // the end of what was seen ...
+  Sequence upto;           // ... and the value that the segment implies
   Instant at = {};
   std::uint32_t place = 0;  // among the violations
-  bool stamped = false;     // what claims it has a timestamp ...
+  bool stamped = false;     // the segment has a timestamp ...
   std::uint32_t stamp = 0;  // ... which is this
 };
 
-// The first numbers of a host's connections, one after the other.
+// The ISSs of a host's successive connections.
 struct FirstNumbers {
   IpAddress host;
   std::uint32_t count = 0;
   Sequence last;
-  std::uint32_t step = 0;   // between the last two ...
-  std::uint32_t equal = 0;  // ... which so many steps before were as well
+  std::uint32_t step = 0;   // the difference of the last two ...
+  std::uint32_t equal = 0;  // ... and how many differences before were equal to it
 };
 
 struct Connection {
@@ -71,10 +73,10 @@ struct Connection {
 
   std::array<Endpoint, 2> ends;
   std::array<EndpointState, 2> endpoints;
-  bool lossy = false;       // the capture lacks something that arrived
-  bool disordered = false;  // it has an answer before what is answered
-  bool reused = false;      // the tuple had a connection before
-  bool resumed = false;     // ... or may have had: it was over, or silent for long, and is no more
+  bool lossy = false;       // the capture lacks a packet that arrived
+  bool disordered = false;  // it has a reply before the packet that it replies to
+  bool reused = false;      // there was a connection on the same ports before
+  bool resumed = false;     // segments came long after the end or a silence: maybe a new connection
   bool round_known = false;
   bool syn_seen = false;
   Instant syn_at;
@@ -86,19 +88,19 @@ struct Connection {
 
 class Referee;
 
-// One segment before its judges.
+// One segment together with all that the judges need.
 struct Moment {
   const Sighting& said;
   EndpointState& speaker;
   EndpointState& other;
   Connection& connection;
-  std::uint32_t side = 0;  // of the speaker
-  bool own = false;        // the capture was taken where it was sent: order and hearing are exact
+  std::uint32_t side = 0;  // of the sender
+  bool own = false;        // captured at its sender: order and received segments are exact
   const Allowances& may;
   const Terms& terms;
   Referee& judge;
-  bool of_listener = false;  // what is found is about who listens, `speaker` here
-  bool alone = true;         // the packet alone is looked at, whatever was said before
+  bool of_listener = false;  // findings are about the receiver, which `speaker` refers to
+  bool alone = true;         // only the packet itself is judged, without earlier ones
 
   const wire::Segment& segment() const { return said.segment; }
 };
@@ -108,30 +110,31 @@ class Referee {
   // `violations` outlives the referee.
   Referee(const Terms& terms, Violations& violations) : terms_(terms), violations_(violations) {}
 
-  // In the order in which they passed. Work is bounded by the segment's length and the ranges of
-  // text that are apart (HeardText::ranges_max).
+  // Feeds the next segment in capture order. Cost: linear in the segment's length and the number of
+  // disjoint ranges of data (HeardText::ranges_max).
   void see(const Sighting& said) { see(said, nullptr); }
-  // The capture was taken at the source, which may do what `own` says.
+  // As see(), for a segment captured at its sender; `own`: what that sender may do.
   void see_own(const Sighting& said, const Allowances& own) { see(said, &own); }
-  // Once, after the last.
+  // Call once, after the last segment.
   void end();
 
   std::uint64_t connections() const { return connections_.size(); }
   std::uint64_t unjudged() const { return unjudged_; }  // segments beyond connections_max
   const Terms& terms() const { return terms_; }
 
-  // For rules. Gives the violation's place, or the number of those that are kept if it was not.
+  // For rules. Returns the violation's index, or violations_max if it was only counted.
   std::uint32_t call(const Moment& m, Rule rule, Ambiguity ambiguity, Disagreement numbers);
-  // As call(), of what stands only if the capture lacks nothing.
+  // As call(), for a violation that is certain only if the capture lacks no packet.
   std::uint32_t call_whole(const Moment& m, Rule rule, Ambiguity ambiguity, Disagreement numbers);
-  // The capture has been seen to lack something of this connection.
+  // Call when the capture turns out to lack a packet of this connection.
   void weaken_whole(const Moment& m);
-  // The checksum of this finding was not what arrived; it does not count towards `told_max`.
+  // The segment of this finding arrived with a right checksum: it no longer counts for `told_max`.
   void weaken_checksum(EndpointState& speaker, std::uint32_t place);
+  // Makes checksum findings likely if all data of the connection was edited.
   void weaken_edited(Connection& connection);
-  // The same of a finding about either side that something else explains.
+  // Makes one finding about either side likely for the reason `why`.
   void weaken_claim(const Moment& m, std::uint32_t place, Ambiguity why);
-  // The same, and the capture has been seen to have packets in another order than they passed.
+  // Makes a finding, or none, likely, and marks the connection as recorded out of order.
   void weaken_order(const Moment& m, std::uint32_t place);
   void weaken_order(const Moment& m);
   bool may_keep(std::uint64_t more_cells);
@@ -143,14 +146,14 @@ class Referee {
   void grow();
   void judge(Moment& m);
   std::uint32_t add(const Moment& m, Violation violation);
-  // Null where too many hosts are known.
+  // nullptr if too many hosts are known.
   FirstNumbers* first_numbers_of(const IpAddress& host);
 
   Terms terms_;
   Violations& violations_;
   std::vector<Connection> connections_;
-  std::vector<std::uint32_t> places_;        // an open-addressed table of numbers plus one
-  std::vector<FirstNumbers> first_numbers_;  // by address, first_numbers_max at most
+  std::vector<std::uint32_t> places_;  // open-addressed table of connection index + 1; 0 is empty
+  std::vector<FirstNumbers> first_numbers_;  // sorted by address; at most first_numbers_max
   std::uint64_t unjudged_ = 0;
   std::uint64_t cells_ = 0;
 };

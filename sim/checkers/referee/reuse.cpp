@@ -1,4 +1,4 @@
-// Ports that are used again: which connection a segment is of, whatever the recorder lacks.
+// Reused ports: decides whether a segment starts a new connection, even if its SYN is missing.
 #include <algorithm>
 
 #include "sim/checkers/referee/judges.hpp"
@@ -6,19 +6,19 @@
 namespace lockstep::sim::referee {
 namespace {
 
-// Linux keeps the ports of a connection that was closed for so long. One that was silent as long
-// may have ended where the recorder lost it.
+// Linux keeps a closed connection's ports this long (TIME-WAIT). A connection that was silent this
+// long may have ended unseen.
 constexpr Duration kept_after_close = Duration::seconds(60);
-// What was on its way when a reset passed, and what answers it, comes within this.
+// Segments in flight when a reset passed, and replies to them, arrive within this time.
 constexpr Duration kept_after_reset = Duration::milliseconds(500);
-// Numbers of one connection are not farther apart.
+// Sequence numbers of one connection are not further apart.
 constexpr std::int32_t near_most = 1 << 24;
 
 bool was_reset(const Connection& c) { return c.endpoints[0].resets + c.endpoints[1].resets != 0; }
 
 bool was_closed(const Connection& c) { return c.endpoints[0].fin_sent && c.endpoints[1].fin_sent; }
 
-// An endpoint has said what ends at `number`, or what lies a little before it.
+// Whether `number` is at most `near_most` octets before the end of what the endpoint has sent.
 bool has_reached(const EndpointState& endpoint, Sequence number) {
   return !endpoint.begun ||
          (number.at_or_before(endpoint.sent) && endpoint.sent.distance_from(number) <= near_most);
@@ -29,7 +29,7 @@ bool is_near(const EndpointState& endpoint, Sequence number) {
   return !endpoint.begun || (off <= near_most && off >= -near_most);
 }
 
-// The last word once more: a FIN that was not acknowledged, or the ACK of one.
+// Whether it repeats the sender's last segment: the FIN, or the last ACK.
 bool says_again(const Sighting& said, const EndpointState& v) {
   bool const fin = said.segment.flags.fin() && v.fin_heard && said.end() == v.fin_heard_end;
   bool const ack = said.length().empty() && said.segment.sequence == v.sent && v.offered &&
@@ -37,8 +37,8 @@ bool says_again(const Sighting& said, const EndpointState& v) {
   return fin || ack;
 }
 
-// Text or an ACK without a SYN, by numbers that are not this connection's: the recorder lacks the
-// handshake of the next.
+// Whether a segment without SYN has numbers outside this connection: it belongs to the next one,
+// whose handshake the capture lacks.
 bool is_foreign(const Connection& c, const Sighting& said, std::uint32_t side) {
   wire::Segment const& segment = said.segment;
   if (!segment.flags.ack() || segment.flags.rst() || said.sum == Sum::bad ||
@@ -47,7 +47,7 @@ bool is_foreign(const Connection& c, const Sighting& said, std::uint32_t side) {
   }
   EndpointState const& v = c.endpoints[side];
   EndpointState const& other = c.endpoints[1 - side];
-  // What was on its way passes behind a reset, and goes on behind what had passed.
+  // Segments that were in flight arrive after a reset, with numbers near the latest ones.
   Duration const silent = said.at.since(c.last_at);
   if (!was_closed(c) && (!was_reset(c) || silent <= kept_after_reset)) {
     bool const one = is_near(v, segment.sequence);
@@ -66,7 +66,7 @@ bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side) 
     return (speaker.begun || c.endpoints[1 - side].begun) && is_foreign(c, said, side);
   }
   bool const other_number = speaker.begun && speaker.iss != said.segment.sequence;
-  // An answer of another number shows a SYN that the capture lacks.
+  // A SYN-ACK with another ISS shows that the capture lacks a SYN.
   bool const spoke = other_number || (speaker.begun && was_closed(c) && !said.segment.flags.ack());
   return spoke && (was_reset(c) || was_closed(c) || said.at.since(c.last_at) > kept_after_close);
 }

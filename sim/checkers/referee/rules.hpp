@@ -1,4 +1,4 @@
-// The rules that the referee knows: their names, their clauses, and what is said of who breaks one.
+// The referee's rules: their names, their clauses, and the message when one is broken.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 namespace lockstep::sim::referee {
 
 enum class Rule : std::uint8_t {
-  // of a segment alone
+  // of a single segment
   syn_with_fin_or_reset,
   reset_with_fin,
   ack_missing,
@@ -38,7 +38,7 @@ enum class Rule : std::uint8_t {
   too_many_acks,
   text_changed,
   urgent_backward,
-  // of what was negotiated
+  // of negotiated options, timestamps and ECN
   option_unoffered,
   stamp_missing,
   stamp_unnegotiated,
@@ -63,7 +63,7 @@ enum class Rule : std::uint8_t {
   nagle,
   silly_sender,
   silly_receiver,
-  // of what is owed
+  // of required replies and probes
   reset_missing,
   reset_ignored,
   reply_missing,
@@ -79,7 +79,7 @@ enum class Rule : std::uint8_t {
   ack_backward,
   sack_missing,
   text_refused,
-  // of numbers that begin
+  // of initial sequence numbers
   isn_repeated,
   isn_lower,
   isn_predictable,
@@ -88,10 +88,10 @@ enum class Rule : std::uint8_t {
 struct RuleText {
   Rule rule;
   std::string_view name;
-  std::string_view clause;  // the id of a requirement
+  std::string_view clause;  // the id of a requirement in conformance/requirements
   std::string_view words;
-  std::string_view expected = {};  // what the first number of a finding is; empty: it says nothing
-  std::string_view found = {};     // ... and the second; names that end in _ns are times
+  std::string_view expected = {};  // name of the finding's first number; empty: none
+  std::string_view found = {};     // ... and of the second; names that end in _ns are times
 };
 
 inline constexpr std::array rule_texts{

@@ -1,4 +1,4 @@
-// What each clause that the referee names says, as the requirements of conformance/ put it.
+// The sentence of each clause that a rule refers to, as in conformance/requirements.
 #pragma once
 
 #include <array>

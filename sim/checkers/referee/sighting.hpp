@@ -1,4 +1,4 @@
-// One TCP segment as it was seen to pass.
+// One TCP segment as captured.
 #pragma once
 
 #include <cstddef>
@@ -11,30 +11,30 @@
 
 namespace lockstep::sim::referee {
 
-// unfilled: the sum of the pseudo-header alone or zero, as a capture at the sender has it where the
-// hardware does the rest. unknown: not all octets were captured.
+// unfilled: the sum of the pseudo-header alone, or zero, as captured at a sender whose NIC fills in
+// the checksum. unknown: not all octets were captured.
 enum class Sum : std::uint8_t { good, bad, unfilled, unknown };
 
-// Valid as long as the octets that it was read from.
+// Valid as long as the octets that it refers to.
 struct Sighting {
   std::uint64_t packet = 0;  // its number in the capture
   Instant at;
   Endpoint source;
   Endpoint destination;
-  wire::Segment segment;               // `payload` as far as it was captured
-  Bytes cut;                           // octets of payload that were not
-  std::span<const std::byte> options;  // as they stand on the wire; empty if nobody kept them
+  wire::Segment segment;               // `payload`: the captured part
+  Bytes cut;                           // octets of payload that were not captured
+  std::span<const std::byte> options;  // raw, as on the wire; empty if not available
   bool options_good = true;            // false: one is malformed, and `segment.options` is empty
   std::uint8_t reserved = 0;           // the four bits after the data offset
   std::uint8_t ecn = 0;                // the lower two bits of the traffic class
   Sum sum = Sum::good;
   Sum ip_sum = Sum::good;
-  bool copy = false;  // the capture has it twice: this one says nothing new
+  bool copy = false;  // the second record of the same packet
 
   Bytes text() const { return Bytes{static_cast<std::uint32_t>(segment.payload.size())} + cut; }
   Bytes length() const { return segment.length() + cut; }
   Sequence end() const { return segment.sequence + length(); }
-  // Where its text begins.
+  // The sequence number of the first payload octet.
   Sequence text_begin() const {
     return segment.flags.syn() ? segment.sequence.next() : segment.sequence;
   }

@@ -1,4 +1,4 @@
-// What the referee finds: which rule, at which packet, how sure, and why not surer.
+// The referee's findings: which rule, at which packet, how certain, and why not more certain.
 #pragma once
 
 #include <algorithm>
@@ -14,25 +14,25 @@
 
 namespace lockstep::sim::referee {
 
-// note: who does it may do so.
+// note: permitted, but worth knowing.
 enum class Certainty : std::uint8_t { certain, likely, note };
 
-// How a violation stands when it is found: `if_whole` turns likely once the capture is seen to lack
-// something.
+// How certain a violation is when found: `if_whole` turns likely once the capture turns out to lack
+// a packet.
 enum class Standing : std::uint8_t { likely, if_whole, certain };
 inline constexpr std::uint32_t standing_count = 3;
 
-// Why a violation is likely only.
+// Why a violation is not certain.
 enum class Ambiguity : std::uint8_t {
   none,
   lost_packets,   // the capture lacks packets that arrived
   middle,         // it begins in the middle of the connection
-  cut,            // it has not all octets of a packet
-  offload,        // hardware may have filled in, or cut up, what it shows
+  cut,            // it lacks octets of a packet
+  offload,        // hardware may have filled in checksums, or joined or split segments
   order,          // packets may have overtaken each other before they were seen
   hidden,         // what the sender knew, and when, is inferred
-  choice,         // an application, or a newer RFC, may have it so
-  unconfirmed,    // nothing later shows that no packet is missing
+  choice,         // an application or a newer RFC may permit it
+  unconfirmed,    // no later packet shows that none is missing
   damaged,        // octets may have changed on the way
   middlebox,      // a box on the way may have changed it
   shared_window,  // the subflows of MPTCP share one window
@@ -55,7 +55,7 @@ constexpr std::string_view text_of(Ambiguity ambiguity) {
   return texts[static_cast<std::uint32_t>(ambiguity)];
 }
 
-// Two numbers that disagree; what they mean follows from the rule.
+// Two numbers that disagree; the rule determines what they mean.
 struct Disagreement {
   std::uint64_t expected = 0;
   std::uint64_t found = 0;
@@ -66,14 +66,14 @@ struct Violation {
 
   Rule rule{};
   Ambiguity ambiguity = Ambiguity::none;
-  bool rests_on_whole = false;  // it stands only if the capture lacks nothing of the connection
+  bool rests_on_whole = false;  // certain only if the capture lacks no packet of the connection
   std::uint32_t connection = no_connection;
   std::uint64_t packet = 0;
   Instant at;
   Endpoint speaker;
   Endpoint listener;
   Disagreement numbers;
-  std::uint64_t more = 0;  // of the same rule, speaker and standing that are only counted here
+  std::uint64_t more = 0;  // further ones of the same rule, sender and standing, which are not kept
 
   Certainty certainty() const {
     if (ambiguity == Ambiguity::choice) {
@@ -81,7 +81,7 @@ struct Violation {
     }
     return ambiguity == Ambiguity::none ? Certainty::certain : Certainty::likely;
   }
-  // What is less sure must not take the place of what is surer.
+  // Used by Violations, where less certain ones must not displace more certain ones.
   Standing standing() const {
     if (ambiguity != Ambiguity::none) {
       return Standing::likely;
@@ -90,13 +90,13 @@ struct Violation {
   }
 };
 
-// The first violations of a capture, and how many there were. Of the places, what is likely may
-// take a third, and with it what a lost packet would make likely two thirds.
+// The first violations of a capture, and their count. Likely ones may take a third of the places,
+// and together with `if_whole` ones two thirds.
 class Violations {
  public:
   explicit Violations(std::uint32_t kept_max) : kept_max_(kept_max) {}
 
-  // Its place, or kept_max where it is only counted.
+  // Returns its index, or kept_max if it is only counted.
   std::uint32_t add(const Violation& violation) {
     auto const rank = static_cast<std::uint32_t>(violation.standing());
     std::uint64_t const places = std::uint64_t{kept_max_} * (rank + 1) / standing_count;
@@ -117,14 +117,14 @@ class Violations {
     }
     return place;
   }
-  // One more that has no place. Gives kept_max.
+  // Counts a violation without keeping it. Returns kept_max.
   std::uint32_t count_only(const Violation& violation) {
     ++dropped_;
     bool const certain = violation.standing() == Standing::certain;
     dropped_certain_[static_cast<std::uint32_t>(violation.rule)] += certain ? 1 : 0;
     std::uint32_t place =
         violation.connection < last_of_.size() ? last_of_[violation.connection] : no_place;
-    // Of a connection with very many findings the latest are looked at.
+    // Only the connection's latest findings are searched, to bound the cost.
     for (std::uint32_t i = 0; place != no_place && !is_same(kept_[place], violation); ++i) {
       place = i < looked_at_max ? before_[place] : no_place;
     }
@@ -133,7 +133,7 @@ class Violations {
     }
     return kept_max_;
   }
-  // What rests on a whole capture of this connection is likely from now on.
+  // Makes this connection's violations likely that are certain only in a whole capture.
   void weaken_connection(std::uint32_t connection, Ambiguity why) {
     std::uint32_t place = connection < last_of_.size() ? last_of_[connection] : no_place;
     for (; place != no_place; place = before_[place]) {
@@ -142,7 +142,7 @@ class Violations {
       }
     }
   }
-  // The same of every connection.
+  // The same for every connection.
   void weaken_all(Ambiguity why) {
     for (std::uint32_t place = 0; place < kept_.size(); ++place) {
       if (kept_[place].rests_on_whole) {
@@ -150,7 +150,7 @@ class Violations {
       }
     }
   }
-  // Whether it was certain until now.
+  // Returns whether it was certain until now.
   bool weaken(std::uint32_t place, Ambiguity why) {
     if (place >= kept_.size() || kept_[place].ambiguity != Ambiguity::none) {
       return false;
@@ -162,7 +162,7 @@ class Violations {
   }
   const std::vector<Violation>& kept() const { return kept_; }
   std::uint64_t dropped() const { return dropped_; }
-  // Of these, what was certain of a rule when it was found.
+  // How many of these, of one rule, were certain when found.
   std::uint64_t dropped_certain(std::uint32_t rule) const { return dropped_certain_[rule]; }
 
  private:
@@ -175,9 +175,9 @@ class Violations {
 
   std::uint32_t kept_max_;
   std::vector<Violation> kept_;
-  std::vector<std::uint32_t> before_;   // for each of them, the last of its connection before it
-  std::vector<std::uint32_t> last_of_;  // the last of each connection
-  std::array<std::uint64_t, standing_count> taken_{};  // places, by what has them
+  std::vector<std::uint32_t> before_;  // by index in kept_: the previous one of the same connection
+  std::vector<std::uint32_t> last_of_;                 // by connection: its latest in kept_
+  std::array<std::uint64_t, standing_count> taken_{};  // by Standing: how many of kept_
   std::array<std::uint64_t, rule_count> dropped_certain_{};
   std::uint64_t dropped_ = 0;
 };
