@@ -1,4 +1,4 @@
-// Each checker finds the defect that is planted for it, and nothing in an honest run.
+// Each checker finds the error injected for it, and reports nothing in a correct run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 
 namespace lockstep::sim {
 
-// The inside of a stack. (An explicit instantiation may name what is private.)
+// Access to private members of a stack. (An explicit instantiation may name private members.)
 template <Stack::Body* Stack::* member>
 struct Opened {
   friend Stack::Body& body_of(const Stack& stack) { return *(stack.*member); }
@@ -34,7 +34,7 @@ World lossy_world() {
   return world;
 }
 
-// The checkers of one run, all at once.
+// All checkers of one run.
 struct CheckedRun {
   explicit CheckedRun(const World& drawn)
       : world(drawn),
@@ -142,7 +142,7 @@ TEST_F(StreamDefects, AStreamThatEndsEarlyIsFound) {
   EXPECT_EQ(first_of(findings_), "both ends finished, but not all that was written was read");
 }
 
-// A stream has no end: what is read is compared beyond 2^31 and 2^32 octets, and let go of.
+// Octets beyond offsets 2^31 and 2^32 are compared, and the copy of what was read is freed.
 TEST_F(StreamDefects, OctetsAreComparedBeyondFourGibibytes) {
   std::string text(std::size_t{1} << 20, 'x');
   for (char& letter : text) {
@@ -180,8 +180,8 @@ TEST(Findings, OfOneCauseAreTheFirstFiveAndACount) {
   EXPECT_EQ(findings.kept().size(), 11u);
 }
 
-// A change that no checksum sees does reach the application. The checker says so, unless it is told
-// that a fault did it.
+// A change that no checksum detects reaches the application. The checker reports it unless it knows
+// that a fault caused it.
 TEST(Checkers, ASubstitutionIsFoundOrExcused) {
   World world = lossy_world();
   world.lane_faults = {fault_of_link("swap", Substitute{{200'000'000}, 54})};
@@ -203,10 +203,10 @@ TEST(Checkers, ASubstitutionIsFoundOrExcused) {
 
 // --- Conservation ---
 
-// Books one frame too many, or one too few, on the first lane.
+// Counts one frame too many or too few on the first lane.
 class WrongBooks final : public ConservationChecker {
  public:
-  // What is not booked as delivered, and what is booked as dropped though it was not.
+  // Frames missing from `delivered`, and frames counted as dropped that were not.
   struct Error {
     std::uint64_t undelivered = 0;
     std::uint64_t dropped = 0;
@@ -247,7 +247,7 @@ TEST(Conservation, AFrameFromNowhereIsFound) {
   EXPECT_EQ(with_wrong_books({0, 1}), "more frames left a lane than entered it");
 }
 
-// Sees some frames twice or not at all: those that are sent, or those that are delivered.
+// Sees some sent or delivered frames twice or not at all.
 class Blinking final : public ConservationChecker {
  public:
   Blinking(Findings& findings, bool of_sent) : ConservationChecker(findings), of_sent_(of_sent) {}
@@ -294,7 +294,7 @@ TEST(Conservation, MoreDeathsThanFramesAreFound) {
   ConservationChecker checker(findings);
   kernel.observe(checker);
   Stack const& stack = kernel.host({0}).stack();
-  // No frame has come, and one has died.
+  // No frame was received, and one was dropped.
   body_of(stack).statistics->drops.count(Drop::tcp_checksum);
   checker.ended(kernel);
   EXPECT_EQ(first_of(findings), "more frames died than came");
@@ -312,7 +312,7 @@ TEST(Conservation, AForgottenConnectionIsFound) {
 
 // --- RFC rules ---
 
-// Sees each segment that host a sends with something planted in it, under a checksum that is right.
+// Alters each segment that host a sends, and fixes its checksum, before the checker sees it.
 template <class Plant>
 class Forged final : public Observer {
  public:
@@ -342,7 +342,7 @@ class Forged final : public Observer {
 template <class Plant>
 std::string_view with_forged(Plant plant) {
   World world = lossy_world();
-  // What a planted segment has not said is no ground for judging the other side.
+  // The other side must not be judged by segments that were altered.
   world.lane_faults = {fault_of_link("forge", Substitute{{0}, 54})};
   Kernel kernel(world, 5);
   Findings findings;
@@ -368,7 +368,7 @@ TEST(RfcDefects, APlantedDefectIsFound) {
 
 // --- Invariants ---
 
-// Sees one variable of each connection wrongly.
+// Replaces one variable of each connection's view by a wrong value.
 template <class Plant>
 class Sabotaged final : public InvariantChecker {
  public:
@@ -430,7 +430,7 @@ TEST(Invariants, AClockThatRunsBackwardsIsFound) {
   EXPECT_EQ(first_of(findings), "a stack's clock ran backwards");
 }
 
-// What a stack finds of itself stops the run, whoever asks
+// A failed invariant of the stack itself stops the run
 // (core/stack/tests/whole/invariants_test.cpp).
 TEST(InvariantsDeathTest, AStacksOwnAreAskedFor) {
   Kernel kernel(lossy_world(), 5);
@@ -495,7 +495,7 @@ TEST(Service, AFailedConnectionIsFoundWhereAllAreToBeServed) {
 
 // --- Progress ---
 
-// Sees text that waits for ever behind an open window.
+// Shows data that stays queued although the window is open.
 class Waiting final : public ProgressChecker {
  public:
   using ProgressChecker::ProgressChecker;

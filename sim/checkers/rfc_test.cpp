@@ -1,4 +1,4 @@
-// Each rule of the RFC checker against one conversation that breaks it.
+// For each rule of the RFC checker, a connection that breaks it.
 #include "sim/checkers/rfc.hpp"
 
 #include <gtest/gtest.h>
@@ -18,12 +18,12 @@ World two_ip_hosts() {
   for (HostSpec& host : world.hosts) {
     host.config.link = LinkType::ip;
   }
-  // The peer of these conversations keeps to no rule: it is not judged where it may be forged.
+  // The peer in these tests obeys no rule. It is not judged, because its segments may be forged.
   world.lane_faults = {fault_of_link("forge", Substitute{{0}, 54})};
   return world;
 }
 
-// Host a at 10.0.0.1:1000 talks to 10.0.0.2:2000; our ISS is 100, the peer's 500.
+// Host a at 10.0.0.1:1000 is connected to 10.0.0.2:2000; our ISS is 100, the peer's 500.
 class RfcRules : public testing::Test {
  protected:
   struct Text {
@@ -73,7 +73,7 @@ class RfcRules : public testing::Test {
   std::array<std::byte, 2'000> zeros_{};
 };
 
-// A reset takes back the first SYN; the second has the same number, and another MSS.
+// A reset cancels the first SYN; the second has the same ISS and another MSS.
 TEST_F(RfcRules, ASynOfTheSameNumberMayOfferALargerMss) {
   SegmentView small = view_of({flag::syn, 500, 0, 1'000, 0}, false);
   small.segment.options.has_mss = true;
@@ -94,11 +94,11 @@ TEST_F(RfcRules, APoliteConversationIsFine) {
   hear({flag::ack, 501, 801, 0, 50});
   say({flag::ack, 801, 551, 950, 0});
   say({flag::ack, 801, 551, 1'000, 0});    // a window update
-  say({flag::ack, 801, 551, 1'000, 300});  // would be beyond, but for the edge at 1101
+  say({flag::ack, 801, 551, 1'000, 300});  // within the earlier edge at 1101
   EXPECT_EQ(found(), "nothing");
 }
 
-// What a NIC loses before its wire was sent by its host, and seen by nobody.
+// A frame that the NIC loses counts as sent, although the wire never carries it.
 TEST_F(RfcRules, AGapIsWrongUnlessANicHasLostFrames) {
   for (bool const lost : {false, true}) {
     Findings findings;
@@ -146,8 +146,8 @@ TEST_F(RfcRules, AnEdgeThatMovesLeft) {
   EXPECT_EQ(found(), "the right edge of the offered window moved left");
 }
 
-// An answer with a cookie, or of the SYN cache, waits among the replies while what it opened speaks
-// already.
+// A SYN-ACK from a cookie or the SYN cache may wait in the reply queue while the connection already
+// sends segments.
 TEST_F(RfcRules, OnlyTheAnswerOfACookieOrOfTheSynCacheIsOvertaken) {
   for (int const kind : {1, 2, 0}) {
     auto const cookies = kind == 1 ? tcp::SynCookies::on : tcp::SynCookies::off;
@@ -162,7 +162,7 @@ TEST_F(RfcRules, OnlyTheAnswerOfACookieOrOfTheSynCacheIsOvertaken) {
   }
 }
 
-// What the referee no longer keeps is counted.
+// Violations beyond what the referee keeps are counted.
 TEST_F(RfcRules, FindingsOfOneCauseAreFiveAndACount) {
   shake_hands();
   for (int i = 0; i < 40; ++i) {

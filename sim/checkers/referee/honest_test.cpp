@@ -1,4 +1,4 @@
-// What honest stacks look like in captures that are not perfect: nothing of it is certain.
+// Correct stacks in imperfect captures must not cause certain findings.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 Say const stamped{.mss = 1'460, .scale = 7, .sack_permitted = true, .stamp = 100};
 
-/// Nothing of what was found is certain.
+/// Expects that no finding is certain.
 void expect_nothing_certain(Conversation& t) {
   t.referee().end();
   for (Violation const& violation : t.violations().kept()) {
@@ -18,7 +18,7 @@ void expect_nothing_certain(Conversation& t) {
   }
 }
 
-// A mirrored port, or a NIC of several queues, records an answer before what it answers.
+// A mirror port or a NIC with several queues may record a reply before the packet it replies to.
 TEST(RefereeHonest, AnAckRecordedBeforeItsText) {
   for (std::uint32_t const late_us : {2u, 30u}) {
     Conversation t;
@@ -59,7 +59,7 @@ TEST(RefereeHonest, TextRecordedBeforeTheWindowThatLetItGo) {
   expect_nothing_certain(t);
 }
 
-// The capture lost the one pure ACK that opened the window: nothing else shows that it is missing.
+// The capture lacks the pure ACK that opened the window, and nothing else shows that.
 TEST(RefereeHonest, AWindowThatWasOpenedByWhatTheCaptureLost) {
   Conversation t;
   t.open({.window = 1'000, .mss = 1'460});
@@ -69,7 +69,7 @@ TEST(RefereeHonest, AWindowThatWasOpenedByWhatTheCaptureLost) {
   expect_nothing_certain(t);
 }
 
-// A pure ACK that the capture lost had the timestamp that is echoed.
+// The echoed timestamp was on a pure ACK that the capture lacks.
 TEST(RefereeHonest, AnEchoOfWhatTheCaptureLost) {
   Conversation t;
   t.open(stamped);
@@ -78,7 +78,7 @@ TEST(RefereeHonest, AnEchoOfWhatTheCaptureLost) {
   expect_nothing_certain(t);
 }
 
-// An edited or anonymised packet has a bad checksum, and its original was heard.
+// An edited or anonymised packet has a wrong checksum, but its original was accepted.
 TEST(RefereeHonest, TheEchoOfAPacketWhoseChecksumIsWrong) {
   Conversation t;
   t.open(stamped);
@@ -100,7 +100,7 @@ TEST(RefereeHonest, TheEchoOfAPacketWhoseChecksumIsWrong) {
   expect_nothing_certain(pure);
 }
 
-// The window of such a packet was heard as well.
+// The window of such a packet counts as well.
 TEST(RefereeHonest, TheWindowOfAPacketWhoseChecksumIsWrong) {
   Conversation t;
   t.open({.window = 1'000, .mss = 1'460});
@@ -110,7 +110,7 @@ TEST(RefereeHonest, TheWindowOfAPacketWhoseChecksumIsWrong) {
   EXPECT_EQ(t.found(Rule::beyond_window), "no");
 }
 
-// Somebody has put other text in place of what was there, on both sides, and mended no checksum.
+// The payload of both sides was replaced without fixing the checksums.
 TEST(RefereeHonest, TextThatWasEditedAndAcknowledgedByTextThatWas) {
   for (std::uint32_t const segments : {1u, 3u, 10u}) {
     Conversation t;
@@ -118,14 +118,14 @@ TEST(RefereeHonest, TextThatWasEditedAndAcknowledgedByTextThatWas) {
     for (std::uint32_t i = 0; i < segments; ++i) {
       t.a("AP", {.seq = 1 + i * 100, .ack = 1, .text = 100, .sum = Sum::bad, .own = true});
     }
-    // ... and the last of several not at all.
+    // With several segments the last one is not acknowledged.
     std::uint32_t const heard = segments == 1 ? 1 : segments - 1;
     t.b("AP", {.seq = 1, .ack = 1 + heard * 100, .text = 100, .sum = Sum::bad});
     EXPECT_EQ(t.found(Rule::tcp_checksum), "likely") << segments;
   }
 }
 
-// ... and the other side reset the connection, or was gone: none of it was acknowledged.
+// The same, and none of it was acknowledged, because the peer reset the connection or was gone.
 TEST(RefereeHonest, TextThatWasEditedAndNeverAcknowledged) {
   for (bool const shown : {false, true}) {
     Conversation t;
@@ -134,12 +134,12 @@ TEST(RefereeHonest, TextThatWasEditedAndNeverAcknowledged) {
       t.a("AP", {.seq = 1 + i * 100, .ack = 1, .text = 100, .sum = Sum::bad, .own = true});
     }
     t.b("RA", {.seq = 1, .ack = 1});
-    if (shown) {  // not everything was edited
+    if (shown) {  // not every segment was edited
       t.a("AP", {.seq = 601, .ack = 1, .text = 100, .own = true});
     }
     EXPECT_EQ(t.found(Rule::tcp_checksum), shown ? "certain" : "likely");
   }
-  // ... or it was sent again before the ACK came.
+  // The segment was retransmitted before the ACK came.
   Conversation twice;
   twice.open();
   for (std::uint32_t i = 0; i < 2; ++i) {
@@ -147,7 +147,7 @@ TEST(RefereeHonest, TextThatWasEditedAndNeverAcknowledged) {
   }
   twice.b("AP", {.seq = 1, .ack = 101, .text = 10});
   EXPECT_EQ(twice.found(Rule::tcp_checksum), "likely");
-  // The same where the ports were used again.
+  // The same with reused ports.
   Conversation again;
   again.open().a("AP", {.seq = 1, .ack = 1, .text = 100, .sum = Sum::bad, .own = true});
   again.b("RA", {.seq = 1, .ack = 1}).a("S", {.seq = 70'000, .after_ms = 90'000});
@@ -155,7 +155,7 @@ TEST(RefereeHonest, TextThatWasEditedAndNeverAcknowledged) {
   EXPECT_EQ(again.found(Rule::tcp_checksum), "likely");
 }
 
-// Addresses were replaced, so that no checksum of a side is right; the answer to its SYN shows it.
+// Addresses were replaced, so no checksum of a side is right; the reply to its SYN shows that.
 TEST(RefereeHonest, AddressesThatWereEditedAndAnAckThatNothingAnswers) {
   Conversation t;
   t.a("S", {.sum = Sum::bad, .own = true}).b("SA", {.ack = 1, .after_ms = 10, .sum = Sum::bad});
@@ -163,7 +163,7 @@ TEST(RefereeHonest, AddressesThatWereEditedAndAnAckThatNothingAnswers) {
   EXPECT_EQ(t.found(Rule::tcp_checksum), "likely");
 }
 
-// The capture lacks the SYNs of a connection of the same ports.
+// The capture lacks the SYNs of a later connection on the same ports.
 TEST(RefereeHonest, TextOfAConnectionOfWhichTheHandshakeIsMissing) {
   for (bool const one_side : {false, true}) {
     Conversation t;
@@ -184,7 +184,7 @@ TEST(RefereeHonest, TextOfAConnectionOfWhichTheHandshakeIsMissing) {
   }
 }
 
-// The same of who receives: it acknowledges numbers of a host that begins anywhere.
+// The same for the receiver: the sequence numbers that it acknowledges may begin anywhere.
 TEST(RefereeHonest, WindowsOfAConnectionOfWhichTheHandshakeIsMissing) {
   for (bool const answered : {false, true}) {
     Conversation t;
@@ -202,8 +202,8 @@ TEST(RefereeHonest, WindowsOfAConnectionOfWhichTheHandshakeIsMissing) {
   }
 }
 
-// A connection of the same ports, of which nothing of the handshake is there: its numbers lie below
-// the former's, in them, or far away.
+// A later connection on the same ports whose whole handshake is missing: its numbers are below,
+// among or far away from those of the previous one.
 TEST(RefereeHonest, AConnectionWithoutItsHandshakeBehindOneThatWasClosedOrReset) {
   constexpr std::uint32_t below = 0u - 5'000;
   for (bool const reset : {false, true}) {
@@ -255,7 +255,7 @@ TEST(RefereeHonest, AConnectionWithoutItsHandshakeBehindOneThatWasClosedOrReset)
   }
 }
 
-// What is wrong in the new connection by itself is found in it.
+// An error within the new connection is found.
 TEST(RefereeHonest, WhatAConnectionWithoutItsHandshakeSaysTwiceIsTheSameStill) {
   Conversation t;
   t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 100, .own = true});
@@ -265,8 +265,8 @@ TEST(RefereeHonest, WhatAConnectionWithoutItsHandshakeSaysTwiceIsTheSameStill) {
   EXPECT_EQ(t.found(Rule::text_changed), "likely");
 }
 
-// The end of the former is missing too: the ACK of a FIN that was not seen, and a clock that
-// another host set, show nothing of each other.
+// The end of the previous connection is missing too. An ACK of its unseen FIN and the timestamps of
+// another host's clock prove nothing.
 TEST(RefereeHonest, AConnectionBehindOneOfWhichTheEndIsMissing) {
   for (std::uint32_t const silent : {61'000u, 400'000u}) {
     Conversation t;
@@ -287,8 +287,8 @@ TEST(RefereeHonest, AConnectionBehindOneOfWhichTheEndIsMissing) {
   }
 }
 
-// Captures of both ends that were merged, by clocks that are 40 ms apart: the server's answers
-// stand before what they answer.
+// Merged captures of both ends with clocks 40 ms apart: the server's replies precede the packets
+// that they reply to.
 TEST(RefereeHonest, BothEndsByClocksThatDiffer) {
   for (bool const opening : {true, false}) {
     Conversation t;
@@ -308,7 +308,7 @@ TEST(RefereeHonest, BothEndsByClocksThatDiffer) {
   }
 }
 
-// Captures of both ends that were merged: each packet is there again, a trip later.
+// Merged captures of both ends: each packet appears twice, the second time a trip later.
 TEST(RefereeHonest, ASynThatIsThereAgainMakesNoTextNew) {
   Conversation t;
   t.open({.stamp = 100}).a("AP", {.seq = 1, .ack = 1, .text = 100, .stamp = 110, .echo = 100});
@@ -321,7 +321,7 @@ TEST(RefereeHonest, ASynThatIsThereAgainMakesNoTextNew) {
   EXPECT_EQ(t.found(Rule::old_stamp_accepted), "no");
 }
 
-// What one side said is recorded a little later than what the other answered.
+// One side's packets are recorded slightly later than the replies to them.
 TEST(RefereeHonest, TextThatIsRecordedBehindTheEchoOfALaterStamp) {
   for (std::uint32_t const ms : {10u, 40u}) {
     Conversation t;
@@ -334,7 +334,8 @@ TEST(RefereeHonest, TextThatIsRecordedBehindTheEchoOfALaterStamp) {
   }
 }
 
-// At one end hardware fills the checksum in: nobody can say whether it is wrong at the other.
+// One end's hardware fills in checksums, so a wrong one does not show whether it was wrong on the
+// wire.
 TEST(RefereeHonest, TextOfWhichNoChecksumShowsThatItArrivedSo) {
   for (Sum const first : {Sum::good, Sum::unfilled, Sum::unknown}) {
     for (Sum const second : {Sum::good, Sum::unfilled, Sum::unknown}) {
@@ -347,7 +348,7 @@ TEST(RefereeHonest, TextOfWhichNoChecksumShowsThatItArrivedSo) {
   }
 }
 
-// Bits turn over on the way to the capture: the sender need not have sent it so.
+// Bits may flip on the way to the capture point, so the sender may have sent it correctly.
 TEST(RefereeHonest, AChecksumThatIsWrongSomewhereOnTheWay) {
   Conversation t;
   t.open().a("AP", {.seq = 1, .ack = 1, .text = 100, .sum = Sum::bad});
@@ -359,7 +360,7 @@ TEST(RefereeHonest, AChecksumThatIsWrongSomewhereOnTheWay) {
   EXPECT_EQ(header.found(Rule::ip_checksum), "likely");
 }
 
-// A capture of two places, or of both ways of a mirrored port, holds each packet twice.
+// A capture at two points, or of both directions of a mirror port, holds each packet twice.
 TEST(RefereeHonest, EachPacketTwice) {
   Conversation t;
   t.open({.mss = 1'460});
@@ -374,7 +375,7 @@ TEST(RefereeHonest, EachPacketTwice) {
   EXPECT_THAT(t.all(), ::testing::IsEmpty());
 }
 
-// Until a round trip has passed, what is seen was sent before ECE was heard.
+// For a round trip after ECE the data seen was sent before ECE arrived.
 TEST(RefereeHonest, TextThatWasOnItsWayWhenEcePassed) {
   for (std::uint32_t const after : {5u, 80u}) {
     Conversation t;
@@ -386,7 +387,7 @@ TEST(RefereeHonest, TextThatWasOnItsWayWhenEcePassed) {
   }
 }
 
-// An echo of a later timestamp than that with ECE shows that ECE was heard.
+// An echo of a timestamp later than that of the ECE shows that ECE arrived.
 TEST(RefereeHonest, AnEchoShowsThatEceWasHeard) {
   for (std::uint32_t const echo : {12u, 14u}) {
     Conversation t;
@@ -402,7 +403,7 @@ TEST(RefereeHonest, AnEchoShowsThatEceWasHeard) {
   }
 }
 
-// Linux closes its window altogether when it has no memory left, and opens a smaller one later.
+// Linux closes its window completely when it has no memory left, and later opens a smaller one.
 TEST(RefereeHonest, AWindowShutForWantOfMemory) {
   Conversation t;
   t.open({.window = 5'000, .mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 10});
@@ -411,7 +412,7 @@ TEST(RefereeHonest, AWindowShutForWantOfMemory) {
   expect_nothing_certain(t);
 }
 
-// Each subflow of MPTCP tells the window that all share: it moves as the others' data comes.
+// Each MPTCP subflow advertises the shared window, which moves as data arrives on other subflows.
 TEST(RefereeHonest, SubflowsOfMptcpShareOneWindow) {
   std::vector<std::uint8_t> const names{1, 1, 30, 4, 1, 0, 0, 0};
   for (bool const both : {false, true}) {
@@ -428,7 +429,7 @@ TEST(RefereeHonest, SubflowsOfMptcpShareOneWindow) {
   }
 }
 
-// Behind the FIN nothing is to come: the window is what TIME-WAIT has kept of it.
+// After the FIN no data can arrive: the window is an old one that TIME-WAIT has kept.
 TEST(RefereeHonest, AWindowBehindTheFin) {
   Conversation t;
   t.open({.window = 5'000, .mss = 1'460, .stamp = 10});
@@ -438,7 +439,7 @@ TEST(RefereeHonest, AWindowBehindTheFin) {
   EXPECT_EQ(t.found(Rule::edge_moved_left), "likely");
 }
 
-// The capture begins after the SYN that asked: the echo shows that it is not the one seen.
+// The capture lacks the SYN that requested ECN: the echo shows that it is not the one seen.
 TEST(RefereeHonest, AnAnswerToASynThatWasNotSeen) {
   for (std::uint32_t const echo : {9u, 10u}) {
     Conversation t;
@@ -447,7 +448,7 @@ TEST(RefereeHonest, AnAnswerToASynThatWasNotSeen) {
   }
 }
 
-// Linux lets a timestamp be one tick older than TS.Recent.
+// Linux accepts a timestamp one tick older than TS.Recent.
 TEST(RefereeHonest, ATimestampThatIsOneTickOld) {
   Conversation t;
   t.open({.mss = 1'460, .stamp = 10});
@@ -458,7 +459,7 @@ TEST(RefereeHonest, ATimestampThatIsOneTickOld) {
   expect_nothing_certain(t);
 }
 
-// At a host that joins what arrives, more is acknowledged than the capture shows segments.
+// At a host whose NIC joins arriving segments, there are more ACKs than segments in the capture.
 TEST(RefereeHonest, MoreAcksThanTheCaptureHasSegments) {
   Conversation t;
   t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 9'000});

@@ -158,7 +158,7 @@ bool judge_alone(const Moment& m) {
   m.speaker.good_text = m.speaker.good_text || (m.said.sum == Sum::good && !m.said.text().empty());
   if (!m.said.options_good) {
     //= rfc9293#3.1
-    //# 9293:P-OPT-FORMAT, 9293:MUST-68 an option's length covers the whole option, inside the header
+    //# 9293:P-OPT-FORMAT, 9293:MUST-68 a length covers the whole option, inside the header
     m.judge.call(m, Rule::option_malformed, Ambiguity::none, {0, 1});
     return false;
   }

@@ -1,4 +1,4 @@
-// The referee beyond 2^31 and 2^32 octets: silent where all is well, and as sharp as at the start.
+// The referee beyond 2^31 and 2^32 octets: no false findings, and no missed ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 constexpr std::uint64_t gibi = std::uint64_t{1} << 30;
-// What is sent at once, so that few segments make a long stream. No power of two: the stream meets
-// no number again by chance.
+// Octets of one segment, large so that few segments make a long stream. Not a power of two, so that
+// sequence numbers do not repeat exactly after a wrap.
 constexpr std::uint32_t step = 12'345'679;
 
 Terms long_terms(bool whole) {
@@ -25,7 +25,7 @@ Terms long_terms(bool whole) {
   return terms;
 }
 
-// A conversation in which `a` sends without end and `b` acknowledges; b may say a little itself.
+// A connection in which `a` sends a long stream and `b` acknowledges; b may send a little data.
 class LongConversation {
  public:
   explicit LongConversation(const Terms& terms, bool both_ways = false)
@@ -48,7 +48,7 @@ class LongConversation {
       back += answer.text;
     }
   }
-  // One segment is lost; what is above it is reported, and it comes again.
+  // One segment is lost; the data above it is SACKed, and the segment is retransmitted.
   void lose_one() {
     std::uint32_t const hole = seq();
     conversation.a("AP", {.seq = hole + 100, .ack = back, .text = 100});
@@ -69,7 +69,7 @@ class LongConversation {
 
 //= rfc9293#3.4
 //= type=test
-//# 9293:P-SEQ-MOD arithmetic on sequence numbers is modulo 2^32, so a stream has no end
+//# 9293:P-SEQ-MOD sequence number arithmetic is modulo 2^32, so a stream may be of any length
 TEST(LongStream, FiveGibibytesAreFine) {
   for (bool const whole : {true, false}) {
     for (bool const both_ways : {false, true}) {
@@ -83,7 +83,7 @@ TEST(LongStream, FiveGibibytesAreFine) {
   }
 }
 
-// What was reported, sent urgently or marked long ago is not held against what has its number now.
+// Old SACK blocks, urgent pointers and marks do not apply to new data with the same numbers.
 TEST(LongStream, WhatWasLongAgoIsForgotten) {
   LongConversation t(long_terms(false));
   t.lose_one();
@@ -92,7 +92,7 @@ TEST(LongStream, WhatWasLongAgoIsForgotten) {
   t.conversation.b("A", {.seq = 1, .ack = t.seq()});
   for (std::uint64_t at = gibi; at <= 5 * gibi; at += gibi / 2) {
     t.send_to(at);
-    // Twice: a retransmission of what nobody has reported.
+    // Twice: the retransmission of data that was not SACKed.
     t.conversation.a("AP", {.seq = t.seq() - 1'000, .ack = 1, .text = 1'000, .after_ms = 1'500});
     t.conversation.b("A", {.seq = 1, .ack = t.seq()});
     t.conversation.a("AUP", {.seq = t.seq(), .ack = 1, .text = 50, .urgent = 20});
@@ -102,7 +102,7 @@ TEST(LongStream, WhatWasLongAgoIsForgotten) {
   EXPECT_THAT(t.conversation.all(), IsEmpty());
 }
 
-// What the referee finds at the start it finds beyond each crossing.
+// The referee finds the same errors after each wrap as at the start.
 TEST(LongStream, ViolationsAreFoundAtAnyPosition) {
   for (std::uint64_t const at : {std::uint64_t{1'000}, 3 * gibi, 5 * gibi}) {
     LongConversation t(long_terms(true));

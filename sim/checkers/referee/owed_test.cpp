@@ -1,4 +1,4 @@
-// What is owed and does not come, and the numbers that connections begin with.
+// Tests of missing replies and probes, and of initial sequence numbers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace lockstep::sim::referee {
 namespace {
 
-// --- What is owed ---
+// --- Missing replies ---
 
 TEST(RefereeOwed, AResetForAWrongAckOfASyn) {
   for (bool const answered : {false, true}) {
@@ -75,7 +75,7 @@ TEST(RefereeOwed, AnAckForWhatComesAgainAndAgain) {
   }
 }
 
-// It answers each time, by what it had acknowledged before.
+// The receiver replies each time, but with its old acknowledgment number.
 TEST(RefereeOwed, WhatComesAgainAndAgainIsTaken) {
   for (std::string_view const flags : {"AP", "FA"}) {
     for (bool const taken : {false, true}) {
@@ -104,7 +104,7 @@ TEST(RefereeOwed, AnAcknowledgmentThatGoesBack) {
   }
 }
 
-// Text above a gap is reported, also where no gap shows: then it was lost behind the capture.
+// Duplicate ACKs need SACK blocks even if the capture shows no gap: the loss was after its point.
 TEST(RefereeOwed, DuplicateAcksReportWhatCame) {
   for (bool const reported : {false, true}) {
     for (bool const agreed : {false, true}) {
@@ -203,7 +203,7 @@ TEST(RefereeOwed, AnAckForEachOfAThousandInFlight) {
     for (std::uint32_t i = 0; i <= 1'000; ++i) {
       t.a("A", {.seq = 1 + 1'000 * i, .ack = 1, .text = 1'000, .after_ms = 0, .after_us = 10});
     }
-    // The first was lost.
+    // The first segment was lost.
     for (std::uint32_t i = 0; i < acks; ++i) {
       t.b("A", {.seq = 1, .ack = 1, .after_ms = 0, .after_us = 10, .window = 65'000});
     }
@@ -292,9 +292,9 @@ TEST(RefereeResets, OfAFarNumberAfterManyAcknowledgments) {
   }
 }
 
-// --- Numbers that begin ---
+// --- Initial sequence numbers ---
 
-/// A connection with the first numbers a and b that was closed by both.
+/// A connection with the ISSs a and b that both sides close.
 void live(Conversation& t, std::uint32_t a, std::uint32_t b) {
   t.a("S", {.seq = a, .mss = 1'460}).b("SA", {.seq = b, .ack = a + 1, .mss = 1'460});
   t.a("FA", {.seq = a + 1, .ack = b + 1}).b("FA", {.seq = b + 1, .ack = a + 2});

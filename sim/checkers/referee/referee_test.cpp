@@ -1,4 +1,4 @@
-// Each rule of the referee with a conversation that breaks it, and one that nearly does.
+// For each rule of the referee, a connection that breaks it and one that nearly does.
 #include "sim/checkers/referee/referee.hpp"
 
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::IsEmpty;
 
-// --- A segment alone ---
+// --- Single segments ---
 
 TEST(RefereeAlone, APoliteConversationIsFine) {
   Conversation t;
@@ -48,7 +48,7 @@ TEST(RefereeAlone, ChecksumsAndWhatHardwareFillsIn) {
   EXPECT_EQ(Conversation().a("S", {.ip_sum = Sum::bad, .own = true}).found(Rule::ip_checksum),
             "certain");
   EXPECT_EQ(Conversation().a("S", {.ip_sum = Sum::unfilled}).found(Rule::ip_checksum), "no");
-  // What was acknowledged was right when it arrived.
+  // An acknowledged segment was right when it arrived.
   for (std::uint32_t const ack : {10u, 1u}) {
     Conversation t;
     t.open().a("AP", {.seq = 1, .ack = 1, .text = 9, .sum = Sum::bad, .own = true});
@@ -118,14 +118,14 @@ TEST(RefereeAlone, MarksOnWhatIsNoText) {
 TEST(RefereeNumbers, TextBeyondTheWindow) {
   Conversation wrong;
   wrong.open({.window = 1'000, .mss = 1'460}).a("A", {.seq = 1, .ack = 1, .text = 1'001});
-  // Until the peer says what its window is, the capture may lack what opened it.
+  // Until the peer's next window is seen, the capture may lack an update that opened it.
   wrong.b("A", {.seq = 1, .ack = 1, .after_ms = 50, .window = 1'000});
   EXPECT_EQ(wrong.found(Rule::beyond_window), "certain");
   Conversation right;
   right.open({.window = 1'000, .mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 1'000});
   right.a("A", {.seq = 1'001, .ack = 1, .text = 1});  // a probe
   EXPECT_EQ(right.found(Rule::beyond_window), "no");
-  // Once offered, an edge stays, whatever was said since.
+  // Once offered, an edge stays valid even if a smaller window follows.
   Conversation shrunk;
   shrunk.open({.window = 1'000, .mss = 1'460}).b("A", {.seq = 1, .ack = 1, .window = 10});
   shrunk.a("AP", {.seq = 1, .ack = 1, .text = 900});
@@ -170,13 +170,13 @@ TEST(RefereeNumbers, MoreThanTheMss) {
   Conversation right;
   right.open({.mss = 500}).a("AP", {.seq = 1, .ack = 1, .text = 500});
   EXPECT_EQ(right.found(Rule::mss_exceeded), "no");
-  // What is larger than any packet of Ethernet was joined by hardware.
+  // A packet larger than Ethernet's maximum was joined by hardware.
   Conversation joined;
   joined.open({.mss = 500}).a("AP", {.seq = 1, .ack = 1, .text = 3'000});
   EXPECT_EQ(joined.found(Rule::mss_exceeded), "no");
 }
 
-// Who is asked for less than it ever sends may send that least (CVE-2019-11479).
+// A sender may use its own minimum if the peer's MSS is smaller (CVE-2019-11479).
 TEST(RefereeNumbers, AnMssBelowTheFloor) {
   for (std::uint32_t const text : {48u, 49u}) {
     Terms terms;
@@ -186,7 +186,7 @@ TEST(RefereeNumbers, AnMssBelowTheFloor) {
     t.open({.mss = 10}).a("AP", {.seq = 1, .ack = 1, .text = text});
     EXPECT_EQ(t.found(Rule::mss_exceeded), text == 48 ? "no" : "certain");
   }
-  // Where nothing is known of the sender 28 is the floor.
+  // If nothing is known about the sender, the minimum is 28.
   for (std::uint32_t const text : {28u, 29u}) {
     Conversation t;
     t.open({.mss = 10}).a("AP", {.seq = 1, .ack = 1, .text = text});
@@ -194,7 +194,7 @@ TEST(RefereeNumbers, AnMssBelowTheFloor) {
   }
 }
 
-// FreeBSD sends 216 octets however few the peer takes, Linux 48: fewer are an attack.
+// FreeBSD sends up to 216 octets and Linux 48 even if the peer's MSS is smaller.
 TEST(RefereeNumbers, AFloorBelowWhichNoSegmentGoes) {
   for (Bytes const floor : {mss_floor_of_rfc, mss_floor_deployed}) {
     Terms whole;
@@ -207,7 +207,7 @@ TEST(RefereeNumbers, AFloorBelowWhichNoSegmentGoes) {
     Conversation beyond(whole);
     beyond.open({.mss = 20}).a("AP", {.seq = 1, .ack = 1, .text = 217});
     EXPECT_EQ(beyond.found(Rule::mss_exceeded), "certain");
-    // Ten segments of the floor are an initial window.
+    // Ten segments of the minimum size are within the initial window.
     Conversation first(whole);
     first.open({.mss = 20});
     for (std::uint32_t i = 0; i < 10; ++i) {
@@ -235,12 +235,12 @@ TEST(RefereeNumbers, AnAckOfWhatWasNotHeard) {
   Conversation wrong;
   wrong.open().a("AP", {.seq = 1, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 12});
   EXPECT_EQ(wrong.found(Rule::ack_of_unheard), "likely");
-  // What comes next shows that it had not been sent.
+  // The next data shows that the acknowledged octets had not been sent.
   Conversation shown;
   shown.open().a("AP", {.seq = 1, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 12});
   shown.a("AP", {.seq = 11, .ack = 1, .text = 10, .after_ms = 50});
   EXPECT_EQ(shown.found(Rule::ack_of_unheard), "certain");
-  // A timer may have run out for what the capture lacks; not if its sender had the ACK.
+  // It may retransmit data that the capture lacks, unless its echo shows that the ACK had arrived.
   for (std::uint32_t const echo : {0u, 100u, 200u}) {
     std::uint32_t const first = echo == 0 ? 0 : 100;
     Conversation late;
@@ -250,7 +250,7 @@ TEST(RefereeNumbers, AnAckOfWhatWasNotHeard) {
     late.a("AP", {.seq = 11, .ack = 1, .text = 10, .after_ms = 900, .stamp = first, .echo = echo});
     EXPECT_EQ(late.found(Rule::ack_of_unheard), echo == 200 ? "certain" : "likely") << echo;
   }
-  // ... or that the capture lacks it.
+  // The next data shows that the capture lacks the acknowledged octets.
   Conversation lacking;
   lacking.open().a("AP", {.seq = 1, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 12});
   lacking.a("AP", {.seq = 12, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 22});
@@ -268,7 +268,7 @@ TEST(RefereeNumbers, AnAckOfAGapMeansThatTheCaptureIsNotWhole) {
     t.open({.window = 50}).a("AP", {.seq = 1, .ack = 1, .text = 10});
     t.a("AP", {.seq = 21, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 31, .window = 20});
     EXPECT_EQ(t.found(Rule::ack_of_unheard), vouched ? "certain" : "no");
-    // From then on nothing is certain that rests on all having been seen.
+    // From then on no finding is certain that requires a complete capture.
     t.a("AP", {.seq = 51, .ack = 1, .text = 10});
     EXPECT_EQ(t.found(Rule::beyond_window), vouched ? "certain" : "likely");
   }
@@ -306,14 +306,14 @@ TEST(RefereeNumbers, AShrunkWindow) {
   right.open({.window = 500}).a("AP", {.seq = 1, .ack = 1, .text = 10});
   right.b("A", {.seq = 1, .ack = 11, .window = 490});
   EXPECT_EQ(right.found(Rule::edge_moved_left), "no");
-  // Rounding to a scale may take back less than one unit.
+  // Rounding to the scale may move the edge left by less than one unit.
   Conversation rounded;
   rounded.open({.window = 500, .scale = 4}).b("A", {.seq = 1, .ack = 1, .window = 100});
   rounded.a("AP", {.seq = 1, .ack = 1, .text = 15}).b("A", {.seq = 1, .ack = 16, .window = 99});
   EXPECT_EQ(rounded.found(Rule::edge_moved_left), "no");
 }
 
-// Without an acknowledgment that moved on, the smaller window may be the older one.
+// With an equal acknowledgment number the smaller window may be the older one.
 TEST(RefereeNumbers, AWindowThatSeemsShrunkMayHaveBeenOvertaken) {
   Conversation t;
   t.open({.window = 500}).b("A", {.seq = 1, .ack = 1, .window = 400});
@@ -332,7 +332,7 @@ TEST(RefereeNumbers, MoreAcksThanSegments) {
   EXPECT_EQ(t.found(Rule::too_many_acks), "no");
   t.b("A", {.seq = 1, .ack = 1, .own = true}).b("A", {.seq = 1, .ack = 1, .own = true});
   EXPECT_EQ(t.found(Rule::too_many_acks), "certain");
-  // Elsewhere some of what drew them may not have been seen twice.
+  // At another capture point the segments that caused the ACKs may be missing.
   Conversation far;
   far.open().b("A", {.seq = 1, .ack = 1}).b("A", {.seq = 1, .ack = 1}).b("A", {.seq = 1, .ack = 1});
   EXPECT_EQ(far.found(Rule::too_many_acks), "no");
@@ -347,13 +347,12 @@ TEST(RefereeNumbers, OctetsThatChange) {
   Conversation right;
   right.open().a("AP", {.seq = 1, .ack = 1, .text = 10});
   right.a("AP", {.seq = 11, .ack = 1, .text = 10, .octet = 8});
-  right.a("AP", {.seq = 1, .ack = 1, .text = 1, .octet = 9});  // a probe's octet is anything
+  right.a("AP", {.seq = 1, .ack = 1, .text = 1, .octet = 9});  // a probe's octet is arbitrary
   EXPECT_EQ(right.found(Rule::text_changed), "no");
 }
 
-// Only so many octets are kept; what is older is not compared.
-// First numbers follow a clock that fast streams overtake: the next connection may have numbers of
-// the last one. A change within it is found all the same.
+// ISSs follow a clock that fast streams overtake, so the next connection may use numbers of the
+// previous one. Its octets are not compared with old ones, but changes within it are found.
 TEST(RefereeNumbers, OctetsOfAnotherConnectionHaveTheSameNumbers) {
   for (bool const whole : {true, false}) {
     for (std::uint8_t const octet : {std::uint8_t{9}, std::uint8_t{7}}) {
@@ -397,7 +396,7 @@ TEST(RefereeNumbers, AnUrgentPointerThatMovesBack) {
   EXPECT_EQ(right.found(Rule::urgent_backward), "no");
 }
 
-// --- What was negotiated ---
+// --- Negotiated options ---
 
 TEST(RefereeOptions, AnAnswerHasWhatWasOffered) {
   EXPECT_EQ(Conversation().a("S", {}).b("SA", {.ack = 1, .scale = 2}).found(Rule::option_unoffered),
@@ -412,7 +411,7 @@ TEST(RefereeOptions, AnAnswerHasWhatWasOffered) {
                 .b("SA", {.ack = 1, .sack_permitted = true})
                 .found(Rule::option_unoffered),
             "certain");
-  // SYNs that cross: either has offered it.
+  // Simultaneous open: either SYN may have offered it.
   Conversation crossed;
   crossed.a("S", {}).b("S", {.scale = 2}).b("SA", {.ack = 1, .scale = 2});
   EXPECT_EQ(crossed.found(Rule::option_unoffered), "no");
@@ -438,11 +437,11 @@ TEST(RefereeOptions, AClockThatGoesBack) {
   wrong.open({.stamp = 900}).b("AP", {.seq = 1, .ack = 1, .text = 1, .stamp = 900, .echo = 900});
   wrong.a("A", {.seq = 1, .ack = 2, .stamp = 9, .echo = 900});
   EXPECT_EQ(wrong.found(Rule::stamp_backward), "certain");
-  // With the same acknowledgment it may have been overtaken.
+  // With an equal acknowledgment number the packets may be recorded out of order.
   Conversation overtaken;
   overtaken.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 9, .echo = 10});
   EXPECT_EQ(overtaken.found(Rule::stamp_backward), "no");
-  // A cookie's stamp lies ahead by little.
+  // A SYN cookie's timestamp is slightly ahead of the clock.
   for (std::uint32_t const stamp : {8'937u, 5'900u}) {
     Conversation first;
     first.a("S", {.mss = 1'460, .stamp = 700})
@@ -458,7 +457,7 @@ TEST(RefereeOptions, AnEchoOfNothing) {
   wrong.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 10, .echo = 900});
   wrong.b("A", {.seq = 1, .ack = 1, .after_ms = 50, .stamp = 60, .echo = 10});
   EXPECT_EQ(wrong.found(Rule::echo_unheard), "certain");
-  // No clock goes so far in so short a time.
+  // No timestamp clock advances that far in so short a time.
   Conversation far;
   far.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 10, .echo = 90'000});
   EXPECT_EQ(far.found(Rule::echo_unheard), "certain");
@@ -477,7 +476,7 @@ TEST(RefereeOptions, TextWithAnOldTimestamp) {
     t.b("A", {.seq = 1, .ack = taken ? 21u : 11u, .stamp = 12, .echo = 20});
     EXPECT_EQ(t.found(Rule::old_stamp_accepted), taken ? "certain" : "no");
   }
-  // A fresh copy of it may be what was taken.
+  // The receiver may have accepted a later copy with a new timestamp.
   Conversation t;
   t.open({.mss = 1'460, .stamp = 10});
   t.a("AP", {.seq = 1, .ack = 1, .text = 10, .stamp = 20, .echo = 10});
@@ -531,12 +530,12 @@ TEST(RefereeResets, TheNumberOfAReset) {
   Conversation far;
   far.open().a("R", {.seq = 5'000});
   EXPECT_EQ(far.found(Rule::reset_outside), "likely");
-  // What was edited, so that its checksum is wrong, was sent as well.
+  // An edited segment, whose checksum is wrong, was sent as well.
   Conversation edited;
   edited.open().a("AP", {.seq = 1, .ack = 1, .text = 30, .sum = Sum::bad, .own = true});
   edited.a("RA", {.seq = 31, .ack = 1, .own = true});
   EXPECT_EQ(edited.found(Rule::reset_outside), "no");
-  // The capture may lack the connection that it ends, on ports that were used before.
+  // The reset may belong to a later connection on the same ports that the capture lacks.
   for (std::uint32_t const ack : {1u, 0x70000000u}) {
     Conversation foreign;
     foreign.open().a("RA", {.seq = 0x60000000, .ack = ack, .after_ms = 4'000, .own = true});
@@ -545,7 +544,7 @@ TEST(RefereeResets, TheNumberOfAReset) {
   Conversation right;
   right.open().a("R", {.seq = 1, .own = true});
   EXPECT_EQ(right.found(Rule::reset_outside), "no");
-  // An answer has the number that was acknowledged, whatever it is.
+  // A reset in reply to an ACK has that ACK's number, whatever it is.
   Conversation answer;
   answer.open().b("A", {.seq = 1, .ack = 5'000}).a("R", {.seq = 5'000, .own = true});
   EXPECT_EQ(answer.found(Rule::reset_outside), "no");
@@ -560,8 +559,8 @@ TEST(RefereeResets, NoneAnswersAnother) {
   EXPECT_EQ(right.found(Rule::reset_answers_reset), "no");
 }
 
-// A reset from no connection answers whatever came, also what was forged far ahead: what it
-// acknowledges shows nothing of what was received.
+// A RST from a host without the connection acknowledges whatever arrived, including forged data far
+// ahead, so its acknowledgment number does not show what was received.
 TEST(RefereeResets, WhatOneAcknowledgesWasNotReceived) {
   constexpr std::uint32_t far = (1u << 30) + 5'000;
   for (std::string_view const flags : {"RA", "A"}) {
@@ -571,13 +570,13 @@ TEST(RefereeResets, WhatOneAcknowledgesWasNotReceived) {
     t.open().a("AP", {.seq = 1, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 11});
     t.a("A", {.seq = far, .ack = 1, .text = 9}).b(flags, {.seq = 1, .ack = far + 9});
     std::size_t const before = t.violations().kept().size();
-    // The ACK of what was received is no claim of what was never sent.
+    // An ACK of received data must not count as an ACK of unsent data.
     t.b("A", {.seq = 1, .ack = 11});
     EXPECT_EQ(t.violations().kept().size() - before, flags == "RA" ? 0u : 1u);
   }
 }
 
-// --- Captures that are not whole ---
+// --- Incomplete captures ---
 
 TEST(RefereeCaptures, InTheMiddleNothingIsCertainOfNumbers) {
   Conversation t;
@@ -638,7 +637,7 @@ TEST(RefereeCaptures, WhatIsLikelyDoesNotHideWhatIsCertain) {
   EXPECT_EQ(t.found(Rule::ect_on_pure_ack), "certain");
 }
 
-// A checksum that the sender's hardware fills in is wrong in the capture, packet after packet.
+// If the sender's hardware fills in checksums, each packet's checksum in the capture is wrong.
 TEST(RefereeCaptures, AChecksumThatWasRightAfterAllDoesNotHideOneThatWasWrong) {
   Terms terms;
   terms.told_max = 3;
@@ -649,7 +648,7 @@ TEST(RefereeCaptures, AChecksumThatWasRightAfterAllDoesNotHideOneThatWasWrong) {
     t.b("A", {.seq = 1, .ack = 2 + i});
   }
   EXPECT_EQ(t.found(Rule::tcp_checksum), "likely");
-  // Where all text is so, that which was not acknowledged is no other.
+  // If all data has wrong checksums, unacknowledged data counts as edited as well.
   t.a("AP", {.seq = 10, .ack = 1, .text = 1, .sum = Sum::bad, .own = true});
   EXPECT_EQ(t.found(Rule::tcp_checksum), "likely");
   t.a("AP", {.seq = 10, .ack = 1, .text = 1, .own = true}).b("A", {.seq = 1, .ack = 11});
@@ -657,8 +656,8 @@ TEST(RefereeCaptures, AChecksumThatWasRightAfterAllDoesNotHideOneThatWasWrong) {
   EXPECT_EQ(t.found(Rule::tcp_checksum), "certain");
 }
 
-// Once all tests above have run: each rule has been seen broken, and seen kept by what nearly broke
-// it. (Those of headers, which no segment of a conversation shows, are in tools/verbs/lint.)
+// After all tests: each rule must have been seen broken and obeyed. (tools/verbs/lint tests the
+// header rules, which a Conversation cannot express.)
 class EveryRule : public ::testing::Environment {
  public:
   void TearDown() override {

@@ -26,7 +26,7 @@ enum class Rule : std::uint8_t {
   urgent_zero,
   ect_on_syn,
   ect_on_pure_ack,
-  // of numbers
+  // of sequence numbers and windows
   beyond_window,
   beyond_fin,
   mss_exceeded,
@@ -52,7 +52,7 @@ enum class Rule : std::uint8_t {
   // of resets
   reset_outside,
   reset_answers_reset,
-  // of time and amounts
+  // of timers and amounts of data
   timeout_too_soon,
   timeout_not_doubled,
   sacked_sent_again,

@@ -1,4 +1,4 @@
-// Rules of time and amounts: timers, duplicates, windows of congestion, Nagle, silly windows.
+// Tests of time and amounts: timers, duplicate ACKs, congestion windows, Nagle, silly windows.
 #include <gtest/gtest.h>
 
 #include "sim/checkers/referee/conversation.hpp"
@@ -18,7 +18,7 @@ TEST(RefereeTime, ATimerThatRunsOutTooSoon) {
                                                : after == 900 ? "note"
                                                               : "no");
   }
-  // With SACK a probe may go once, after a round trip, and the timer's turn comes later.
+  // With SACK one tail loss probe may be sent after a round trip, and the RTO expires later.
   for (std::uint32_t const after : {10u, 50u, 300u}) {
     Conversation t;
     t.open({.mss = 1'460, .sack_permitted = true});
@@ -27,7 +27,7 @@ TEST(RefereeTime, ATimerThatRunsOutTooSoon) {
     t.a("AP", {.seq = 1, .ack = 1, .text = 5, .after_ms = after == 10 ? 1'000u : after});
     EXPECT_EQ(t.found(Rule::timeout_too_soon), after == 300 ? "note" : "likely") << after;
   }
-  // Three duplicates are another reason.
+  // Three duplicate ACKs cause a fast retransmission.
   Conversation fast;
   fast.open({.mss = 1'460});
   for (std::uint32_t i = 0; i < 5; ++i) {
@@ -136,7 +136,7 @@ TEST(RefereeAmounts, TheInitialWindow) {
   }
 }
 
-// A segment is at least as large as the floor of its sender, whatever MSS the peer names.
+// The initial window counts segments of the sender's minimum size if the peer's MSS is smaller.
 TEST(RefereeAmounts, TheInitialWindowOfAnMssBelowTheFloor) {
   for (std::uint32_t const segments : {11u, 10u}) {
     Terms terms;
@@ -191,7 +191,7 @@ TEST(RefereeAmounts, SillyWindows) {
     t.b("A", {.seq = 1, .ack = 10'001, .window = opened});
     EXPECT_EQ(t.found(Rule::silly_receiver), opened == 100 ? "likely" : "no");
   }
-  // A receiver goes by the size of what arrives, which may be below the MSS that it allows.
+  // A receiver estimates the MSS from the segments that arrive, which may be below its own MSS.
   for (std::uint32_t const size : {536u, 1'000u}) {
     Conversation t;
     t.open({.window = 10'000, .mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = size});

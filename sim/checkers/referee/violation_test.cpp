@@ -1,4 +1,4 @@
-// Which findings are kept, and which turn likely.
+// Tests of which findings are kept and which turn likely.
 #include "sim/checkers/referee/violation.hpp"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(Violations, AWeakenedConnectionIsItselfAlone) {
   EXPECT_EQ(seen, "clclclccc");
 }
 
-// Work is linear in findings, however many a connection has.
+// The cost is linear in the number of findings, even if one connection has all of them.
 TEST(Violations, OneMoreIsCountedAmongTheLatestAlone) {
   for (std::uint32_t const others : {1'000u, 2'000u}) {
     Violations violations(10'000);

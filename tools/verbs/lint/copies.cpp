@@ -1,4 +1,4 @@
-// Finds copies by a hash of what TCP said.
+// Finds copies by a hash of the TCP segment and the IP identification.
 #include "tools/verbs/lint/copies.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Tells which packets a capture holds twice: of two places, or of both ways of a mirrored port.
+// Detects packets that a capture holds twice, as of two points or of both ways of a mirror port.
 #pragma once
 
 #include <array>
@@ -8,14 +8,14 @@
 
 namespace lockstep::tools {
 
-/// Looks back on the last packets. Work and memory for a packet do not grow.
+/// Compares each packet with the last 64. Time and memory per packet are constant.
 class Copies {
  public:
   /// `doubled`: the capture holds most packets twice, so that a packet without an identification
   /// of its own (IPv6, or zero) counts as a copy too.
   explicit Copies(bool doubled) : doubled_(doubled) {}
 
-  /// Whether the same octets of TCP passed a moment ago, in a packet of the same identification.
+  /// Whether an equal segment with the same IP identification passed within the last 10 ms.
   bool is_copy(const Segment& segment);
 
  private:
@@ -24,7 +24,7 @@ class Copies {
   struct Seen {
     std::uint64_t hash = 0;
     Instant at;
-    bool copied = false;  // each has one copy
+    bool copied = false;  // its copy was found; a packet has at most one
   };
 
   bool doubled_;

@@ -1,4 +1,4 @@
-# Lint reads captures, prints tables, writes whole files, and reads numbers with units; its test
-# judges what replays of the project's captures sent.
+# lint reads captures, prints tables, writes files atomically, and parses numbers with units; its
+# test also judges the segments that replays of the project's captures send.
 set(LIBS lockstep_capture lockstep_output lockstep_process lockstep_sim lockstep_text)
 set(TEST_LIBS lockstep_replay)

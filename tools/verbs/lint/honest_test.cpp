@@ -1,4 +1,4 @@
-// Captures that hold packets twice, joined, under extension headers: what lint says of them.
+// Tests of lint on captures with duplicates, joined segments and IPv6 extension headers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,14 +23,14 @@ using sim::referee::Certainty;
 using sim::referee::Rule;
 using ::testing::HasSubstr;
 
-/// One segment of a file of raw IP.
+/// One segment of a raw IP capture.
 struct Say {
   bool from_first = true;
   std::uint8_t flags = tcp_flag::ack;
   std::uint32_t sequence = 0;
   std::uint32_t acknowledgment = 0;
   std::uint32_t text = 0;
-  std::uint32_t cut = 0;  ///< octets of the text that the capture lacks
+  std::uint32_t cut = 0;  ///< payload octets that the capture lacks
   std::uint16_t identification = 0;
   std::uint64_t after_us = 1'000;
   std::uint16_t window = 60'000;
@@ -123,7 +123,7 @@ std::uint64_t count_of(const Linted& linted, Rule rule) {
                     [rule](auto const& violation) { return violation.rule == rule; }));
 }
 
-// Each packet is recorded at two places; at the second some of them come before their answer.
+// Each packet is recorded at two points, at the second partly out of order.
 TEST(LintHonest, EachPacketTwice) {
   for (bool const numbered : {true, false}) {
     Written file("twice.pcapng");
@@ -152,7 +152,8 @@ TEST(LintHonest, EachPacketTwice) {
   }
 }
 
-// Sent again a moment later it has another identification, and where few are twice, none counts.
+// A retransmission has another identification. Where only few packets appear twice, one without an
+// identification does not count as a copy.
 TEST(LintHonest, WhatIsSentAgainIsNoCopy) {
   Written file("again.pcapng");
   file.add({.flags = syn, .sequence = 99, .identification = 1, .mss = 1'460});
@@ -172,7 +173,7 @@ TEST(LintHonest, WhatIsSentAgainIsNoCopy) {
   EXPECT_EQ(file.lint().copies, 0u);
 }
 
-// Segments that hardware joins show in a capture, whoever vouches for it.
+// Joined segments are detected even with --whole.
 TEST(LintHonest, AWholeCaptureOfJoinedSegments) {
   for (std::uint32_t const size : {1'400u, 2'800u}) {
     Written file("joined.pcapng");
@@ -192,7 +193,7 @@ TEST(LintHonest, AWholeCaptureOfJoinedSegments) {
   }
 }
 
-// Else nothing would be exact, and nobody would know.
+// An --at address that does not occur is an error: else the option would silently have no effect.
 TEST(LintHonest, APlaceThatIsNotInTheCaptureIsRefused) {
   for (std::uint8_t const last : {std::uint8_t{2}, std::uint8_t{9}}) {
     Written file("place.pcapng");
@@ -227,7 +228,7 @@ TEST(LintHonest, AGapIsSeenWhereItWasSent) {
   }
 }
 
-// Every small segment of an application that wants no delay is one line.
+// All small segments of a sender with TCP_NODELAY take one line.
 TEST(LintHonest, WhatIsARightIsOneLine) {
   Written file("nagle.pcapng");
   file.add({.flags = syn, .sequence = 99, .mss = 1'460});
@@ -264,7 +265,7 @@ TEST(LintHonest, OfOneCauseTheFirstFiveAreShown) {
   EXPECT_THAT(table, HasSubstr("25 more: MSS outside of a SYN")) << table;
 }
 
-/// A SYN over IPv6 that goes by way of another address, or comes from a home address.
+/// A SYN over IPv6 with a routing header, or with a home address option.
 std::vector<std::byte> v6_of(std::uint8_t header, bool right) {
   auto const put_address = [](std::vector<std::byte>& out, std::uint32_t last) {
     for (std::uint32_t const part : {0x20010db8u, 0u, 0u, last}) {
@@ -287,11 +288,11 @@ std::vector<std::byte> v6_of(std::uint8_t header, bool right) {
   put_address(out, 2);
   put_octet(out, 6);
   put_octet(out, 2);
-  if (routed) {  // type 0, one address to go
+  if (routed) {  // routing type 0, one segment left
     put_word(out, 0x0001);
     put_long(out, 0);
     put_address(out, 9);
-  } else {  // padding, and the home address
+  } else {  // padding and the home address
     put_long(out, 0x01020000);
     put_word(out, 0xc910);
     put_address(out, 9);
@@ -312,7 +313,7 @@ TEST(LintHonest, ChecksumsUnderExtensionHeaders) {
   }
 }
 
-// Beyond 2^31 and 2^32 octets of a connection nothing is found, and a gap is still one.
+// Beyond 2^31 and 2^32 octets there is no false finding, and a gap is still found.
 TEST(LintHonest, FiveGibibytesOfAConnection) {
   Written file("long.pcapng");
   file.add({.flags = syn, .sequence = 99, .window = 65'535, .mss = 1'460});
@@ -352,7 +353,7 @@ TEST(LintHonest, FiveGibibytesOfAConnection) {
   EXPECT_EQ(linted.certain(), 1u) << table_of(linted, 0);
 }
 
-// The sentences are those of the requirements.
+// The clause texts equal those in conformance/requirements.
 TEST(LintHonest, EachClauseHasItsSentence) {
   for (sim::referee::RuleText const& rule : sim::referee::rule_texts) {
     std::string const clause(rule.clause);

@@ -1,4 +1,4 @@
-// Takes a capture to the referee, segment by segment, after a look at its checksums.
+// Feeds a capture to the referee segment by segment, after a first pass over its checksums.
 #include "tools/verbs/lint/lint.hpp"
 
 #include <fmt/core.h>
@@ -16,11 +16,11 @@ namespace {
 
 using namespace sim::referee;
 
-/// How the checksums of one source look.
+/// Counts of one source's checksums by state.
 struct Sums {
   std::uint64_t good = 0, bad = 0, partial = 0;
 
-  /// Left to hardware: some show the pseudo-header alone, or none is right.
+  /// Offloaded to hardware: some are the pseudo-header's sum alone, or none of several is right.
   bool left_out() const { return partial != 0 || (good == 0 && bad > 2); }
 };
 
@@ -30,7 +30,7 @@ std::pair<std::uint64_t, std::uint64_t> key_of(const IpAddress& address) {
   return {address.high, address.low};
 }
 
-/// What the capture as a whole shows, before any segment is judged.
+/// The first pass: facts about the whole capture.
 class FirstLook {
  public:
   explicit FirstLook(Linted& out) : out_(out) {}
@@ -55,7 +55,7 @@ class FirstLook {
     }
   }
 
-  /// Of each packet there are two: of what has one, at least a third of all is a copy.
+  /// Whether the capture holds most packets twice: at least a third of all segments are copies.
   bool doubled() const { return twins_ * 3 >= out_.segments && out_.segments > 2; }
   bool has(const IpAddress& source) const { return sums_.contains(key_of(source)); }
   bool left_out(const IpAddress& source) const { return sums_.at(key_of(source)).left_out(); }
@@ -101,7 +101,8 @@ Sum sum_of(SumState state, bool offloaded) {
   return Sum::unknown;
 }
 
-/// Its sender wrote it so only if its checksum is right: else octets may have changed on the way.
+/// The violation of a malformed header. Certain only if the checksum is right: else octets may have
+/// changed on the way.
 Violation malformed_violation(const CapturedFrame& frame, const Decoded& decoded) {
   Violation violation;
   bool const right = decoded.segment.number != 0 && decoded.segment.sum == SumState::good;
@@ -112,7 +113,7 @@ Violation malformed_violation(const CapturedFrame& frame, const Decoded& decoded
   return violation;
 }
 
-// With those that are only counted at one of them.
+// Including those only counted in `more`.
 std::uint64_t count_sure(const std::vector<Violation>& violations, Certainty certainty) {
   std::uint64_t count = 0;
   for (const Violation& violation : violations) {
@@ -160,7 +161,7 @@ Sighting sighting_of(const Segment& segment, bool offloaded) {
 
 namespace {
 
-/// A place that the capture does not know would quietly be no place at all.
+/// Rejects --at addresses that do not occur in the capture, which would have no effect.
 void expect_places(const LintOptions& options, const FirstLook& look) {
   for (const IpAddress& place : options.at) {
     if (!look.has(place)) {
@@ -186,7 +187,7 @@ Linted lint(const LintOptions& options) {
   terms.mss_least = mss_floor_deployed;
   Violations violations(terms.violations_max);
   Referee referee(terms, violations);
-  // What a host gives its own tap has found its next hop.
+  // A packet is captured at its host only after its next hop was resolved.
   Allowances own;
   own.unsent = false;
   Copies copies(look.doubled());

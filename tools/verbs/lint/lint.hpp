@@ -1,4 +1,4 @@
-// Judges a capture: shows its segments to the referee and keeps what it found.
+// Judges a capture: feeds its segments to the referee and returns the findings.
 #pragma once
 
 #include <cstdint>
@@ -14,37 +14,39 @@ namespace lockstep::tools {
 
 struct LintOptions {
   std::string capture;
-  bool whole = false;         ///< the user vouches that the capture lacks nothing
+  bool whole = false;         ///< the user asserts that the capture lacks no packet
   std::vector<IpAddress> at;  ///< the capture was taken at these addresses
   Duration rto_min = Duration::seconds(1);
 };
 
-/// What a capture came to. `violations` are in the order of packets.
+/// The result for a capture. `violations` are in packet order.
 struct Linted {
   std::vector<sim::referee::Violation> violations;
-  std::uint64_t beyond = 0;  ///< violations that are only counted
+  std::uint64_t beyond = 0;  ///< violations that were counted but not kept
   std::uint64_t packets = 0;
   std::uint64_t segments = 0;
   std::uint64_t connections = 0;
   std::uint64_t unjudged = 0;  ///< segments of connections beyond the limit
-  std::uint64_t copies = 0;    ///< packets that the capture holds a second time: not judged
-  std::uint64_t joined = 0;    ///< segments that hold more than any MSS of the capture
+  std::uint64_t copies = 0;    ///< second records of a packet, which are not judged
+  std::uint64_t joined = 0;    ///< segments with more data than the largest MSS in the capture
   FrameCounts kinds{};         ///< frames by FrameKind
-  std::string warning;         ///< where the file breaks off; empty if it is whole
+  std::string warning;         ///< where the file is truncated; empty if it is not
 
-  // With those that are only counted at a violation of the same kind (`Violation::more`).
+  // Including those only counted in `Violation::more`.
   std::uint64_t certain() const;
   std::uint64_t likely() const;
   std::uint64_t notes() const;
-  /// Of `beyond`, what none of these counts.
+  /// Violations that were not kept and are in none of the three counts.
   std::uint64_t without_place() const;
 };
 
-/// Reads the capture twice: the first time for what hardware has left out of it. Throws Failure as
-/// CaptureReader does, and bad_input where it holds no TCP.
+/// Reads the capture twice; the first pass detects offloaded checksums, joined segments and
+/// duplicates. Throws Failure as CaptureReader does, and with bad_input if there is no TCP or no
+/// segment from an `at` address.
 Linted lint(const LintOptions& options);
 
-/// A segment as the referee takes it. `offloaded`: hardware fills in this source's checksums.
+/// Converts a segment for the referee. `offloaded`: hardware fills in this source's checksums.
+/// Valid as long as the octets that `segment` refers to.
 sim::referee::Sighting sighting_of(const Segment& segment, bool offloaded);
 
 }  // namespace lockstep::tools

@@ -1,4 +1,4 @@
-// Captures under libFuzzer: whatever a file holds, lint judges it or refuses it in one line.
+// libFuzzer target: lint judges any file or rejects it with a one-line message.
 #include <cstring>
 
 #include "tools/base/output/fuzz_file.hpp"

@@ -1,4 +1,4 @@
-// The verb on files: what it reads, refuses and writes, and the captures that the project has.
+// Tests of the verb: what it reads, rejects and writes, and the project's own captures.
 #include "tools/verbs/lint/lint.hpp"
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ Linted lint_file(const std::string& path) {
   return lint(options);
 }
 
-/// Which rules are certainly broken in a capture.
+/// The rules with certain findings in a capture.
 std::set<std::string> certain_in(const std::string& path) {
   std::set<std::string> out;
   for (const sim::referee::Violation& violation : lint_file(path).violations) {
@@ -54,7 +54,7 @@ std::set<std::string> certain_in(const std::string& path) {
   return out;
 }
 
-/// One segment of a file of raw IPv4, its checksums right unless told otherwise.
+/// One segment of a raw IPv4 capture, with right checksums by default.
 struct Packet {
   bool from_first = true;
   std::uint8_t flags = tcp_flag::ack;
@@ -63,7 +63,7 @@ struct Packet {
   std::uint16_t window = 1'000;
   std::size_t text = 0;
   enum class Sums { good, partial, bad } sums = Sums::good;
-  std::uint8_t header_words = 5;  // as the segment says
+  std::uint8_t header_words = 5;  // the data offset field
 };
 
 std::vector<std::byte> bytes_of(const Packet& packet) {
@@ -123,7 +123,7 @@ std::vector<Packet> handshake() {
           {true, tcp_flag::ack, 100, 500}};
 }
 
-/// The verb as the program runs it, to its exit code.
+/// Runs the verb as the program does and returns its exit code.
 int run(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "lockstep");
   CLI::App app;
@@ -159,7 +159,7 @@ TEST(Lint, LengthsOfAHeaderThatCannotBe) {
     std::size_t text;
     bool good;
   };
-  // Less than a header has, more than there is, and all that there is.
+  // Less than a header, more than there is, and exactly what there is.
   for (auto const& [words, text, good] :
        {Case{4, 0, false}, Case{5, 0, true}, Case{6, 3, false}, Case{6, 4, true},
         Case{15, 40, true}, Case{15, 39, false}}) {
@@ -198,7 +198,7 @@ TEST(Lint, ACopyHasTheFindingsAsComments) {
   std::string const copy = temporary("out.pcapng");
   EXPECT_EQ(run({"lint", path.c_str(), "--pcapng", copy.c_str()}), 1);
   EXPECT_THAT(contents(copy), HasSubstr("certain 9293:P-WND-FIT (beyond-window): text beyond"));
-  // The packets are the same: lint says the same of the copy.
+  // The packets are the same, so lint has the same findings in the copy.
   Linted const again = lint_file(copy);
   EXPECT_EQ(table_of(again, 0), table_of(lint_file(path), 0));
   EXPECT_EQ(again.packets, packets.size());
@@ -254,7 +254,7 @@ TEST(Lint, AnotherProtocolIsRefused) {
   }
 }
 
-// What is certain in recordings of Linux is by the script that it spoke with: README says why.
+// Certain findings in recordings of Linux are all about the script on the other side (README).
 TEST(Lint, OfLinuxNothingIsCertain) {
   std::map<std::string, std::set<std::string>> const explained{
       {"rfc7323-5.3-linux-old-timestamp-unchecked", {"text-changed"}},
@@ -281,7 +281,7 @@ TEST(Lint, OfLinuxNothingIsCertain) {
   EXPECT_GT(count, 50u);
 }
 
-// Our TCP in the place of each scenario's device: nothing that it sent is a certain finding.
+// Our TCP replaces each scenario's device: none of its segments is a certain finding.
 TEST(Lint, OfOurTcpInTheScenariosNothingIsCertain) {
   std::string const path = temporary("ours.pcapng");
   std::size_t count = 0;
@@ -307,7 +307,7 @@ TEST(Lint, OfOurTcpInTheScenariosNothingIsCertain) {
   EXPECT_GT(count, 150u);
 }
 
-// Captures that nobody here made, where their folder is named: what is certain there was looked at.
+// Captures of others, if their folder is given: all certain findings there were reviewed.
 TEST(Lint, TheWorldsCaptures) {
   const char* const folder = std::getenv("LOCKSTEP_CAPTURES");
   if (folder == nullptr) {

@@ -1,4 +1,4 @@
-// Prints findings, and writes them as JSON and as packet comments.
+// Formats findings as tables, JSON and packet comments.
 #include "tools/verbs/lint/report.hpp"
 
 #include <fmt/core.h>
@@ -53,7 +53,7 @@ sim::CaptureLink link_of(LinkLayer link, std::span<const std::byte> first) {
     case LinkLayer::ppp:
       return sim::CaptureLink::ppp;
     case LinkLayer::loopback:
-      // Which of the two it is shows in the family's byte order.
+      // The byte order of the address family distinguishes the two loopback link types.
       return !first.empty() && first[0] == std::byte{} ? sim::CaptureLink::loop
                                                        : sim::CaptureLink::null;
     case LinkLayer::raw_ip:
@@ -62,7 +62,7 @@ sim::CaptureLink link_of(LinkLayer link, std::span<const std::byte> first) {
   return sim::CaptureLink::raw_ip;
 }
 
-/// Findings of one rule about one speaker of one connection, equally sure: the first of them.
+/// Findings of one rule, sender, connection and certainty: the first of them and their count.
 struct Cause {
   static constexpr std::size_t shown_max = 5;
 
@@ -70,7 +70,7 @@ struct Cause {
   std::uint64_t count = 0;
 };
 
-/// In the order in which each was first seen. Of what is a right one is shown.
+/// Groups findings, ordered by their first one. Of notes only one each is shown.
 std::vector<Cause> causes_of(const Linted& linted) {
   std::vector<Cause> causes;
   std::map<std::tuple<std::uint32_t, Rule, Certainty, Endpoint>, std::size_t> places;
@@ -91,7 +91,7 @@ std::vector<Cause> causes_of(const Linted& linted) {
   return causes;
 }
 
-/// How often each rule was broken, by how sure that is.
+/// How often each rule was broken, by certainty.
 std::map<Rule, std::array<std::uint64_t, 3>> by_rule(const Linted& linted) {
   std::map<Rule, std::array<std::uint64_t, 3>> counts;
   for (const Violation& violation : linted.violations) {
