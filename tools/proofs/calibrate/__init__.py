@@ -1,1 +1,1 @@
-"""How often replay and lint accuse wrongly, and how much of what is planted they find."""
+"""Measures how often replay and lint accuse wrongly, and how many planted violations they find."""

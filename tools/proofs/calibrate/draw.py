@@ -1,5 +1,5 @@
-# What each world and each of its connections is, from a seed.
-"""A world has settings of the kernel (a namespace's), a flow those of sockets, path and capture."""
+# Draws worlds and their connections from a seed.
+"""A world has kernel settings (of its namespaces); a flow has socket, path and capture settings."""
 import dataclasses
 import random
 import socket
@@ -12,36 +12,36 @@ ODD, ODD_EVERY = 10_000, 5  # worlds from this number on are odd, one for five o
 TCP = socket.IPPROTO_TCP
 NODELAY, CORK, QUICKACK, CONGESTION, USER_TIMEOUT = 1, 3, 12, 13, 18
 KEEPIDLE, KEEPINTVL, KEEPCNT, MAXSEG = 4, 5, 6, 2
-# Each with its weight.
+# Program behaviours and their weights.
 HABITS = {"download": 20, "upload": 12, "both_ways": 6, "ping_pong": 8, "small_writes": 9,
           "banner": 5, "slow_reader": 8, "half_close": 4, "reset_midway": 4, "close_unread": 3,
           "close_early": 3, "refused": 2, "idle": 4, "bursts": 3, "port_again": 4, "both_close": 3,
           "urgent": 1, "silent_death": 2}
 PATHS = {"clean": 22, "loss": 14, "heavy": 5, "burst": 5, "reorder": 9, "jitter": 8, "duplicate": 7,
          "mark": 7, "corrupt": 4, "narrow": 9, "dark": 5, "mixed": 8, "named": 6}
-# Where the capture is taken and what befell it; those of WHOLE miss nothing.
+# Where the capture is taken and how it is damaged; views in WHOLE lack no packet.
 VIEWS = {"plain": 50, "middle": 8, "behind": 6, "missing": 6, "swapped": 6, "edited": 5,
          "edited_sums": 3, "snapped": 4, "doubled": 4, "hops": 2, "late_start": 2, "early_end": 4,
          "coalesced": 5}
 WHOLE = ("plain",)
 
 
-#: How often a world has a setting that is not the usual one.
+#: (probability, sysctl, value) of settings that differ from the default.
 SETTINGS = ((0.2, "tcp_timestamps", "0"), (0.2, "tcp_sack", "0"), (0.08, "tcp_window_scaling", "0"),
             (0.4, "tcp_ecn", "1"), (0.3, "tcp_no_metrics_save", "1"),
             (0.1, "tcp_slow_start_after_idle", "0"), (0.1, "tcp_recovery", "0"))
 
 
 def choose(draw, weights):
-    """One of a table of weights."""
+    """Draw a key of a table of weights."""
     return draw.choices(list(weights), list(weights.values()))[0]
 
 
 def world_settings(draw):
-    """Settings of both namespaces, the MTU, and whether frames leave whole."""
+    """Settings of both namespaces, the MTU, and whether offloads (TSO) are on."""
     common = {name: value for share, name, value in SETTINGS if draw.random() < share}
     sides = [dict(common), dict(common)]
-    if draw.random() < 0.3:  # the two differ in one
+    if draw.random() < 0.3:  # the two sides differ in one setting
         side = draw.choice(sides)
         side[draw.choice(["tcp_timestamps", "tcp_sack", "tcp_window_scaling"])] = "0"
     mtu = draw.choices([1500, 1280, 576, 9000], [80, 8, 5, 7])[0]
@@ -49,7 +49,7 @@ def world_settings(draw):
 
 
 def path(draw, kind, seed):
-    """Terms of one connection."""
+    """The relay terms of one connection's path."""
     delay = draw.choice([0.001, 0.003, 0.01, 0.01, 0.02, 0.04, 0.08])
     out = {"delay": delay, "seed": seed}
     mixed = ("loss", "reorder", "jitter", "duplicate", "mark", "narrow")
@@ -77,7 +77,7 @@ def path(draw, kind, seed):
 
 
 def socket_options(draw, habit, side):
-    """What one end sets before it connects or listens."""
+    """Socket options that one end sets before it connects or listens."""
     options = []
     if draw.random() < 0.6:
         options.append((TCP, CONGESTION, draw.choice(["cubic", "reno", "bbr"])))
@@ -103,7 +103,7 @@ def socket_options(draw, habit, side):
 
 
 def amounts(draw, habit):
-    """How much, how often, how slowly."""
+    """Draw sizes, repetitions and pauses."""
     sizes = [100, 1460, 5000, 20_000, 60_000, 200_000, 600_000]
     weights = [8, 8, 16, 22, 22, 18, 6]
     rounds = draw.choice([4, 12, 40])
@@ -116,7 +116,7 @@ def amounts(draw, habit):
 
 
 def flow(draw, number, seed, mtu):
-    """One connection of a world; its ports tell it from the others."""
+    """Draw one connection of a world; its ports identify it."""
     habit, kind = choose(draw, HABITS), choose(draw, PATHS)
     terms = path(draw, kind, seed)
     more = amounts(draw, habit)
@@ -138,7 +138,7 @@ def flow(draw, number, seed, mtu):
 
 
 def make_odd(draw, one):
-    """A flow with what is rare: segments of 88 octets and more, BBR, small buffers."""
+    """Give a flow rare settings: an MSS from 88 octets on, BBR, small buffers."""
     for options in (one["client_options"], one["server_options"]):
         if draw.random() < 0.4:
             options.append((TCP, MAXSEG, draw.choice([88, 100, 150, 216, 300, 536])))
@@ -153,7 +153,7 @@ def make_odd(draw, one):
 
 
 def world(seed, number, flows=FLOWS_IN_WORLD):
-    """World `number` of a seed; from ODD on most have no SACK, and flows are odd."""
+    """World `number` of a seed; from ODD on most have no SACK, and their flows are odd."""
     draw = random.Random(f"{seed}/{number}")
     settings = world_settings(draw)
     made = [flow(draw, one, draw.randrange(1 << 40), settings["mtu"]) for one in range(flows)]

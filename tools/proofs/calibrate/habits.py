@@ -1,5 +1,5 @@
-# What the two programs of a connection do with their sockets: each habit is a pair of coroutines.
-"""A habit gets an Ends, whose sockets are the kernel's; what a peer breaks off is no error."""
+# Behaviours of the two programs of a connection; each habit is a pair of coroutines.
+"""A habit uses kernel sockets through an Ends; a connection that the peer aborts is no error."""
 import asyncio
 import socket
 import struct
@@ -11,7 +11,7 @@ HABITS = {}
 
 
 def habit(function):
-    """Puts it into the list under its name."""
+    """Decorator: registers a habit under its name."""
     HABITS[function.__name__] = function
     return function
 
@@ -26,12 +26,12 @@ class Ends:
         self.listener = None
 
     def dress(self, sock, options):
-        """Set options: (level, name, value)."""
+        """Set socket options, each (level, name, value)."""
         for level, name, value in options:
             sock.setsockopt(level, name, value.encode() if isinstance(value, str) else value)
 
     def listen(self):
-        """The server's socket, which has its options before anybody asks."""
+        """Open the server's listening socket, with its options set before any SYN arrives."""
         sock = self.lane.socket(1, self.flow["six"])
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.dress(sock, self.flow["server_options"])
@@ -40,7 +40,7 @@ class Ends:
         self.listener = sock
 
     async def connect(self):
-        """The client's."""
+        """Open the client's socket and connect it."""
         sock = self.lane.socket(0, self.flow["six"])
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.dress(sock, self.flow["client_options"])
@@ -49,20 +49,20 @@ class Ends:
         return sock
 
     async def accept(self):
-        """The next connection of the server."""
+        """Accept the server's next connection."""
         sock, _ = await self.loop.sock_accept(self.listener)
         sock.setblocking(False)
         return sock
 
     async def send(self, sock, count):
-        """So many octets."""
+        """Send `count` octets."""
         while count > 0:
             piece = PATTERN[:min(count, CHUNK)]
             await self.loop.sock_sendall(sock, piece)
             count -= len(piece)
 
     async def take(self, sock, count=None, pause=0.0, piece=CHUNK):
-        """Read so many octets, or to the end; how many came."""
+        """Read `count` octets, or to the end; returns how many arrived."""
         got = 0
         while count is None or got < count:
             part = await self.loop.sock_recv(sock, piece if count is None else
@@ -75,7 +75,7 @@ class Ends:
         return got
 
     async def both(self, client, server):
-        """Run the programs of both ends; an end that is told of a reset or a timeout is done."""
+        """Run the programs of both ends; a reset or timeout ends a program without an error."""
         async def quiet(program):
             try:
                 await asyncio.wait_for(program, self.flow["patience"])
@@ -85,7 +85,7 @@ class Ends:
 
 
 def shut(sock):
-    """Our half is done."""
+    """Close the sending half."""
     try:
         sock.shutdown(socket.SHUT_WR)
     except OSError:
@@ -93,12 +93,12 @@ def shut(sock):
 
 
 def linger_off(sock):
-    """Closing resets."""
+    """Make close() send a reset."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 class Kept:
-    """A socket that is closed whatever happens."""
+    """Context manager: a socket that is always closed."""
 
     def __init__(self, getting):
         self.getting, self.sock = getting, None
@@ -113,21 +113,21 @@ class Kept:
 
 
 async def answering(ends):
-    """A server that answers a request and closes."""
+    """A server that replies to a request and closes."""
     async with Kept(ends.accept()) as sock:
         await ends.take(sock, len(REQUEST))
         await ends.send(sock, ends.flow["octets"])
 
 
 async def reading(ends):
-    """A server that takes all that comes, and then closes."""
+    """A server that reads to the end and then closes."""
     async with Kept(ends.accept()) as sock:
         await ends.take(sock)
 
 
 @habit
 async def download(ends):
-    """A request, an answer, the server closes."""
+    """A request, a reply, then the server closes."""
     async def client():
         async with Kept(ends.connect()) as sock:
             await ends.loop.sock_sendall(sock, REQUEST)
@@ -137,7 +137,7 @@ async def download(ends):
 
 @habit
 async def upload(ends):
-    """Text forth, a short answer, the client closes."""
+    """Data from the client, a short reply, then the client closes."""
     async def client():
         async with Kept(ends.connect()) as sock:
             await ends.send(sock, ends.flow["octets"])
@@ -153,7 +153,7 @@ async def upload(ends):
 
 @habit
 async def both_ways(ends):
-    """Text in both directions at once."""
+    """Data in both directions at once."""
     async def end(getting):
         async with Kept(getting) as sock:
             async def out():
@@ -165,7 +165,7 @@ async def both_ways(ends):
 
 @habit
 async def ping_pong(ends):
-    """Small questions and answers with pauses."""
+    """Small requests and replies with pauses."""
     rounds, size, pause = ends.flow["rounds"], ends.flow["piece"], ends.flow["pause"]
 
     async def client():
@@ -187,7 +187,7 @@ async def ping_pong(ends):
 
 @habit
 async def small_writes(ends):
-    """A sender that writes a little at a time; Nagle, NODELAY or CORK decide what leaves."""
+    """Many small writes; Nagle, NODELAY or CORK decide when segments are sent."""
     rounds, size, pause = ends.flow["rounds"], ends.flow["piece"], ends.flow["pause"]
 
     async def client():
@@ -203,7 +203,7 @@ async def small_writes(ends):
 
 @habit
 async def banner(ends):
-    """The server speaks first, the client answers and leaves."""
+    """The server sends first, the client replies, reads the rest and closes."""
     async def client():
         async with Kept(ends.connect()) as sock:
             await ends.take(sock, 80)
@@ -221,7 +221,7 @@ async def banner(ends):
 
 @habit
 async def slow_reader(ends):
-    """The client waits until the window is shut, then reads in pieces."""
+    """The client waits until its window is closed, then reads in pieces."""
     async def client():
         async with Kept(ends.connect()) as sock:
             await ends.loop.sock_sendall(sock, REQUEST)
@@ -232,7 +232,7 @@ async def slow_reader(ends):
 
 @habit
 async def half_close(ends):
-    """The client says that it is done before the answer comes."""
+    """The client closes its sending half before the reply comes."""
     async def client():
         async with Kept(ends.connect()) as sock:
             await ends.loop.sock_sendall(sock, REQUEST)
@@ -260,7 +260,7 @@ async def reset_midway(ends):
 
 @habit
 async def close_unread(ends):
-    """The server closes with text unread, which resets."""
+    """The server closes with data unread, which sends a reset."""
     async def client():
         async with Kept(ends.connect()) as sock:
             await ends.send(sock, ends.flow["octets"])
@@ -275,7 +275,7 @@ async def close_unread(ends):
 
 @habit
 async def close_early(ends):
-    """The client closes at once, and the server goes on: what comes is answered by a reset."""
+    """The client closes early while the server goes on to send, which is answered by resets."""
     async def client():
         async with Kept(ends.connect()) as sock:
             await ends.loop.sock_sendall(sock, REQUEST)
@@ -292,7 +292,7 @@ async def close_early(ends):
 
 @habit
 async def refused(ends):
-    """Nobody listens."""
+    """The client connects to a port without a listener."""
     async def client():
         async with Kept(ends.connect()):
             pass
@@ -304,7 +304,7 @@ async def refused(ends):
 
 @habit
 async def idle(ends):
-    """Keep-alives, or nothing, between two exchanges."""
+    """Two exchanges with an idle time between them, with keep-alives or nothing."""
     async def client():
         async with Kept(ends.connect()) as sock:
             await ends.send(sock, 500)
@@ -322,7 +322,7 @@ async def idle(ends):
 
 @habit
 async def bursts(ends):
-    """Text, a pause longer than the timeout, text: congestion windows after idle."""
+    """Data with pauses longer than the RTO: congestion windows after idle."""
     async def client():
         async with Kept(ends.connect()) as sock:
             await ends.take(sock)
@@ -337,13 +337,13 @@ async def bursts(ends):
 
 @habit
 async def port_again(ends):
-    """The same ports three times, one connection after the other."""
+    """Three connections one after the other on the same ports."""
     async def client():
         for _ in range(3):
             async with Kept(ends.connect()) as sock:
                 await ends.loop.sock_sendall(sock, REQUEST)
                 await ends.take(sock)
-            await asyncio.sleep(0.4 + ends.flow["pause"])  # its last ACK must have come
+            await asyncio.sleep(0.4 + ends.flow["pause"])  # its last ACK must have arrived
 
     async def server():
         for _ in range(3):
@@ -366,7 +366,7 @@ async def both_close(ends):
 
 @habit
 async def urgent(ends):
-    """Urgent text among other."""
+    """Urgent data among other data."""
     async def client():
         async with Kept(ends.connect()) as sock:
             for _ in range(4):
@@ -380,5 +380,5 @@ async def urgent(ends):
 
 @habit
 async def silent_death(ends):
-    """The path goes dark; the sender tries until it gives up."""
+    """The path fails; the sender retransmits until it gives up."""
     await download(ends)

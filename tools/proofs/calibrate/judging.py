@@ -1,5 +1,5 @@
-# Runs replay and lint over captures, and says what each accused.
-"""An accusal is (tool, rule or clause, how surely, who, which packet)."""
+# Runs replay and lint over captures and collects their findings.
+"""An accusal is (tool, rule or clause, certainty, accused endpoint, packet)."""
 import concurrent.futures
 import dataclasses
 import json
@@ -18,21 +18,21 @@ class Accusal:
     tool: str
     rule: str     # of lint: the rule's name; of replay: the clause
     clause: str
-    sure: bool    # `certain`, or `violates`
+    sure: bool    # lint: `certain`; replay: `violates`
     who: str
-    packet: int   # 0: it names none
+    packet: int   # 0: none is given
 
 
 @dataclasses.dataclass
 class Judged:
-    """What both tools said of one capture."""
+    """The output of both tools for one capture."""
     accusals: list
     verdicts: list   # of replay: (device, verdict, reason)
-    failures: list   # a tool that gave no answer
+    failures: list   # sentences: tools that produced no result
 
 
 def run(verb, file, folder, *words):
-    """The JSON of a tool, or a sentence."""
+    """Run a tool: its JSON, or a sentence that says why there is none."""
     out = pathlib.Path(folder) / f"{verb}{len(words)}.json"
     try:
         done = subprocess.run([PROGRAM, verb, str(file), "--json", str(out), *words],
@@ -45,7 +45,7 @@ def run(verb, file, folder, *words):
 
 
 def of_lint(found):
-    """Its findings as accusals."""
+    """lint's findings as accusals."""
     for one in found.get("findings", []):
         yield Accusal("lint", one.get("rule", ""), one.get("clause", ""),
                       one.get("certainty") == "certain", one.get("speaker", ""),
@@ -53,7 +53,7 @@ def of_lint(found):
 
 
 def of_replay(found):
-    """Its violations as accusals: one a flow, or as many as it lists."""
+    """replay's violations as accusals: all that a flow lists, at least one."""
     for flow in found.get("flows", []):
         if flow.get("verdict") != "violates":
             continue
@@ -66,7 +66,7 @@ def of_replay(found):
 
 
 def judge(file, place=None):
-    """Both tools on one capture; lint again with --at where it is whole and from a known end."""
+    """Run both tools on one capture, and lint a second time with --at if `place` is given."""
     judged = Judged([], [], [])
     runs = [("lint", of_lint, ()), ("replay", of_replay, ())]
     if place:
@@ -85,7 +85,7 @@ def judge(file, place=None):
 
 
 def judge_all(files, places, say=lambda text: None):
-    """[Judged] in the order of the files; a place is an address or None."""
+    """A list of Judged in the order of the files; each place is an address or None."""
     out = []
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         for number, judged in enumerate(pool.map(judge, files, places), 1):
@@ -96,7 +96,7 @@ def judge_all(files, places, say=lambda text: None):
 
 
 def near(note, packet):
-    """Whether a packet is where something was planted; a tool that names none is believed."""
+    """Whether a packet is near the planted edit; true if the tool names no packet."""
     if not packet or note["anywhere"]:
         return True
     first, last = min(note["marks"]), max(note["marks"])
@@ -104,15 +104,15 @@ def near(note, packet):
 
 
 def names(note, who):
-    """Whether it is the one that is to be accused."""
+    """Whether `who` is the endpoint that should be accused."""
     if note["anywhere"]:
         return who.rpartition(":")[0] == note["accused"].rpartition(":")[0]
     return note["anyone"] or who == note["accused"]
 
 
 def finders(note, kind, judged, before=None):
-    """Which accusals name what was planted: the device, a rule that fits, the place. What was said
-    of the capture before anything was planted does not count."""
+    """Accusals that match the planted violation in device, rule and place. Those that the tool also
+    made for the capture before the edit do not count."""
     known = {(one.tool, one.rule, one.who) for one in finders(note, kind, before)} \
         if before else set()
     for one in judged.accusals:

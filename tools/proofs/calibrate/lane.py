@@ -1,5 +1,5 @@
-# Two namespaces, a TAP in each, a recorder at each: where connections of real Linux are made.
-"""All of it is gone with the process that made it; nothing of it is seen outside."""
+# Two namespaces with a TAP and a recorder each, in which real Linux makes connections.
+"""Everything disappears with the process that made it; nothing is visible outside."""
 import fcntl
 import os
 import pathlib
@@ -13,7 +13,7 @@ from proofs.calibrate import relay
 
 TUNSETIFF, TUNSETOFFLOAD, TUNSETVNETHDRSZ = 0x400454CA, 0x400454D0, 0x400454D8
 IFF_TAP, IFF_NO_PI, IFF_VNET_HDR = 0x0002, 0x1000, 0x4000
-OFFLOADS = 1 | 2 | 4 | 8  # checksums, TSO of IPv4 and IPv6, and with ECN
+OFFLOADS = 1 | 2 | 4 | 8  # checksums, TSO for IPv4 and IPv6, TSO with ECN
 SO_TIMESTAMPNS = 35
 ALL, RECORD_OCTETS = 3, 256 << 20
 SOL_PACKET, PACKET_AUXDATA = 263, 8
@@ -24,7 +24,7 @@ DEFAULTS = {"tcp_timestamps": "1", "tcp_sack": "1", "tcp_window_scaling": "1", "
 
 
 def why_not():
-    """Why no connection can be made here, or None."""
+    """The reason why no connection can be made on this system, or None."""
     if os.geteuid() != 0:
         return "only root may make a network namespace"
     if not os.path.exists("/dev/net/tun"):
@@ -37,7 +37,7 @@ def why_not():
 
 
 def open_tap(name, offloads):
-    """A TAP of the present namespace whose frames have a virtio_net_hdr."""
+    """Open a TAP in the current namespace whose frames have a virtio_net_hdr."""
     tap = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(tap, TUNSETIFF, struct.pack("16sH22x", name.encode(),
                                             IFF_TAP | IFF_NO_PI | IFF_VNET_HDR))
@@ -47,18 +47,18 @@ def open_tap(name, offloads):
 
 
 def address_mac(side):
-    """What the interface of a side has."""
+    """The MAC address of a side's interface."""
     return f"02:00:00:00:77:{side + 1:02x}"
 
 
 def set_settings(settings):
-    """Those of TCP in the present namespace."""
+    """Set TCP sysctls of the current namespace."""
     for word, value in settings.items():
         pathlib.Path(f"/proc/sys/net/ipv4/{word}").write_text(value, encoding="ascii")
 
 
 def set_up(side, mtu):
-    """Addresses and neighbours of the present namespace."""
+    """Set addresses and neighbours in the current namespace."""
     name, other = NAMES[side], 1 - side
     ip6 = pathlib.Path(f"/proc/sys/net/ipv6/conf/{name}")
     if ip6.exists():
@@ -74,7 +74,7 @@ def set_up(side, mtu):
 
 
 class Recorder:
-    """What passes an interface, in the kernel's order and with its times."""
+    """Records the frames of an interface in the kernel's order with its timestamps."""
 
     def __init__(self, name):
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
@@ -85,7 +85,7 @@ class Recorder:
         self.frames = []  # (time_ns, octets)
 
     def drain(self):
-        """Take what the kernel has kept so far."""
+        """Read all frames that the kernel has buffered."""
         room = socket.CMSG_SPACE(16)
         while True:
             try:
@@ -98,12 +98,12 @@ class Recorder:
                     self.frames.append((seconds * 10 ** 9 + part, frame))
 
     def lost(self):
-        """How many frames the kernel had no room for since asked last."""
+        """How many frames the kernel has dropped since the last call."""
         return struct.unpack("II", self.socket.getsockopt(SOL_PACKET, 6, 8))[1]
 
 
 class Lane:
-    """Where the connections of one world run."""
+    """The two namespaces in which the connections of one world run."""
 
     def __init__(self, mtu, offloads, settings):
         self.spaces = (ns.Namespace(), ns.Namespace())
@@ -125,12 +125,12 @@ class Lane:
         return sock
 
     def relay(self, terms_of):
-        """What carries frames between the two."""
+        """The relay that carries frames between the two TAPs."""
         return relay.Relay(self.taps, terms_of,
                            lambda when, frame: self.middle.append((when, frame)))
 
     def settle(self):
-        """The TAPs are up when the kernel's first packets have gone: wait for the links."""
+        """Wait until the links of both TAPs are up."""
         end = time.monotonic() + 10
         for side, space in enumerate(self.spaces):
             with space.inside():
@@ -139,7 +139,7 @@ class Lane:
                     time.sleep(0.01)
 
     def close(self):
-        """All of it is gone."""
+        """Close recorders, TAPs and namespaces."""
         for recorder in self.recorders:
             recorder.socket.close()
         for tap in self.taps:

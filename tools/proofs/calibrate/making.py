@@ -1,5 +1,5 @@
-# Makes worlds side by side, and keeps the list of their flows.
-"""Each world is a process: what it made in the system goes with it."""
+# Makes several worlds at a time and keeps the list of their flows.
+"""Each world is a process, so its namespaces disappear with it."""
 import concurrent.futures
 import json
 import os
@@ -15,11 +15,11 @@ LIST = "flows.jsonl"
 
 
 class NotPossible(Exception):
-    """This system makes no namespaces, or has no room."""
+    """This system cannot make namespaces, or lacks resources."""
 
 
 def one_world(seed, number, flows, folder):
-    """Its flows, as they were drawn, each with its file."""
+    """Make one world; returns its flows as drawn, each with its file."""
     words = [sys.executable, "-m", "proofs.calibrate.world", str(seed), str(number), str(flows),
              str(folder)]
     done = subprocess.run(words, cwd=TOOLS, capture_output=True, text=True, check=False,
@@ -30,8 +30,8 @@ def one_world(seed, number, flows, folder):
 
 
 def make(seed, flows, folder, say=lambda text: None):
-    """At least so many flows of a seed in a folder, and some of odd worlds; worlds that are there
-    already stay."""
+    """Make at least `flows` flows of a seed in a folder, and some odd worlds. Existing worlds are
+    kept."""
     folder = pathlib.Path(folder)
     (folder / "whole").mkdir(parents=True, exist_ok=True)
     noted = folder / LIST
@@ -57,6 +57,6 @@ def make(seed, flows, folder, say=lambda text: None):
 
 
 def read_list(folder):
-    """The notes of a folder's flows, in the order of their names."""
+    """The notes of a folder's flows, sorted by file name."""
     text = (pathlib.Path(folder) / LIST).read_text(encoding="utf-8")
     return sorted((json.loads(line) for line in text.splitlines()), key=lambda one: one["file"])

@@ -1,4 +1,4 @@
-# A small reader and writer of captures, and packets of TCP that can be changed and sealed again.
+# Reads and writes captures, and TCP packets that can be edited with their checksums fixed.
 """Little-endian pcap with nanoseconds or microseconds; Ethernet, IPv4 without options, IPv6."""
 import struct
 
@@ -12,7 +12,7 @@ RENEWED = 20_011
 
 
 def write(name, frames, snap=262_144):
-    """frames: (time_ns, octets) or (time_ns, octets, length on the wire)."""
+    """Write frames, each (time_ns, octets) or (time_ns, octets, length on the wire)."""
     parts = [struct.pack("<IHHiIII", NANO, 2, 4, 0, 0, snap, 1)]
     for time_ns, octets, *wire in frames:
         length = wire[0] if wire else len(octets)
@@ -23,7 +23,7 @@ def write(name, frames, snap=262_144):
 
 
 def read(name):
-    """[(time_ns, octets)] of a file that write() made, or tcpdump."""
+    """[(time_ns, octets)] of a pcap file from write() or tcpdump."""
     with open(name, "rb") as file:
         octets = file.read()
     magic = struct.unpack_from("<I", octets)[0]
@@ -39,7 +39,7 @@ def read(name):
 
 
 def options_of(octets):
-    """[(kind, value octets)] of an options field; what follows a bad length is left out."""
+    """[(kind, value octets)] of an options field, up to the first bad length."""
     found, at = [], 0
     while at < len(octets):
         kind = octets[at]
@@ -56,7 +56,7 @@ def options_of(octets):
 
 
 def options_field(options):
-    """The octets of a list of options, padded by NOPs before each."""
+    """Encode a list of options, each aligned to 4 octets by NOPs before it."""
     out = b""
     for kind, value in options:
         one = bytes([kind, len(value) + 2]) + value
@@ -65,7 +65,7 @@ def options_field(options):
 
 
 class Packet:
-    """One segment of a capture: fields to read and change, then `frame()`."""
+    """One segment of a capture; edit its fields, then call `frame()`."""
 
     def __init__(self, time_ns, frame):
         self.time = time_ns
@@ -82,7 +82,7 @@ class Packet:
 
     @property
     def is_v4(self):
-        """Of which version."""
+        """Whether it is IPv4."""
         return self.ip[0] >> 4 == 4
 
     @property
@@ -98,17 +98,17 @@ class Packet:
 
     @property
     def length(self):
-        """In sequence space."""
+        """Its length in sequence space."""
         return len(self.text) + bool(self.flags & SYN) + bool(self.flags & FIN)
 
     @property
     def end(self):
-        """The number after its last octet."""
+        """The sequence number after its last octet."""
         return (self.seq + self.length) % CYCLE
 
     @property
     def ecn(self):
-        """The two bits of the IP header."""
+        """The ECN bits of the IP header."""
         return self.ip[1] & 3 if self.is_v4 else self.ip[1] >> 4 & 3
 
     @ecn.setter
@@ -119,11 +119,11 @@ class Packet:
             self.ip[1] = self.ip[1] & 0xCF | value << 4
 
     def option(self, kind):
-        """Its value, or None."""
+        """The value of an option, or None."""
         return next((value for one, value in self.options if one == kind), None)
 
     def set_option(self, kind, value):
-        """Put it in place of what it was, at the end if it was not there; None takes it away."""
+        """Replace an option's value, or append the option; None removes it."""
         found = False
         kept = []
         for one, before in self.options:
@@ -160,7 +160,7 @@ class Packet:
         self.set_option(SACK, value or None)
 
     def copy(self):
-        """One that can be changed by itself."""
+        """An independent copy."""
         other = Packet.__new__(Packet)
         other.__dict__.update(self.__dict__)
         other.ip = bytearray(self.ip)
@@ -168,13 +168,13 @@ class Packet:
         return other
 
     def renew(self):
-        """It is another packet, no copy by the network: IPv4's identification says so."""
+        """Change IPv4's identification, so that it is not a duplicate of the original packet."""
         if self.is_v4:
             number = struct.unpack_from(">H", self.ip, 4)[0]
             struct.pack_into(">H", self.ip, 4, (number + RENEWED) & 0xFFFF)
 
     def frame(self):
-        """Its octets, with right checksums unless they are to be wrong."""
+        """Its octets, with right checksums unless bad_sum or bad_ip_sum is set."""
         field = options_field(self.options)
         if len(field) > 40:
             raise ValueError("more than 40 octets of options")
@@ -196,10 +196,10 @@ class Packet:
 
 
 def packets(name):
-    """Every segment of a capture."""
+    """All TCP segments of a capture."""
     return [Packet(time_ns, frame) for time_ns, frame in read(name) if where_tcp(frame)]
 
 
 def save(name, flow):
-    """Write packets as they are now, in their order."""
+    """Write packets with their current fields, in the given order."""
     write(name, [(packet.time, packet.frame()) for packet in flow])

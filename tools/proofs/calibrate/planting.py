@@ -1,5 +1,5 @@
-# Plants each kind of violation into captures that are whole, and notes what was planted.
-"""Captures come from making.make; those of nics that cut text themselves are left out."""
+# Plants each kind of violation into whole captures and notes the edits.
+"""Captures come from making.make; those of worlds with offloads are left out."""
 import json
 import pathlib
 import random
@@ -14,7 +14,7 @@ FRAMES_MAX = 2500
 
 
 def bases(folder):
-    """(file, whether it was taken at the client) of every whole capture without offloads."""
+    """Yield (file, whether it was taken at the client) of every whole capture without offloads."""
     folder = pathlib.Path(folder)
     for flow in making.read_list(folder):
         if flow["offloads"] or flow["frames"] > FRAMES_MAX or flow["world"] >= draw.ODD:
@@ -28,7 +28,7 @@ def bases(folder):
 
 
 def name_of(end):
-    """address:port, as replay and lint have it."""
+    """address:port, as replay and lint print it."""
     address, port = end
     if len(address) == 4:
         return f"{socket.inet_ntoa(address)}:{port}"
@@ -36,14 +36,14 @@ def name_of(end):
 
 
 def place_of(packets, at_client):
-    """The address where it was captured."""
+    """The address of the host where it was captured."""
     source, target = packets[0].addresses
     return socket.inet_ntop(socket.AF_INET if len(source) == 4 else socket.AF_INET6,
                             source if at_client else target)
 
 
 def try_to_plant(kind, packets, at_client, seed):
-    """What comes of one flow, or None if it does not suit."""
+    """Plant a kind into one flow: (Planted, frames), or None if the flow does not suit."""
     try:
         conversation = talk.Talk([one.copy() for one in packets], at_client)
         done = kind.plant(conversation, random.Random(seed))
@@ -54,7 +54,7 @@ def try_to_plant(kind, packets, at_client, seed):
 
 
 def note_of(kind, done, name, source, place):
-    """What the judge has to know."""
+    """The note about a planted violation that judging needs."""
     numbers = {id(one): at for at, one in enumerate(done.packets, 1)}
     return {"kind": kind.name, "file": name, "source": source, "place": place,
             "accused": name_of(done.accused), "lasting": done.lasting, "anyone": done.anyone,
@@ -63,7 +63,7 @@ def note_of(kind, done, name, source, place):
 
 
 def plant_all(folder, out, seed, each=EACH, say=lambda text: None):
-    """Each kind into so many flows; the notes go to out/planted.jsonl. What every kind got."""
+    """Plant each kind into `each` flows; returns the notes and writes them to out/planted.jsonl."""
     out = pathlib.Path(out)
     out.mkdir(parents=True, exist_ok=True)
     sources = list(bases(folder))
@@ -95,6 +95,6 @@ def plant_all(folder, out, seed, each=EACH, say=lambda text: None):
 
 
 def read_notes(out):
-    """What plant_all() noted."""
+    """The notes that plant_all() wrote."""
     text = (pathlib.Path(out) / "planted.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]

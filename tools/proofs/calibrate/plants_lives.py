@@ -1,5 +1,5 @@
-# Violations around a connection's beginning and end, and from one connection to the next.
-"""Each function is a kind; it says no by ValueError where a flow does not suit."""
+# Planted violations at a connection's start and end, and across connections.
+"""Each function is a kind; it raises ValueError if a flow does not suit."""
 from proofs.calibrate import pcap
 from proofs.calibrate.pcap import ACK, CYCLE, FIN, RST, SYN
 from proofs.calibrate.talk import MS, SECOND, less, need, plant
@@ -10,7 +10,7 @@ PORTS_FREE = "9293:P-CLOSED-ACK 9293:P-CLOSED-SEG 9293:SHLD-3 9293:P-RST-WHEN"
 @plant("reset-missing no-reset-in-syn-sent syn-sent-unreset",
        "9293:P-SYNSENT-ACK 9293:P-SYNSENT-EST")
 def no_reset_in_syn_sent(talk, draw):
-    """A SYN,ACK of another number draws no reset from the client."""
+    """A SYN-ACK with a wrong acknowledgment number causes no reset from the client."""
     need(talk.single and talk.device == talk.client)
     at = talk.packets.index(talk.synack)
     wait = draw.choice([20, 100]) * MS
@@ -23,7 +23,7 @@ def no_reset_in_syn_sent(talk, draw):
 
 @plant("reset-missing closed-unanswered half-open-unanswered", PORTS_FREE)
 def no_reset_when_closed(talk, _):
-    """Text to an end that is gone draws no reset, again and again."""
+    """Retransmitted data to a closed end causes no reset."""
     need(talk.single)
     resets = talk.where(lambda one: talk.ours(one) and one.flags & RST)
     fins = talk.where(lambda one: talk.ours(one) and one.flags & FIN)
@@ -43,7 +43,7 @@ def no_reset_when_closed(talk, _):
 
 
 def lives(talk):
-    """Indices of the SYNs of incarnations that all were opened."""
+    """Indices of the first SYN of each connection on the same ports; at least two."""
     found = []
     for at, one in enumerate(talk.packets):
         if one.flags & (SYN | ACK) == SYN and (
@@ -56,7 +56,7 @@ def lives(talk):
 @plant("isn-reused isn-again isn-repeated", "9293:MUST-8 9293:P-ISN 6528:ISN-1 9293:P-LISTEN-SYN "
        "9293:SHLD-1 9293:P-OPEN-CLOSED-ACTIVE 9293:P-OPEN-CLOSED-PASSIVE")
 def isn_used_again(talk, _):
-    """The next connection of the same ports begins with the same number."""
+    """The next connection on the same ports has the same ISN."""
     begin = lives(talk)[1]
     first = next(one for one in talk.packets if talk.ours(one) and one.flags & SYN)
     second = next(one for one in talk.packets[begin:] if talk.ours(one) and one.flags & SYN)
@@ -69,7 +69,7 @@ def isn_used_again(talk, _):
 @plant("isn-predictable isn-guessable isn-constant-step isn-reused", "9293:MUST-8 9293:SHLD-1 "
        "6528:ISN-1 6528:ISN-2 9293:P-ISN")
 def isn_predictable(talk, draw):
-    """Ten connections one after the other, each with the last one's ISN and a constant."""
+    """Ten successive connections, each ISN a constant above the previous one."""
     need(talk.single and len(talk.packets) < 80)
     need(not any(one.flags & RST for one in talk.packets))
     step, span = draw.choice([64_000, 1, 128_000]), talk.packets[-1].time - talk.syn.time + SECOND
@@ -97,7 +97,7 @@ def isn_predictable(talk, draw):
        "9293:P-LISTEN-SYN 9293:P-TIMEWAIT-ACK 9293:MAY-2 9293:P-SYN-INWIN 9293:MUST-8 6191:TW-1 "
        "1122:TIME-WAIT 9293:SHLD-1")
 def lower_isn_in_time_wait(talk, draw):
-    """A SYN below the last life's numbers opens a connection out of TIME-WAIT."""
+    """A SYN below the previous connection's numbers opens a connection from TIME-WAIT."""
     begins = lives(talk)
     need(talk.device == talk.server)
     begin = begins[1]
@@ -119,7 +119,7 @@ def lower_isn_in_time_wait(talk, draw):
 @plant("window-grown-too-fast more-than-loss-window", "5681:CC-32 5681:CC-1 5681:CC-5 5681:CC-42 "
        "9293:P-WND-FIT 5681:CC-3")
 def grown_too_fast(talk, draw):
-    """After the first ACKs many times what slow start allows is in flight."""
+    """After the first ACKs, several times what slow start allows is in flight."""
     need(talk.single)
     texts = [at for at in talk.text_by(talk.device)
              if talk.packets[at].seq == talk.next_of(talk.device, at)]
@@ -152,7 +152,7 @@ def grown_too_fast(talk, draw):
 @plant("reset-missing acceptable-reset-ignored data-after-reset reset-ignored",
        "9293:P-RST-EST 9293:P-RST-CLOSING 9293:P-RST-WHEN 9293:P-CLOSED-RST 9293:P-RST-CHALLENGE")
 def reset_ignored(talk, draw):
-    """A good reset comes, and the device goes on to send."""
+    """A valid reset arrives, and the device continues to send."""
     need(talk.single)
     texts = talk.text_by(talk.device)
     need(len(texts) > 12)

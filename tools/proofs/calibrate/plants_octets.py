@@ -1,5 +1,5 @@
-# Violations in numbers, octets and windows: each edits a Talk of real Linux.
-"""Each function is a kind; it says no by ValueError where a flow does not suit."""
+# Planted violations in sequence numbers, octets and windows: each edits a Talk of real Linux.
+"""Each function is a kind; it raises ValueError if a flow does not suit."""
 from proofs.calibrate import pcap
 from proofs.calibrate.pcap import ACK, CYCLE, FIN, PSH, RST, SYN, URG
 from proofs.calibrate.talk import MS, less, need, pick, plant
@@ -18,7 +18,7 @@ def ack_of_unsent(talk, draw):
 
 @plant("beyond-window", "9293:P-WND-FIT 5681:CC-1")
 def beyond_window(talk, draw):
-    """Text beyond the right edge: the peer's windows were a part of what Linux had been told."""
+    """Data beyond the right edge: the peer's windows are reduced to a part of the real ones."""
     need(talk.single and talk.shift_of(talk.peer) in range(15))
     flights = []
     for at in talk.text_by(talk.device):
@@ -41,7 +41,7 @@ def beyond_window(talk, draw):
 
 @plant("mss-exceeded", "9293:MUST-16 9293:P-SEND-EST 9293:MUST-14 9293:MUST-15")
 def mss_exceeded(talk, draw):
-    """The peer asked for smaller segments."""
+    """Segments exceed the MSS of the peer's SYN, which is reduced."""
     need(talk.single)
     syn = talk.syn_of(talk.peer)
     sizes = [len(talk.packets[at].text) for at in talk.text_by(talk.device)]
@@ -54,7 +54,7 @@ def mss_exceeded(talk, draw):
 
 @plant("edge-moved-left", "9293:SHLD-14 9293:SHLD-15 9293:P-SWS-RCV 9293:MUST-39")
 def window_shrunk(talk, draw):
-    """The right edge moves left by thousands."""
+    """The right edge moves left by thousands of octets."""
     need(talk.single)
     found = [at for at in talk.pure_acks(talk.device) if at > talk.established()
              and talk.packets[at].window << talk.shift_of(talk.device) > 12_000]
@@ -65,7 +65,7 @@ def window_shrunk(talk, draw):
 
 @plant("edge-moved-left", "9293:SHLD-14 9293:SHLD-15 9293:P-SWS-RCV 9293:MUST-39")
 def scale_forgotten(talk, draw):
-    """From somewhere on the device says its windows by a smaller scale than it agreed on."""
+    """From some packet on, the device uses a smaller window scale than negotiated."""
     need(talk.single and talk.shift_of(talk.device) >= 4)
     found = [at for at in talk.where(talk.ours) if at > talk.established() + 1
              and not talk.packets[at].flags & RST
@@ -79,7 +79,7 @@ def scale_forgotten(talk, draw):
 
 @plant("sack-of-unheard", "2018:SACK-14 2018:SACK-5 2018:SACK-3 2883:DSACK-1 2883:DSACK-3")
 def sack_of_unsent(talk, draw):
-    """A block of octets that the peer never sent."""
+    """A SACK block of octets that the peer never sent."""
     need(talk.single and talk.agreed(pcap.PERMITTED))
     found = [at for at in talk.pure_acks(talk.device) if at > talk.established()
              and not talk.packets[at].blocks]
@@ -91,12 +91,12 @@ def sack_of_unsent(talk, draw):
 
 @plant("sack-unpermitted", "2018:SACK-2")
 def sack_without_permission(talk, draw):
-    """The peer's SYN did not permit it."""
+    """SACK blocks although the peer's SYN did not permit SACK."""
     need(talk.single and talk.agreed(pcap.PERMITTED))
     found = [one for one in talk.packets if talk.ours(one) and one.blocks]
     need(found or len(talk.text_by(talk.peer)) > 3)
     talk.syn_of(talk.peer).set_option(pcap.PERMITTED, None)
-    if talk.peer == talk.client:  # the answer has no right to it either
+    if talk.peer == talk.client:  # then the SYN-ACK must not have it either
         talk.synack.set_option(pcap.PERMITTED, None)
     if not found:
         at = pick(draw, talk.text_by(talk.peer)[2:])
@@ -112,7 +112,7 @@ def sack_without_permission(talk, draw):
 
 @plant("text-changed", "9293:P-RTO 9293:P-SEND-EST 9293:P-TEXT-DELIVER")
 def text_changed(talk, draw):
-    """Sent again with other octets."""
+    """A retransmission with other octets."""
     need(talk.single)
     seen, found = set(), []
     for at in talk.text_by(talk.device):
@@ -127,7 +127,7 @@ def text_changed(talk, draw):
 
 @plant("beyond-fin", "9293:P-CLOSE-QUEUED 9293:P-CLOSE-CLOSEWAIT 9293:P-FIN 9293:P-SEND-EST")
 def data_after_fin(talk, draw):
-    """New text behind the FIN."""
+    """New data after the FIN."""
     need(talk.single)
     at = pick(draw, talk.where(lambda one: talk.ours(one) and one.flags & FIN)[:1])
     fin = talk.packets[at]
@@ -141,21 +141,21 @@ def data_after_fin(talk, draw):
 @plant("sent-with-gap beyond-fin", "9293:P-CLOSE-QUEUED 9293:P-CLOSE-CLOSEWAIT 9293:P-FIN "
        "9293:P-SEND-EST")
 def fin_moved(talk, draw):
-    """The FIN's number is not that behind the last octet."""
+    """The FIN's sequence number does not follow the last octet."""
     need(talk.single)
     at = pick(draw, talk.where(lambda one: talk.ours(one) and one.flags & FIN)[:1])
     by, end = draw.choice([1, 700, 3000]), talk.packets[at].end
     for one in talk.packets[at:]:
         if talk.ours(one) and one.flags & FIN:
             one.seq = (one.seq + by) % CYCLE
-        elif not talk.ours(one) and one.ack == end:  # it waits for what lies before
+        elif not talk.ours(one) and one.ack == end:  # the peer lacks the data before the FIN
             one.ack = (end - 1) % CYCLE
     return talk.planted(talk.packets[at], lasting=True)
 
 
 @plant("sent-with-gap", "9293:P-SEND-EST 9293:P-SEND-FIFO 9293:P-RTO")
 def sent_with_gap(talk, draw):
-    """Octets are left out for a second, though nothing of them was lost."""
+    """The device skips octets, which it sends only later."""
     need(talk.single)
     found = talk.text_by(talk.device)
     found = [at for place, at in enumerate(found[2:-1], 2)
@@ -166,7 +166,7 @@ def sent_with_gap(talk, draw):
     left_out = talk.packets.pop(at)
     mark = next(one for one in talk.packets[at:] if talk.ours(one) and one.text)
     left_out.time = talk.packets[-1].time + 20 * MS
-    for one in talk.packets[at:]:  # the peer says what it lacks
+    for one in talk.packets[at:]:  # the peer acknowledges only the data before the gap
         if not talk.ours(one) and one.flags & ACK and less(left_out.seq, one.ack):
             one.ack = left_out.seq
     talk.packets.append(left_out)
@@ -176,7 +176,7 @@ def sent_with_gap(talk, draw):
 @plant("reset-outside", "9293:P-RST-SEQ 9293:P-RST-EST 9293:P-RST-WHEN 9293:P-ABORT "
        "9293:P-RST-OUT")
 def reset_of_far_number(talk, draw):
-    """A RST of a number that the device never reached."""
+    """A RST with a sequence number that the device never reached."""
     need(talk.single)
     found = [at for at in talk.where(lambda one: True) if at > talk.established() + 1]
     at = pick(draw, found)
@@ -190,7 +190,7 @@ def reset_of_far_number(talk, draw):
 @plant("reset-answers-reset", "9293:P-CLOSED-RST 9293:P-RST-OUT 9293:P-RST-EST 9293:P-LISTEN-RST "
        "9293:P-RST-WHEN 9293:P-RST-CLOSING")
 def reset_answers_reset(talk, draw):
-    """A RST for a RST."""
+    """A RST in reply to a RST."""
     need(talk.single)
     at = pick(draw, talk.where(lambda one: not talk.ours(one) and one.flags & RST)[:1])
     last = talk.packets[at]
@@ -205,7 +205,7 @@ def reset_answers_reset(talk, draw):
 @plant("ack-of-unheard", "9293:P-LISTEN-SYN 9293:P-3WHS 9293:P-SYNSENT-EST 9293:P-ACK-CUMUL "
        "9293:P-OPEN-CLOSED-PASSIVE")
 def syn_ack_of_other_number(talk, draw):
-    """The SYN,ACK acknowledges another number than the SYN's."""
+    """The SYN-ACK does not acknowledge the SYN's number."""
     need(talk.single and talk.device == talk.server)
     by = draw.choice([2, 1000, 100_000])
     for one in talk.packets:
@@ -226,7 +226,7 @@ def urgent_to_nothing(talk, draw):
 
 @plant("urgent-empty", "9293:P-URG-DATA 9293:MUST-30 9293:MUST-62 9293:P-URGPTR-FIELD")
 def urgent_without_text(talk, draw):
-    """URG on an ACK alone."""
+    """URG on a pure ACK."""
     need(talk.single)
     one = talk.packets[pick(draw, talk.pure_acks(talk.device)[1:])]
     one.flags |= URG
@@ -236,7 +236,7 @@ def urgent_without_text(talk, draw):
 
 @plant("tcp-checksum", "9293:MUST-2 9293:MUST-3")
 def bad_checksum(talk, draw):
-    """A segment that was lost had left with a wrong sum."""
+    """A segment that was lost was sent with a wrong checksum."""
     need(talk.single)
     found = []
     for at in talk.text_by(talk.device):
@@ -255,7 +255,7 @@ def bad_checksum(talk, draw):
 
 @plant("reserved-bits", "9293:P-RSRVD")
 def reserved_bits(talk, draw):
-    """Bits that must be zero."""
+    """A reserved header bit is set."""
     found = [at for at in talk.where(talk.ours) if at > 2]
     one = talk.packets[pick(draw, found)]
     one.reserved = draw.choice([2, 4, 8])
@@ -264,7 +264,7 @@ def reserved_bits(talk, draw):
 
 @plant("ack-missing", "9293:P-ACK-ALWAYS 9293:P-ACK-OFF")
 def without_ack_bit(talk, draw):
-    """Text without ACK."""
+    """Data without the ACK flag."""
     need(talk.single)
     one = talk.packets[pick(draw, talk.text_by(talk.device))]
     one.flags &= ~ACK

@@ -1,5 +1,5 @@
-# Violations in options, timestamps and ECN: each edits a Talk of real Linux.
-"""Each function is a kind; it says no by ValueError where a flow does not suit."""
+# Planted violations in options, timestamps and ECN: each edits a Talk of real Linux.
+"""Each function is a kind; it raises ValueError if a flow does not suit."""
 from proofs.calibrate import pcap
 from proofs.calibrate.pcap import ACK, CWR, ECE, FIN, RST, SYN
 from proofs.calibrate.talk import MS, less, need, pick, plant
@@ -8,7 +8,7 @@ ECT0, CE = 2, 3
 
 
 def after_handshake(talk):
-    """Indices of the device's packets that are no SYN and no RST."""
+    """Indices of the device's packets after the handshake, without SYNs and RSTs."""
     first = talk.established()
     return [at for at in talk.where(talk.ours)
             if at > first and not talk.packets[at].flags & (SYN | RST)]
@@ -17,7 +17,7 @@ def after_handshake(talk):
 @plant("option-unoffered", "7323:TS-33 7323:TS-1 9293:P-LISTEN-SYN 9293:P-3WHS 7323:TS-39 "
        "9293:P-OPEN-CLOSED-PASSIVE")
 def option_never_offered(talk, _):
-    """The SYN,ACK has timestamps that the SYN did not offer."""
+    """The SYN-ACK has timestamps that the SYN did not offer."""
     need(talk.single and talk.device == talk.server and talk.agreed(pcap.STAMPS))
     talk.strip(pcap.STAMPS, lambda one: not one.flags & SYN or one.source == talk.client)
     return talk.planted(talk.synack)
@@ -25,7 +25,7 @@ def option_never_offered(talk, _):
 
 @plant("stamp-unnegotiated option-unoffered", "7323:TS-39 7323:TS-9 7323:TS-15 7323:TS-1")
 def stamps_never_agreed(talk, _):
-    """Timestamps on segments, though the peer's SYN had none."""
+    """Timestamps on segments although the peer's SYN had none."""
     need(talk.single and talk.agreed(pcap.STAMPS))
     talk.strip(pcap.STAMPS, lambda one: not talk.ours(one))
     talk.syn_of(talk.device).set_option(pcap.STAMPS, None)
@@ -39,7 +39,7 @@ def stamps_never_agreed(talk, _):
 
 @plant("stamp-missing", "7323:TS-9 7323:TS-15")
 def stamp_missing(talk, draw):
-    """One segment without, though both agreed."""
+    """One segment without a timestamp although both SYNs had one."""
     need(talk.single and talk.agreed(pcap.STAMPS))
     one = talk.packets[pick(draw, after_handshake(talk))]
     one.stamps = None
@@ -48,7 +48,7 @@ def stamp_missing(talk, draw):
 
 @plant("stamp-backward", "7323:TS-13 7323:TS-15 7323:TS-17")
 def stamp_backward(talk, draw):
-    """The device's clock goes back for an ACK alone: text the peer would have had to refuse."""
+    """A pure ACK has an older timestamp (with data, the peer would have had to drop it)."""
     need(talk.single and talk.agreed(pcap.STAMPS))
     first = talk.established()
     one = talk.packets[pick(draw, [at for at in talk.pure_acks(talk.device) if at > first])]
@@ -58,7 +58,7 @@ def stamp_backward(talk, draw):
 
 @plant("echo-unheard", "7323:TS-11 7323:TS-15 7323:TS-7")
 def echo_never_sent(talk, draw):
-    """TSecr is a value that the peer never sent."""
+    """TSecr is a TSval that the peer never sent."""
     need(talk.single and talk.agreed(pcap.STAMPS))
     one = talk.packets[pick(draw, after_handshake(talk))]
     one.stamps = one.stamps[0], one.stamps[1] + draw.choice([10_000, 1_000_000])
@@ -67,7 +67,7 @@ def echo_never_sent(talk, draw):
 
 @plant("old-stamp-accepted", "7323:TS-17 9293:P-TEXT-ACK 7323:TS-13")
 def old_stamp_accepted(talk, draw):
-    """The device acknowledges text whose timestamp is a minute old."""
+    """The device acknowledges data whose timestamp is a minute old."""
     need(talk.single and talk.agreed(pcap.STAMPS))
     found = []
     for at in talk.text_by(talk.peer)[3:]:
@@ -85,7 +85,7 @@ def old_stamp_accepted(talk, draw):
 
 @plant("scale-too-large", "7323:TS-5 9293:P-3WHS 9293:P-LISTEN-SYN")
 def scale_of_fifteen(talk, draw):
-    """A shift beyond 14."""
+    """A window scale shift above 14."""
     one = talk.syn_of(talk.device)
     need(talk.single and one.option(pcap.SCALE))
     one.set_option(pcap.SCALE, bytes([draw.choice([15, 20, 200])]))
@@ -114,7 +114,7 @@ def mss_outside_syn(talk, draw):
 
 @plant("option-malformed header-length", "9293:P-OPT-FORMAT 9293:MUST-68 9293:MUST-7 9293:P-DOFF")
 def option_of_wrong_length(talk, draw):
-    """Timestamps of nine octets."""
+    """A timestamp option with a wrong length."""
     need(talk.single)
     one = talk.packets[pick(draw, [at for at in after_handshake(talk)
                                    if not talk.packets[at].blocks])]
@@ -124,7 +124,7 @@ def option_of_wrong_length(talk, draw):
 
 @plant("ece-unheeded", "3168:ECN-21 3168:ECN-26 3168:ECN-17 3168:ECN-18 3168:ECN-19")
 def ece_unheeded(talk, _):
-    """Echoes of marks for many round trips, and no CWR."""
+    """ECE for many round trips, and no CWR."""
     need(talk.single and talk.ecn and len(talk.text_by(talk.device)) > 25)
     need(not any(one.flags & CWR for one in talk.packets[3:]))
     begin = talk.text_by(talk.device)[3]
@@ -142,7 +142,7 @@ def ece_unheeded(talk, _):
 
 @plant("ece-unheeded", "3168:ECN-21 3168:ECN-26 3168:ECN-17 3168:ECN-18 3168:ECN-19")
 def cwr_never_sent(talk, _):
-    """The device reduces, or not, but says nothing of it; the peer goes on to echo."""
+    """The device never sends CWR, so the peer continues to send ECE."""
     need(talk.single and talk.ecn)
     answers = [at for at in talk.where(talk.ours) if at > 2 and talk.packets[at].flags & CWR]
     need(answers and len([at for at in talk.text_by(talk.device) if at > answers[0]]) > 12)
@@ -157,7 +157,7 @@ def cwr_never_sent(talk, _):
 @plant("ece-missing ece-not-echoed mark-unechoed mark-not-echoed",
        "3168:ECN-10 3168:ECN-13 3168:ECN-14 3168:ECN-15")
 def mark_not_echoed(talk, draw):
-    """CE arrives, and the device never says so."""
+    """CE arrives, and the device never sends ECE."""
     need(talk.single and talk.ecn)
     need(not any(one.flags & ECE for one in talk.packets[3:]))
     able = [at for at in talk.text_by(talk.peer) if talk.packets[at].ecn in (1, 2)]
@@ -171,7 +171,7 @@ def mark_not_echoed(talk, draw):
 
 @plant("ect-on-retransmission", "3168:ECN-12")
 def ect_on_retransmission(talk, draw):
-    """Text that is sent again is marked as capable."""
+    """A retransmission has ECT."""
     need(talk.single and talk.ecn)
     seen, found = None, []
     for at in talk.text_by(talk.device):
@@ -186,7 +186,7 @@ def ect_on_retransmission(talk, draw):
 
 @plant("ect-on-pure-ack", "3168:ECN-11 3168:ECN-3")
 def ect_on_pure_ack(talk, draw):
-    """An ACK alone is marked as capable."""
+    """A pure ACK has ECT."""
     need(talk.single and talk.ecn)
     one = talk.packets[pick(draw, talk.pure_acks(talk.device))]
     one.ecn = ECT0
@@ -195,7 +195,7 @@ def ect_on_pure_ack(talk, draw):
 
 @plant("ect-on-syn", "3168:ECN-4")
 def ect_on_syn(talk, _):
-    """A SYN is marked as capable."""
+    """A SYN has ECT."""
     need(talk.single)
     one = talk.syn_of(talk.device)
     one.ecn = ECT0
@@ -204,7 +204,7 @@ def ect_on_syn(talk, _):
 
 @plant("ect-unnegotiated", "3168:ECN-3")
 def ect_never_agreed(talk, _):
-    """Text is marked as capable, and the SYNs did not agree on ECN."""
+    """Data has ECT although the SYNs did not agree on ECN."""
     need(talk.single and not talk.ecn and talk.text_by(talk.device))
     for at in talk.text_by(talk.device):
         talk.packets[at].ecn = ECT0
@@ -213,7 +213,7 @@ def ect_never_agreed(talk, _):
 
 @plant("ecn-unasked", "3168:ECN-2 3168:ECN-1 3168:ECN-23 9293:P-LISTEN-SYN")
 def ecn_never_asked(talk, _):
-    """The SYN,ACK agrees to ECN that no SYN asked for."""
+    """The SYN-ACK agrees to ECN that the SYN did not request."""
     need(talk.single and talk.device == talk.server and not talk.syn.flags & (ECE | CWR))
     for one in talk.packets:
         if one.flags & SYN and talk.ours(one):
@@ -223,7 +223,7 @@ def ecn_never_asked(talk, _):
 
 @plant("ip-checksum", "791:IP4-2 1122:MUST-IP 9293:MUST-2")
 def bad_sum_of_ip(talk, draw):
-    """IPv4's own sum is wrong."""
+    """The IPv4 header checksum is wrong."""
     need(talk.single and talk.packets[0].is_v4)
     one = talk.packets[pick(draw, [at for at in talk.where(talk.ours)
                                    if not talk.packets[at].flags & (SYN | FIN)])]

@@ -1,5 +1,5 @@
-# Violations of time and amount: acknowledgments, timers, windows, silence where an answer is due.
-"""Each function is a kind; it says no by ValueError where a flow does not suit."""
+# Planted violations of time and amount: ACKs, timers, windows, missing replies.
+"""Each function is a kind; it raises ValueError if a flow does not suit."""
 from proofs.calibrate import pcap
 from proofs.calibrate.pcap import ACK, CYCLE, FIN, PSH, RST, SYN
 from proofs.calibrate.talk import MS, SECOND, less, need, pick, plant
@@ -10,12 +10,12 @@ ACKS = "5681:CC-27 5681:CC-26 9293:P-TEXT-ACK 5681:CC-28 9293:MUST-40 9293:MUST-
 
 
 def round_trip(talk):
-    """As the handshake had it, at least 2 ms."""
+    """The round trip time of the handshake, at least 2 ms."""
     return max(2 * MS, talk.packets[talk.established()].time - talk.packets[0].time)
 
 
 def quiet_place(talk, least):
-    """The index before which nothing was said for so long; nothing unacknowledged is out."""
+    """The index of a packet after an idle time of `least`, with nothing unacknowledged."""
     for at in range(talk.established() + 2, len(talk.packets)):
         if talk.packets[at].flags & (RST | SYN | FIN) or talk.packets[at - 1].flags & (RST | FIN):
             continue
@@ -27,7 +27,7 @@ def quiet_place(talk, least):
 
 
 def made_quiet(talk, draw):
-    """The index of a place where two seconds of silence were put in."""
+    """Insert two or three seconds of silence; returns the index of the packet after it."""
     need(talk.single)
     at = quiet_place(talk, min(5 * MS, round_trip(talk) // 2))
     talk.delay(at, draw.choice([2, 3]) * SECOND)
@@ -36,7 +36,7 @@ def made_quiet(talk, draw):
 
 @plant("timeout-too-soon", RTO)
 def timeout_too_soon(talk, draw):
-    """Sent again after a few milliseconds, with nothing heard in between."""
+    """A retransmission after a few milliseconds, with nothing received in between."""
     need(talk.single and (talk.packets[0].is_v4 or talk.agreed(pcap.STAMPS)))
     found = []
     for at in talk.text_by(talk.device):
@@ -56,7 +56,7 @@ def timeout_too_soon(talk, draw):
 @plant("dup-acks-ignored duplicate-acks-ignored fast-retransmit-missing retransmission-missing "
        "loss-unheeded retransmission-too-late", RTO + " 5681:CC-16 5681:CC-21 6582:NR-2 5681:CC-17")
 def duplicate_acks_ignored(talk, _):
-    """Three duplicate ACKs and more, and nothing is sent again for seconds, though alive."""
+    """Nothing is retransmitted for seconds after three duplicate ACKs, although it replies."""
     need(talk.single)
     base, count, last = None, 0, None
     for at, one in enumerate(talk.packets):
@@ -76,7 +76,7 @@ def duplicate_acks_ignored(talk, _):
     need(flight)
     for number, wait in enumerate((5, 5, 6, 1200, 1500, 1800)):
         probe = talk.like(end, wait * MS)
-        if number >= 3:  # the peer asks whether it is there, and it says yes
+        if number >= 3:  # the peer sends a keep-alive probe, and the device replies
             probe.seq = (talk.next_of(talk.peer, len(talk.packets)) - 1) % CYCLE
             probe.blocks = []
         talk.packets.append(probe)
@@ -91,7 +91,7 @@ def duplicate_acks_ignored(talk, _):
 @plant("retransmission-missing timeout-missing dup-acks-ignored retransmission-too-late "
        "loss-unheeded", RTO + " 5681:CC-16 9293:P-SEND-EST")
 def never_sent_again(talk, draw):
-    """Text is not acknowledged for ten seconds, and the device, though alive, does nothing."""
+    """Data is not acknowledged for ten seconds, and the device replies but does not retransmit."""
     need(talk.single)
     found = [at for at in talk.text_by(talk.device)
              if talk.packets[at].seq == talk.next_of(talk.device, at)]
@@ -109,7 +109,7 @@ def never_sent_again(talk, draw):
 
 @plant("too-few-acks acks-too-few ack-every-second second-segment-unacked ack-too-rare", ACKS)
 def ack_for_every_tenth(talk, draw):
-    """One ACK for ten full segments and more."""
+    """One ACK for ten or more full segments."""
     need(talk.single)
     texts = talk.text_by(talk.peer)
     acks = [at for at in talk.pure_acks(talk.device) if texts and at > texts[0]
@@ -136,7 +136,7 @@ def ack_for_every_tenth(talk, draw):
 
 @plant("ack-delayed-too-long delayed-ack-too-late ack-too-late", ACKS)
 def ack_after_more_than_half_a_second(talk, draw):
-    """A lone segment's ACK comes after 0.8 s."""
+    """The ACK of a single segment is delayed by more than 0.6 s."""
     need(talk.single)
     found = []
     for at in talk.text_by(talk.peer):
@@ -153,7 +153,7 @@ def ack_after_more_than_half_a_second(talk, draw):
 
 @plant("too-many-acks ack-storm", ACKS + " 9293:P-ACCEPT-REPLY 9293:P-ACK-EST")
 def ack_storm(talk, draw):
-    """Three hundred equal ACKs in a tenth of a second."""
+    """Three hundred equal ACKs within 0.1 s."""
     need(talk.single)
     at = pick(draw, [at for at in talk.pure_acks(talk.device) if at > talk.established()])
     one = talk.packets[at]
@@ -165,7 +165,7 @@ def ack_storm(talk, draw):
 
 @plant("duplicate-ack-missing", "5681:CC-14 5681:CC-15 9293:P-TEXT-ACK 5681:CC-27 9293:MUST-58")
 def duplicate_ack_missing(talk, draw):
-    """Text above a gap draws nothing until the gap is filled."""
+    """Data above a gap causes no ACK until the gap is filled."""
     need(talk.single)
     top, gone, marks = None, set(), []
     for at, one in enumerate(talk.packets):
@@ -188,7 +188,7 @@ def duplicate_ack_missing(talk, draw):
 
 @plant("initial-window", "5681:CC-3 5681:CC-1 5681:CC-4 5681:CC-5")
 def initial_burst(talk, draw):
-    """Twice the largest initial window before any ACK."""
+    """Far more than the largest initial window before any ACK."""
     need(talk.single)
     texts = [at for at in talk.text_by(talk.device)
              if talk.packets[at].seq == talk.next_of(talk.device, at)]
@@ -214,7 +214,7 @@ def initial_burst(talk, draw):
 
 @plant("more-than-loss-window", "5681:CC-12 6298:RTO-11 5681:CC-1 5681:CC-7 9293:P-RTO")
 def burst_after_timeout(talk, draw):
-    """After a timeout all that is out is sent again at once."""
+    """After a timeout all data in flight is retransmitted at once."""
     need(talk.single)
     found = []
     for at in talk.text_by(talk.device):
@@ -242,7 +242,7 @@ def burst_after_timeout(talk, draw):
 
 @plant("timeout-not-doubled", RTO)
 def no_backoff(talk, draw):
-    """The same segment six times, each after the same wait."""
+    """A segment is retransmitted six times at equal intervals."""
     need(talk.single)
     found = []
     for at in talk.text_by(talk.device):
@@ -264,7 +264,7 @@ def no_backoff(talk, draw):
 
 @plant("sacked-sent-again", "2018:SACK-18 6298:RTO-11 9293:P-RTO")
 def sacked_sent_again(talk, draw):
-    """What the peer has reported by SACK is sent again."""
+    """Data that the peer has SACKed is retransmitted."""
     need(talk.single)
     found = []
     for at, one in enumerate(talk.packets):
@@ -288,7 +288,7 @@ def sacked_sent_again(talk, draw):
 @plant("probe-missing zero-window-probe-missing", "9293:MUST-36 9293:SHLD-29 9293:SHLD-30 "
        "9293:P-RTO")
 def zero_window_unprobed(talk, draw):
-    """The peer's window is shut for ten seconds, and nobody asks."""
+    """The peer's window is closed for ten seconds without a probe."""
     need(talk.single and draw)
     shut = next((at for at in talk.where(lambda one: not talk.ours(one)) if at > 2
                  and not talk.packets[at].window and not talk.packets[at].flags & (RST | FIN)),
@@ -311,7 +311,7 @@ def zero_window_unprobed(talk, draw):
 @plant("keepalive-beyond keep-alive-beyond sent-with-gap beyond-fin keepalive-ahead",
        "9293:P-KA-PROBE 9293:P-SEND-EST 9293:MUST-26 9293:MUST-27 9293:MUST-28")
 def keep_alive_beyond_next(talk, draw):
-    """A keep-alive of a number that was never reached."""
+    """A keep-alive with a sequence number that was never reached."""
     need(talk.single)
     found = [at for at in talk.pure_acks(talk.device)
              if at > talk.established()
@@ -323,7 +323,7 @@ def keep_alive_beyond_next(talk, draw):
 
 @plant("silly-receiver", "9293:MUST-39 9293:P-SWS-RCV 9293:SHLD-15")
 def silly_window(talk, draw):
-    """A shut window is opened by an octet or a little more."""
+    """A closed window is opened by one unit of the window field."""
     need(talk.single)
     found = []
     for at in talk.pure_acks(talk.device):
@@ -341,7 +341,7 @@ def silly_window(talk, draw):
 @plant("syn-unanswered challenge-missing unacceptable-unanswered",
        "9293:P-SYN-INWIN 9293:P-ACCEPT-REPLY 9293:P-RST-CHALLENGE 9293:P-SYN-793")
 def syn_in_window_ignored(talk, draw):
-    """A SYN in the middle draws no challenge."""
+    """A SYN within the window causes no challenge ACK."""
     at = made_quiet(talk, draw)
     one = talk.bare(talk.peer, at, 500 * MS)
     one.flags, one.options = SYN, list(talk.syn_of(talk.peer).options)
@@ -355,7 +355,7 @@ def syn_in_window_ignored(talk, draw):
 @plant("unacceptable-unanswered challenge-missing",
        "9293:P-ACCEPT-REPLY 9293:P-ZWP-REPLY 9293:P-TEXT-ACK 9293:P-ACCEPT-TRIM")
 def old_segment_unanswered(talk, draw):
-    """Text far outside of the window draws no ACK."""
+    """Old data before the window causes no ACK."""
     at = made_quiet(talk, draw)
     one = talk.bare(talk.peer, at, 500 * MS)
     one.seq = (one.seq - 100) % CYCLE
@@ -373,7 +373,7 @@ def old_segment_unanswered(talk, draw):
 @plant("unacceptable-unanswered challenge-missing future-ack-unanswered",
        "9293:P-ACK-FUTURE 9293:P-ACCEPT-REPLY 9293:P-ACK-5961")
 def future_ack_unanswered(talk, draw):
-    """An ACK of octets that were never sent draws none."""
+    """An ACK of octets that were never sent causes no ACK."""
     at = made_quiet(talk, draw)
     one = talk.bare(talk.peer, at, 500 * MS)
     one.ack = (one.ack + 10_000) % CYCLE
@@ -386,7 +386,7 @@ def future_ack_unanswered(talk, draw):
        "unacceptable-unanswered",
        ACKS + " 9293:P-FIN 9293:P-CLOSE-CLOSEWAIT 9293:P-TIMEWAIT-ACK")
 def fin_unacknowledged(talk, draw):
-    """The peer's FIN comes four times, and nobody answers."""
+    """The peer's FIN is retransmitted several times and never acknowledged."""
     need(talk.single and draw)
     found = talk.where(lambda one: not talk.ours(one) and one.flags & FIN)
     need(found)

@@ -1,5 +1,5 @@
-# What happens between two TAPs: each connection has impairments of its own, drawn from a seed.
-"""A relay of ours, for kernels without netem. Frames come and go with a virtio_net_hdr."""
+# Relays frames between two TAPs with impairments per connection, drawn from a seed.
+"""Needs no netem in the kernel. Frames on both TAPs have a virtio_net_hdr."""
 import dataclasses
 import heapq
 import os
@@ -17,29 +17,29 @@ IPV4, IPV6, TCP = 0x0800, 0x86DD, 6
 
 @dataclasses.dataclass
 class Terms:
-    """What one connection suffers, each way; probabilities are of one packet."""
+    """The impairments of one connection in each direction; probabilities are per packet."""
     delay: float = 0.01       # seconds, one way
-    jitter: float = 0.0       # up to so much more, never overtaking
+    jitter: float = 0.0       # maximum extra delay in seconds, without reordering
     loss: float = 0.0
-    burst: int = 1            # so many in a row once one is lost
+    burst: int = 1            # maximum number of packets lost in a row
     reorder: float = 0.0
-    hold: float = 0.005       # how long one that is overtaken waits
+    hold: float = 0.005       # extra delay in seconds of a reordered packet
     duplicate: float = 0.0
-    mark: float = 0.0         # CE, where the sender is capable
+    mark: float = 0.0         # CE, on packets with ECT
     corrupt: float = 0.0
-    rate: int = 0             # bits a second, 0: as they come
-    queue: int = 64 * 1024    # octets, with a rate
-    drop_forth: tuple = ()    # which of the client's packets never arrive, counted from 0
+    rate: int = 0             # bits a second; 0: unlimited
+    queue: int = 64 * 1024    # octets; used only with a rate
+    drop_forth: tuple = ()    # indices from 0 of the client's packets to drop
     drop_back: tuple = ()
-    dark_from: int = -1       # from this packet on of either side nothing passes
-    dark_for: float = 0.0     # for so long; 0: for ever
+    dark_from: int = -1       # from this packet on, each direction drops everything ...
+    dark_for: float = 0.0     # ... for this many seconds; 0: for ever
     dark_back_only: bool = False
-    behind: float = 0.0       # lost between the place of the middle capture and the host
+    behind: float = 0.0       # lost between the middle capture point and the receiver
     seed: int = 1
 
 
 def sum16(octets):
-    """The Internet checksum of it, not inverted."""
+    """The Internet checksum of the octets, not inverted."""
     if len(octets) % 2:
         octets += b"\0"
     total = sum(struct.unpack(f">{len(octets) // 2}H", octets))
@@ -61,7 +61,7 @@ def where_tcp(frame):
 
 
 def seal(frame, at, tcp):
-    """Fill in both checksums of a bytearray."""
+    """Fill in the IP and TCP checksums of a bytearray."""
     length = len(frame) - tcp
     if frame[at] >> 4 == 4:
         frame[at + 10:at + 12] = b"\0\0"
@@ -75,7 +75,7 @@ def seal(frame, at, tcp):
 
 
 def resegment(frame, header):
-    """The frames that a nic would make of one that the kernel left whole."""
+    """Split a frame that the kernel left to TSO into the frames that a NIC would send."""
     flags, kind, _, size = struct.unpack_from("<BBHH", header)
     place = where_tcp(frame)
     if place is None or not flags & NEEDS_CSUM:
@@ -92,7 +92,7 @@ def resegment(frame, header):
         last = start + size >= len(text)
         struct.pack_into(">I", one, tcp + 4, (sequence + start) & 0xFFFFFFFF)
         if not last:
-            one[tcp + 13] &= ~0x09  # FIN and PSH are the last one's
+            one[tcp + 13] &= ~0x09  # only the last segment has FIN and PSH
         if number and kind & GSO_ECN:
             one[tcp + 13] &= ~0x80
         if frame[at] >> 4 == 4:
@@ -106,7 +106,7 @@ def resegment(frame, header):
 
 
 def mark(frame):
-    """The same with CE, if its sender is capable."""
+    """The frame with CE, if it has ECT."""
     out = bytearray(frame)
     if out[14] >> 4 == 4:
         if not out[15] & 3 or out[15] & 3 == 3:
@@ -131,7 +131,7 @@ class Way:
         self.drops = terms.drop_forth if forth else terms.drop_back
 
     def is_lost(self, now):
-        """Whether this packet ends here."""
+        """Whether to drop this packet."""
         number, terms = self.count, self.terms
         self.count += 1
         if number in self.drops:
@@ -149,7 +149,7 @@ class Way:
         return False
 
     def dues(self, size, now):
-        """When the packet leaves: never, once or twice."""
+        """The times at which the packet leaves: none, one or two."""
         terms, draw = self.terms, self.random.random
         if self.is_lost(now):
             return []
@@ -168,7 +168,7 @@ class Way:
         return [due]
 
     def altered(self, frame):
-        """What arrives of it."""
+        """The frame as it arrives, perhaps marked or corrupted."""
         terms = self.terms
         if terms.mark and self.random.random() < terms.mark:
             frame = mark(frame)
@@ -181,14 +181,14 @@ class Way:
 
 
 class Relay:
-    """Between two TAPs; `middle(time_ns, frame)` sees what passes where a third would capture."""
+    """Connects two TAPs; calls `middle(time_ns, frame)` for frames at the middle capture point."""
 
     def __init__(self, taps, terms_of, middle):
         self.taps, self.terms_of, self.middle = taps, terms_of, middle
         self.ways, self.waiting, self.order = {}, [], 0
 
     def way_of(self, frame, side):
-        """By the server's port: the lower one."""
+        """The Way of a frame, found by the server's port, which is the lower one."""
         place = where_tcp(frame)
         if place is None:
             return None
@@ -200,7 +200,7 @@ class Relay:
         return self.ways[key]
 
     def pull(self, side):
-        """Take what came from a TAP."""
+        """Read frames from a TAP."""
         for _ in range(TURN_FRAMES):
             try:
                 octets = os.read(self.taps[side], FRAME_MAX)
@@ -210,7 +210,7 @@ class Relay:
                 self.take(frame, side)
 
     def take(self, frame, side):
-        """Decide what becomes of a frame that came from a side."""
+        """Drop, delay or forward a frame that came from a side."""
         now = time.monotonic()
         way = self.way_of(frame, side)
         if way is None:
@@ -228,14 +228,14 @@ class Relay:
             heapq.heappush(self.waiting, (due, self.order, frame, side))
 
     def put(self, frame, side):
-        """It arrives at the other side."""
+        """Deliver a frame to the other side."""
         try:
             os.write(self.taps[1 - side], NO_HEADER + frame)
         except OSError:
-            pass  # the interface has no room: a loss like others
+            pass  # the interface's queue is full: the frame is lost
 
     def release(self):
-        """Let go what is due; when the next one is, or None."""
+        """Deliver the frames that are due; returns when the next one is, or None."""
         now = time.monotonic()
         while self.waiting and self.waiting[0][0] <= now:
             _, _, frame, side = heapq.heappop(self.waiting)

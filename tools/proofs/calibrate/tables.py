@@ -1,5 +1,5 @@
-# The figures: how often each rule accused wrongly, how often each kind that was planted was found.
-"""Shares have their Wilson interval of 95 %. A flow counts once, however often it was accused."""
+# Computes the figures: wrong accusals by rule, found violations by planted kind.
+"""Shares have a Wilson interval of 95 %. A flow counts once, even if accused several times."""
 import collections
 import math
 import pathlib
@@ -13,7 +13,7 @@ KINDS_LEAST, KINDS_OF, LINT_LEAST, FLOWS_LEAST = 38, 40, 30, 20
 
 
 def wilson(hits, of):
-    """The interval of 95 % of a share."""
+    """The 95 % Wilson interval of a share."""
     if not of:
         return 0.0, 1.0
     z, share = 1.96, hits / of
@@ -24,21 +24,21 @@ def wilson(hits, of):
 
 
 def percent(hits, of):
-    """12 of 480: 2.50 % (1.44 to 4.32)."""
+    """Format a share as "12 of 480: 2.50 % (1.44 to 4.32)"."""
     low, high = wilson(hits, of)
     share = hits / of if of else 0.0
     return f"{hits} of {of}: {100 * share:.2f} % ({100 * low:.2f} to {100 * high:.2f})"
 
 
 def place_of(flow):
-    """The address where a capture was taken that is whole, or rougher and in the host's order."""
+    """The address where a capture was taken if it is whole or in the host's order, else None."""
     if flow["view"] not in draw.WHOLE and not flow.get("placed"):
         return None
     return (lane.V6 if flow["six"] else lane.V4)[flow["side"]]
 
 
 def judge_folder(folder, flows, notes, say=lambda text: None):
-    """Both tools on everything that a folder has."""
+    """Run both tools on all captures of a folder."""
     folder = pathlib.Path(folder)
 
     def judge(names, places):
@@ -55,18 +55,18 @@ def judge_folder(folder, flows, notes, say=lambda text: None):
 
 
 def read_reviewed():
-    """Findings of which a reviewer says that Linux truly does so."""
+    """The reviewed findings where Linux does deviate."""
     return tomllib.loads(REVIEWED.read_text(encoding="utf-8")).get("deviation", [])
 
 
 def facts(flow):
-    """What an entry may speak of: the flow's note, and what follows from it."""
+    """The fields that an entry's `where` may test: those of the flow's note, and derived ones."""
     return {**flow, "unscaled": any(side.get("tcp_window_scaling") == "0"
                                     for side in flow.get("sides", []))}
 
 
 def excused(flow, accusal, reviewed):
-    """The entry that says this finding is right, or None."""
+    """The reviewed entry by which this finding is right, or None."""
     flow = facts(flow)
     for entry in reviewed:
         where = entry.get("where", {})
@@ -77,11 +77,11 @@ def excused(flow, accusal, reviewed):
 
 
 class Calibration:
-    """What was judged, and what comes of it."""
+    """The judged captures, and the figures computed from them."""
 
     def __init__(self, flows, judged, notes=(), planted=(), sources=None):
         self.flows, self.judged, self.notes, self.planted = flows, judged, notes, planted
-        self.sources = sources or {}  # what was judged before anything was planted, by its name
+        self.sources = sources or {}  # results for the captures before planting, by file name
         self.reviewed = read_reviewed()
 
     def wrong(self):
@@ -123,7 +123,7 @@ class Calibration:
         return sum(reasons.values()), whole, reasons
 
     def core_differs(self):
-        """Flows of which replay says that our own TCP errs."""
+        """Flows with replay's verdict `core differs`: our own TCP is wrong."""
         return [flow["file"] for flow, judged in zip(self.flows, self.judged)
                 if any(verdict == "core differs" for _, verdict, _ in judged.verdicts)]
 
@@ -141,14 +141,14 @@ class Calibration:
         return rows
 
     def failures(self):
-        """Captures of which a tool gave no answer."""
+        """Yield the captures for which a tool produced no result."""
         for row, judged in zip([*self.flows, *self.notes], [*self.judged, *self.planted]):
             for text in judged.failures:
                 yield f"{row['file']}: {text}"
 
 
 def wrong_table(calibration):
-    """Rule by rule: how often it was wrong."""
+    """Yield the table of wrong accusals by rule."""
     found, right = calibration.wrong()
     of = len(calibration.flows)
     yield "| tool | rule | wrong in flows | reviewed and right | first |"
@@ -160,7 +160,7 @@ def wrong_table(calibration):
 
 
 def views_table(calibration):
-    """View by view: in how many captures a tool was wrong; damages that met are counted each."""
+    """Yield the table of wrong captures by view; each damage of a capture is counted."""
     found, _ = calibration.wrong()
     wrong = {tool: {flow["file"] for key, flows in found.items() if key[0] == tool
                     for flow in flows} for tool in ("lint", "replay")}
@@ -176,7 +176,7 @@ def views_table(calibration):
 
 
 def found_table(rows):
-    """Kind by kind: how often it was found."""
+    """Yield the table of found violations by kind."""
     yield "| planted | flows | found | by lint | certain | by replay |"
     yield "|---|---|---|---|---|---|"
     for name, (of, found, lint, certain, replay) in rows.items():
@@ -184,7 +184,7 @@ def found_table(rows):
 
 
 def goals(calibration):
-    """(sentence, whether it is met) of each goal."""
+    """Yield (sentence, whether it is met) for each goal."""
     found, _ = calibration.wrong()
     of = len(calibration.flows)
     for tool, word in (("lint", "certain"), ("replay", "violates")):
@@ -206,7 +206,7 @@ def goals(calibration):
 
 
 def report(calibration):
-    """All of it as lines of Markdown, and whether every goal is met."""
+    """The report as lines of Markdown, and whether every goal is met and no tool failed."""
     lines = [f"## {len(calibration.flows)} flows of real Linux, "
              f"{len(calibration.notes)} with a violation planted", ""]
     met = True

@@ -1,4 +1,4 @@
-# One connection as it was captured at an end, ready to be changed: who said what, and when.
+# One connection as captured at one end, with queries and edits for planting violations.
 """A plant edits a Talk and returns Planted. The device is the end where the capture was taken."""
 import dataclasses
 
@@ -11,27 +11,27 @@ SECOND = 1000 * MS
 
 @dataclasses.dataclass
 class Planted:
-    """What was planted: who did it, and in which packets it shows."""
+    """The edited packets, the accused endpoint, and the packets that show the violation."""
     packets: list
     accused: tuple            # (address octets, port)
     marks: list               # packets of `packets`
-    lasting: bool = False     # it shows at the marks or anywhere behind them
+    lasting: bool = False     # it shows at the marks or anywhere after them
     anyone: bool = False      # either side may be accused
-    anywhere: bool = False    # any packet, and any port of that address
+    anywhere: bool = False    # any packet, and any port of the accused address
 
 
 def less(one, other):
-    """Before in the circle of sequence numbers."""
+    """Whether `one` is before `other` in sequence space."""
     return 0 < (other - one) % CYCLE < CYCLE // 2
 
 
 def later(one, other):
-    """Whichever comes later in the circle."""
+    """The later of two sequence numbers."""
     return other if less(one, other) else one
 
 
 class Talk:
-    """A whole capture of one connection, from its SYN on; ValueError if it is none."""
+    """A whole capture of one connection, from its SYN on; else raises ValueError."""
 
     def __init__(self, packets, at_client):
         self.packets = packets
@@ -55,37 +55,37 @@ class Talk:
 
     @property
     def single(self):
-        """One incarnation, opened by three packets."""
+        """Whether the ports have only one connection, with a SYN-ACK."""
         return self.synack is not None and len({one.seq for one in self.syns}) == 1
 
     def syn_of(self, end):
-        """The SYN with which an end began."""
+        """The SYN or SYN-ACK of an end."""
         return self.syn if end == self.client else self.synack
 
     def where(self, test):
-        """Indices of packets that pass."""
+        """Indices of the packets for which `test` is true."""
         return [at for at, one in enumerate(self.packets) if test(one)]
 
     def established(self):
-        """The index after the handshake's last packet."""
+        """The index of the handshake's last packet."""
         for at, one in enumerate(self.packets):
             if one.source == self.client and one.flags & ACK and not one.flags & (SYN | RST):
                 return at
         raise ValueError("no handshake")
 
     def text_by(self, end):
-        """Indices of segments with text of an end, SYNs apart."""
+        """Indices of an end's segments with data, without SYNs."""
         return self.where(lambda one: one.source == end and one.text and not one.flags & SYN)
 
     def pure_acks(self, end):
-        """Indices of ACKs alone of an end."""
+        """Indices of an end's pure ACKs."""
         return self.where(lambda one: one.source == end and not one.text
                           and one.flags & (SYN | FIN | RST | ACK) == ACK)
 
     # numbers
 
     def next_of(self, end, before):
-        """What an end sends next, as seen before an index."""
+        """An end's SND.NXT before the packet at an index."""
         value = None
         for one in self.packets[:before]:
             if one.source == end and not one.flags & RST:
@@ -95,7 +95,7 @@ class Talk:
         return value
 
     def acked_of(self, end, before):
-        """The highest ACK by an end before an index."""
+        """An end's highest acknowledgment number before an index."""
         value = None
         for one in self.packets[:before]:
             if one.source == end and one.flags & ACK and not one.flags & RST:
@@ -105,14 +105,14 @@ class Talk:
         return value
 
     def shift_of(self, end):
-        """By how much an end's windows are scaled."""
+        """The shift count of an end's windows."""
         mine, other = (self.syn_of(one).option(pcap.SCALE) for one in (self.client, self.server))
         if mine is None or other is None:
             return 0
         return self.syn_of(end).option(pcap.SCALE)[0]
 
     def edge_of(self, end, before):
-        """The right edge that an end has offered."""
+        """The furthest right edge that an end has offered before an index."""
         value = None
         for one in self.packets[:before]:
             if one.source == end and one.flags & ACK and not one.flags & RST:
@@ -129,30 +129,30 @@ class Talk:
 
     @property
     def ecn(self):
-        """Whether both sides agreed on it."""
+        """Whether both SYNs agreed on ECN."""
         both = pcap.ECE | pcap.CWR
         return self.syn.flags & both == both and self.synack.flags & both == pcap.ECE
 
     @property
     def asked_mss(self):
-        """The MSS that the peer asked for."""
+        """The MSS of the peer's SYN, 536 if it has none."""
         value = self.syn_of(self.peer).option(pcap.MSS)
         return int.from_bytes(value, "big") if value else 536
 
     # changes
 
     def insert(self, at, packet):
-        """Put it before the index; its time must fit."""
+        """Insert a packet at an index; its time must fit there."""
         self.packets.insert(at, packet)
         return packet
 
     def delay(self, at, by):
-        """Everything from an index on happens later."""
+        """Move all packets from an index on later by `by`."""
         for one in self.packets[at:]:
             one.time += by
 
     def wait(self, at, by):
-        """The same, and the timestamps of Linux, a tick a millisecond, say so."""
+        """As delay(), and advance the TCP timestamps, which tick once a millisecond in Linux."""
         first = {one.source: one.stamps[0] for one in reversed(self.packets[at:]) if one.stamps}
         for one in self.packets[at:]:
             if one.stamps:
@@ -163,7 +163,7 @@ class Talk:
         self.delay(at, by)
 
     def like(self, one, by=0, **fields):
-        """A packet of its own with other fields, so much later."""
+        """A new packet like `one`, `by` later, with the given fields changed."""
         other = one.copy()
         other.time += by
         other.renew()
@@ -172,14 +172,14 @@ class Talk:
         return other
 
     def last_by(self, end, before):
-        """The last packet of an end before an index that is no SYN nor reset."""
+        """An end's last packet before an index, without SYNs and resets."""
         for one in reversed(self.packets[:before]):
             if one.source == end and not one.flags & (SYN | RST):
                 return one
         raise ValueError("it has said nothing")
 
     def bare(self, end, before, by=0):
-        """An ACK alone as that end would send it at the index, `by` after the packet before."""
+        """A pure ACK that an end would send at the index, `by` after the packet before it."""
         last = self.last_by(end, before)
         other = self.like(last, text=b"", flags=ACK, seq=self.next_of(end, before),
                           ack=self.acked_of(end, before), urgent=0)
@@ -190,17 +190,17 @@ class Talk:
         return other
 
     def strip(self, kind, test=lambda one: True):
-        """Take an option from those that pass."""
+        """Remove an option from all packets for which `test` is true."""
         for one in self.packets:
             if test(one):
                 one.set_option(kind, None)
 
     def in_order(self):
-        """By time again."""
+        """Sort the packets by time."""
         self.packets.sort(key=lambda one: one.time)
 
     def renumber(self, end, by, test=lambda one: True):
-        """All that an end sends, and what is said of it, is moved in the circle."""
+        """Shift an end's sequence numbers by `by`, and the ACKs and SACK blocks of them."""
         for one in self.packets:
             if not test(one):
                 continue
@@ -212,18 +212,18 @@ class Talk:
                 one.blocks = [(left + by, right + by) for left, right in one.blocks]
 
     def planted(self, *marks, **words):
-        """What a plant returns."""
+        """The Planted that a plant returns; accuses the device unless `accused` is given."""
         return Planted(self.packets, words.pop("accused", self.device), list(marks), **words)
 
 
 def need(condition):
-    """Else this flow does not suit."""
+    """Raise ValueError (the flow does not suit) unless the condition holds."""
     if not condition:
         raise ValueError("it does not suit")
 
 
 def pick(draw, found, least=1):
-    """One of them."""
+    """Draw one element; the flow does not suit if there are fewer than `least`."""
     need(len(found) >= least)
     return draw.choice(found)
 
@@ -233,7 +233,7 @@ KINDS = {}
 
 @dataclasses.dataclass
 class Kind:
-    """A kind of violation: how it is planted, and what may be said of it."""
+    """A kind of violation: how it is planted, and which rules and clauses match it."""
     name: str
     plant: object
     rules: tuple     # of lint
@@ -241,7 +241,7 @@ class Kind:
 
 
 def plant(rules, clauses):
-    """A decorator: rules of lint, clauses of replay that name what was planted."""
+    """Decorator that registers a kind with the lint rules and the clauses that match it."""
     def keep(function):
         name = function.__name__.replace("_", "-")
         KINDS[name] = Kind(name, function, tuple(rules.split()), tuple(clauses.split()))

@@ -1,5 +1,5 @@
-# 200 connections of real Linux, judged; the parts that make and count them.
-"""Those that need namespaces are root's alone: elsewhere they are skipped, with the reason."""
+# Tests of the parts of calibrate, and a run over 200 connections of real Linux.
+"""Tests that need namespaces require root; otherwise they are skipped with the reason."""
 import random
 import struct
 
@@ -18,7 +18,7 @@ UNTOLD_MOST = 0.1                       # of whole flows
 
 
 def segment(text=b"abc", six=False, flags=pcap.ACK, **words):
-    """A packet with right sums."""
+    """A packet with right checksums."""
     link = bytes(12) + (b"\x86\xdd" if six else b"\x08\x00")
     head = bytes([0x60]) + bytes(5) + bytes([6, 64]) + bytes(32) if six else \
         bytes([0x45]) + bytes(7) + bytes([64, 6]) + bytes(10)
@@ -33,7 +33,7 @@ def segment(text=b"abc", six=False, flags=pcap.ACK, **words):
 
 @pytest.mark.parametrize("six", [False, True])
 def test_a_packet_is_the_same_after_reading(six):
-    """What is not edited does not change."""
+    """A packet that is not edited does not change."""
     one = segment(six=six, stamps=(7, 9))
     one.set_option(pcap.SACK, struct.pack(">II", 1, 2))
     one.set_option(pcap.SCALE, b"\7")
@@ -48,7 +48,7 @@ def test_a_packet_is_the_same_after_reading(six):
 
 
 def test_a_file_is_read_as_it_was_written(tmp_path):
-    """Times to the nanosecond."""
+    """Times are kept to the nanosecond."""
     frames = [(1_700_000_000_123_456_789, b"x" * 60), (1_700_000_001_000_000_001, b"y" * 70)]
     pcap.write(tmp_path / "a.pcap", frames)
     assert pcap.read(tmp_path / "a.pcap") == frames
@@ -56,7 +56,7 @@ def test_a_file_is_read_as_it_was_written(tmp_path):
 
 @pytest.mark.parametrize("six", [False, True])
 def test_a_frame_that_was_left_whole_is_cut_up_as_a_card_would(six):
-    """Numbers go on, FIN and PSH are the last one's, CWR the first one's."""
+    """Sequence numbers continue; only the last segment has FIN and PSH, only the first CWR."""
     flags = pcap.ACK | pcap.PSH | pcap.FIN | pcap.CWR
     whole = segment(bytes(range(250)), six, flags).frame()
     kind = (relay.GSO_TCP6 if six else relay.GSO_TCP4) | relay.GSO_ECN
@@ -70,7 +70,7 @@ def test_a_frame_that_was_left_whole_is_cut_up_as_a_card_would(six):
 
 @pytest.mark.parametrize("six", [False, True])
 def test_a_mark_is_put_only_where_the_sender_is_capable(six):
-    """And IPv4's sum stays right."""
+    """IPv4's checksum stays right."""
     plain = segment(six=six).frame()
     assert relay.mark(plain) == plain
     for capable in (1, 2):
@@ -81,7 +81,7 @@ def test_a_mark_is_put_only_where_the_sender_is_capable(six):
 
 
 def test_a_seed_decides_what_a_path_does():
-    """The same twice, something else with another seed."""
+    """Equal for one seed, different for another."""
     def fates(seed):
         way = relay.Way(relay.Terms(loss=0.3, duplicate=0.2, reorder=0.2, seed=seed), True)
         return [way.dues(1000, number * 0.1) for number in range(100)]
@@ -91,7 +91,7 @@ def test_a_seed_decides_what_a_path_does():
 
 
 def test_views_spoil_what_they_say():
-    """Each by its nature."""
+    """Each view makes its kind of damage."""
     frames = [(number * 1000, segment(bytes([number]) * 300).frame()) for number in range(50)]
     generator = random.Random(1)
     assert len(views.missing(random.Random(5), frames)) < 50
@@ -100,18 +100,18 @@ def test_views_spoil_what_they_say():
     assert all(len(one[1]) <= 200 and one[2] == 354 for one in views.snapped(generator, frames))
     for maker in (views.edited, views.edited_sums):
         changed = pcap.Packet(0, maker(generator, frames)[0][1])
-        assert changed.frame() != maker(generator, frames)[0][1]  # the sum is wrong
+        assert changed.frame() != maker(generator, frames)[0][1]  # the checksum is wrong
 
 
 def said(when, from_client, flags, seq, ack, text=b""):
-    """A frame of a life on the ports 30000 and 5000."""
+    """A frame of a connection on the ports 30000 and 5000."""
     ports = {"sport": 30000, "dport": 5000} if from_client else {"sport": 5000, "dport": 30000}
     one = segment(text, flags=flags, seq=seq % pcap.CYCLE, ack=ack % pcap.CYCLE, **ports)
     return when, one.frame()
 
 
 def life(begin, client, server):
-    """Both ends' frames of a connection that is opened, says 10 octets and is closed."""
+    """Both ends' frames of a connection that opens, sends 10 octets and closes."""
     both = pcap.SYN | pcap.ACK
     frames = [said(begin, True, pcap.SYN, client, 0),
               said(begin + 1000, False, both, server, client + 1),
@@ -123,7 +123,7 @@ def life(begin, client, server):
 
 
 def test_numbers_are_moved_and_sums_stay_as_they_were():
-    """Right, wrong, or left to the nic."""
+    """Checksums stay right, wrong, or left to the NIC."""
     plain = segment(b"abc", seq=5, ack=9, sport=30000, dport=5000)
     plain.blocks = [(20, 30)]
     made = views_reuse.renumbered(plain.frame(), (31000, 6000), (100, pcap.CYCLE - 10))
@@ -138,7 +138,7 @@ def test_numbers_are_moved_and_sums_stay_as_they_were():
 
 
 def test_ports_are_used_again_only_behind_what_both_ends_saw_end():
-    """And each hole takes what it says."""
+    """Each hole removes the packets that its name says."""
     first, second = life(0, 1000, 2000), life(9000, 70_000, 80_000)
     assert views_reuse.is_over(first) == "closed"
     assert views_reuse.is_over([first[0], first[1][:-2]]) is None
@@ -157,7 +157,7 @@ def test_ports_are_used_again_only_behind_what_both_ends_saw_end():
 
 
 def test_rougher_views_say_what_befell_them():
-    """Drawn by the flow alone; in order of time, but where packets were swapped or doubled."""
+    """They depend on the flow's seed alone, and are in time order unless swapped or doubled."""
     ends = life(0, 1000, 2000)
     seen = set()
     for seed in range(200):
@@ -175,7 +175,7 @@ def test_rougher_views_say_what_befell_them():
 
 
 def test_what_came_together_is_joined():
-    """Where it came in, not where it left; the sum says the pseudo-header alone."""
+    """Only arriving segments are joined; the checksum is that of the pseudo-header alone."""
     frames = [(number * 1000, segment(b"x" * 100, seq=1000 + 100 * number).frame())
               for number in range(3)]
     whole = views.coalesced(None, frames, (bytes(4), 5000))
@@ -185,20 +185,20 @@ def test_what_came_together_is_joined():
 
 
 def test_an_interval_is_wilsons():
-    """By hand: 0 of 1,000 is below 0.38 %, 1 of 10 within 1.8 and 40.4 %."""
+    """Computed by hand: 0 of 1,000 is below 0.38 %, 1 of 10 within 1.8 and 40.4 %."""
     assert tables.wilson(0, 1000) == pytest.approx((0, 0.00383), abs=1e-5)
     assert tables.wilson(1, 10) == pytest.approx((0.0179, 0.4042), abs=1e-4)
 
 
 def accusal(**words):
-    """One of lint, unless it is told otherwise."""
+    """An accusal by lint, by default."""
     known = {"tool": "lint", "rule": "edge-moved-left", "clause": "9293:SHLD-14", "sure": True,
              "who": "10.77.0.1:30000", "packet": 7}
     return judging.Accusal(**{**known, **words})
 
 
 def calibration(accusals, entry=None, verdict="agrees"):
-    """Of one whole flow."""
+    """A calibration of one whole flow."""
     flow = {"view": "plain", "six": False, "side": 0, "file": "a.pcap", "habit": "idle"}
     judged = judging.Judged(accusals, [("10.77.0.1:30000", verdict, "why")], [])
     out = tables.Calibration([flow], [judged])
@@ -207,7 +207,7 @@ def calibration(accusals, entry=None, verdict="agrees"):
 
 
 def test_what_is_sure_and_not_reviewed_is_wrong():
-    """`likely` is not; an entry holds where it says."""
+    """`likely` is not wrong; a reviewed entry applies only to the flows in its `where`."""
     rule = ("lint", "edge-moved-left")
     assert rule in calibration([accusal()]).wrong()[0]
     assert rule not in calibration([accusal(sure=False)]).wrong()[0]
@@ -220,7 +220,7 @@ def test_what_is_sure_and_not_reviewed_is_wrong():
 
 
 def test_only_the_right_device_rule_and_place_count_as_found():
-    """Anything else that is said does not."""
+    """Other accusals do not count."""
     kind = talk.KINDS["window-shrunk"]
     note = {"kind": kind.name, "accused": "10.77.0.1:30000", "marks": [7], "lasting": False,
             "anyone": False, "anywhere": False}
@@ -234,23 +234,23 @@ def test_only_the_right_device_rule_and_place_count_as_found():
     assert not found(tool="replay", clause="9293:P-RTO")
     assert not found(packet=18) and not found(packet=3)
     same = judging.Judged([accusal()], [], [])
-    assert not list(judging.finders(note, kind, same, same))  # it was said before
+    assert not list(judging.finders(note, kind, same, same))  # the same accusal was made before planting
 
 
 def test_no_kinds_are_no_goal():
-    """Nothing planted is not everything found."""
+    """Without planted flows the goal is not met."""
     assert not list(tables.goals(calibration([])))[3][1]
 
 
 def test_there_are_kinds_enough():
-    """The goal speaks of 40."""
+    """The goal requires 40 kinds."""
     assert len(talk.KINDS) >= tables.KINDS_OF
     assert all(kind.rules and kind.clauses for kind in talk.KINDS.values())
 
 
 @live
 def test_200_flows_of_linux_and_what_is_planted_into_them(tmp_path):
-    """Few are accused, most of what is planted is found, and no tool fails."""
+    """Few flows are accused, most planted violations are found, and no tool fails."""
     flows = making.make("ci", FLOWS, tmp_path)
     assert len(flows) >= FLOWS - 5
     notes = planting.plant_all(tmp_path, tmp_path / "planted", "ci", each=EACH)

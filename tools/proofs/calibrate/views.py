@@ -1,5 +1,5 @@
-# What stands in the file: the kernel's own view of one end, or one that is worse, from a seed.
-"""A capture that is not where the host is, or not whole, or was changed afterwards."""
+# Makes the capture file of a flow: the kernel's record at one end, or a damaged one, from a seed.
+"""A damaged capture was taken elsewhere, is incomplete, or was changed afterwards."""
 import random
 import socket
 import struct
@@ -7,17 +7,17 @@ import struct
 from proofs.calibrate import pcap, relay
 
 NEAR_NS, WHOLE_OCTETS = 40_000, 60_000
-HOPPED = 120_000  # nanoseconds between the two records of a mirror before and behind a router
+HOPPED = 120_000  # nanoseconds between the records before and after a router
 
 
 def missing(draw, frames):
-    """The recorder lost some."""
+    """The recorder lost some packets."""
     chance = draw.choice([0.005, 0.02, 0.1])
     return [one for one in frames if draw.random() >= chance]
 
 
 def swapped(draw, frames):
-    """Several queues: packets a few microseconds apart stand in another order."""
+    """Several queues: packets less than 60 us apart may be in another order."""
     out = list(frames)
     for at in range(len(out) - 1):
         if out[at + 1][0] - out[at][0] < 60_000 and draw.random() < 0.3:
@@ -26,13 +26,13 @@ def swapped(draw, frames):
 
 
 def edited(draw, frames):
-    """Text was replaced, and nobody mended the checksums."""
+    """Payload was replaced without fixing the checksums."""
     mask = bytes(draw.randrange(1, 256) for _ in range(64))
     return [(when, alter_text(frame, mask)) for when, frame in frames]
 
 
 def edited_sums(draw, frames):
-    """Addresses were replaced, and IPv4's sum alone was mended."""
+    """Addresses were replaced, and only IPv4's checksum was fixed."""
     new = draw.randrange(1, 250)
     out = []
     for when, frame in frames:
@@ -48,7 +48,7 @@ def edited_sums(draw, frames):
 
 
 def alter_text(frame, mask):
-    """Its text by a mask, the same for the same octet numbers."""
+    """XOR the payload with a mask that depends only on the sequence number."""
     place = relay.where_tcp(frame)
     if place is None:
         return frame
@@ -62,13 +62,13 @@ def alter_text(frame, mask):
 
 
 def snapped(draw, frames):
-    """Headers alone, or little more."""
+    """Only the first 96 to 200 octets of each packet."""
     snap = draw.choice([96, 128, 200])
     return [(when, frame[:snap], len(frame)) for when, frame in frames]
 
 
 def doubled(draw, frames):
-    """Each packet twice, as when a bridge's port and the bridge are both recorded."""
+    """Each packet twice, as if recorded both at a bridge and at one of its ports."""
     out = []
     for when, frame in frames:
         out += [(when, frame), (when + draw.randrange(300, 6000), frame)]
@@ -76,7 +76,7 @@ def doubled(draw, frames):
 
 
 def hops(_, frames):
-    """Each packet twice, before and behind a router: the second has one hop less."""
+    """Each packet twice, before and after a router: the second has a hop limit one lower."""
     out = []
     for when, frame in frames:
         octets = bytearray(frame)
@@ -91,7 +91,7 @@ def hops(_, frames):
 
 
 def pseudo_only(packet):
-    """A frame whose sum is that of the pseudo-header alone: the kernel leaves one it joined so."""
+    """A frame with the pseudo-header's sum as checksum, as the kernel leaves one that it joined."""
     out = bytearray(packet.frame())
     at, tcp = len(packet.link), len(packet.link) + len(packet.ip)
     addresses = bytes(packet.ip[12:20] if packet.is_v4 else packet.ip[8:40])
@@ -102,7 +102,7 @@ def pseudo_only(packet):
 
 
 def joins(before, one, sender):
-    """Whether a receiver's kernel would put the two into one."""
+    """Whether a receiver's kernel would join the two packets."""
     same = before.source == one.source != sender and before.flags == pcap.ACK \
         and one.flags & ~pcap.PSH == pcap.ACK and before.text and one.text
     return same and before.end == one.seq and before.ack == one.ack \
@@ -111,7 +111,7 @@ def joins(before, one, sender):
 
 
 def coalesced(_, frames, sender=None):
-    """What came in one after the other is one, as generic receive offload makes it."""
+    """Join consecutive arriving segments, as generic receive offload does."""
     out, joined = [], set()
     for when, frame in frames:
         one = pcap.Packet(when, frame)
@@ -125,12 +125,12 @@ def coalesced(_, frames, sender=None):
 
 
 def late_start(draw, frames):
-    """It began when the connection stood."""
+    """The capture lacks the beginning of the connection."""
     return frames[min(len(frames) // 2, draw.choice([1, 3, 8])):]
 
 
 def early_end(draw, frames):
-    """It was stopped before the end."""
+    """The capture ends before the connection."""
     return frames[:max(3, int(len(frames) * draw.choice([0.3, 0.6, 0.9])))]
 
 
@@ -140,12 +140,12 @@ MAKERS = {"missing": missing, "swapped": swapped, "edited": edited, "edited_sums
 
 
 def make(flow, ends, middle):
-    """The frames of a flow's file: `ends` are those recorded at client and server."""
+    """The frames of a flow's file; `ends`: those recorded at client and server."""
     if flow["view"] in ("middle", "behind"):
         return middle
     frames = ends[flow["side"]]
     if flow["view"] == "coalesced":
-        if flow["offloads"]:  # what it sent has no sums already
+        if flow["offloads"]:  # its own packets are captured without checksums anyway
             return frames
         port = flow["client_port"] if flow["side"] == 0 else flow["server_port"]
         sender = socket.inet_pton(socket.AF_INET6 if flow["six"] else socket.AF_INET,

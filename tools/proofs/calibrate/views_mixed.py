@@ -1,5 +1,5 @@
-# Rougher views: ports used again, both ends in one file, one direction late, damages together.
-"""Each flow has one of them beside its own view, drawn by itself: older seeds stay as they were."""
+# Rougher views: reused ports, both ends in one file, one direction late, several damages.
+"""Each flow gets one in addition to its own view, drawn separately, so older seeds do not change."""
 import random
 
 from proofs.calibrate import views, views_reuse
@@ -7,42 +7,42 @@ from proofs.calibrate import views, views_reuse
 MS = 1_000_000
 KINDS = {"reused": 34, "merged": 22, "one_late": 14, "combined": 30}
 BASES = {"end": 30, "reused": 25, "merged": 25, "one_late": 20}
-# In the order in which they befall a capture; of each row at most one.
+# In the order in which they are applied; at most one of each row.
 DAMAGES = (("late_start", "early_end"), ("missing",), ("edited", "edited_sums"),
            ("doubled", "hops"), ("swapped",), ("snapped",))
 MERGED_APART = [0, 0, 50_000, 3 * MS, 15 * MS, 20 * MS, 60 * MS, 100 * MS, 300 * MS, 400 * MS]
 LATE = [9 * MS, 12 * MS, 18 * MS, 20 * MS]
-#: With these the order at the end is no longer the host's.
+#: With these the packets are not in the order in which the host sent and received them.
 DISORDERS = ("merged", "one_late", "doubled", "hops", "swapped", "edited_sums")
 
 
 def by_time(frames):
-    """In the order of the clock; what has one time stays as it was."""
+    """Sort frames by time; the sort is stable."""
     return sorted(frames, key=lambda one: one[0])
 
 
 def merged(draw, ends):
-    """Both ends' captures in one file, by clocks that are not alike."""
+    """Both ends' captures in one file, with different clocks."""
     apart = draw.choice(MERGED_APART) * draw.choice([-1, 1])
     frames = by_time(list(ends[0]) + [(when + apart, frame) for when, frame in ends[1]])
     return views.missing(draw, frames) if draw.random() < 0.4 else frames
 
 
 def one_late(draw, frames):
-    """One direction has a recorder, or a queue, of its own, which stamps later."""
+    """One direction is timestamped later, as by a recorder or queue of its own."""
     late, from_client = draw.choice(LATE), draw.random() < 0.5
     return by_time([(when + (late if views_reuse.Head(frame).from_client == from_client else 0),
                      frame) for when, frame in frames])
 
 
 def damages_of(draw, base):
-    """Some of them, so that two befall the capture at least."""
+    """Draw damages, so that with the base the capture has at least two."""
     rows = draw.sample(range(len(DAMAGES)), draw.choice([1, 1, 2] if base != "end" else [2, 2, 3]))
     return [draw.choice(DAMAGES[row]) for row in sorted(rows)]
 
 
 def one_view(draw, flow, ends, own, others, view):
-    """(what befell it, frames) or None where the flow does not suit."""
+    """(list of damages, frames), or None if the flow does not suit."""
     base = draw.choices(list(BASES), list(BASES.values()))[0] if view == "combined" else view
     befell = [base]
     if base == "reused":
@@ -79,7 +79,7 @@ def make(flow, number_of_ends):
                 found += [one for one in views_reuse.lives(theirs) if all(one)]
         return found
     made = one_view(draw, flow, ends, own, others, view)
-    if made is None:  # it never ended: no other can follow it
+    if made is None:  # the connection never ended, so none can follow on its ports
         view = "merged"
         made = one_view(draw, flow, ends, own, others, view)
     befell, frames = made

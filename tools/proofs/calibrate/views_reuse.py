@@ -1,4 +1,4 @@
-# One pair of ports used again: connections in a row, numbered anew, some openings not recorded.
+# Reused ports: successive connections, renumbered, with some control packets not recorded.
 """A life is one connection as both ends recorded it: [frames at the client, at the server]."""
 import struct
 
@@ -6,13 +6,13 @@ from proofs.calibrate import relay
 from proofs.calibrate.pcap import ACK, CYCLE, FIN, RST, SYN
 
 SECOND = 1_000_000_000
-TIME_WAIT = 61 * SECOND  # Linux keeps a pair of ports for 60 s
+TIME_WAIT = 61 * SECOND  # Linux keeps the ports for 60 s
 SACK = 5
 HOLES = {"none": 2, "syn": 4, "syn_ack": 3, "handshake": 5, "former_end": 2, "both": 3}
 
 
 class Head:
-    """What a frame says, without its options and text."""
+    """The TCP header of a frame, without options."""
 
     def __init__(self, frame):
         self.at, self.tcp, end = relay.where_tcp(frame)
@@ -29,14 +29,14 @@ class Head:
 
 
 def pseudo_sum(frame, head):
-    """What a kernel leaves as checksum where the nic is to make it."""
+    """The checksum that a kernel leaves for the NIC to complete."""
     four = frame[head.at] >> 4 == 4
     addresses = frame[head.at + 12:head.at + 20] if four else frame[head.at + 8:head.at + 40]
     return relay.sum16(bytes(addresses) + struct.pack(">HH", relay.TCP, len(frame) - head.tcp))
 
 
 def move_blocks(octets, head, by):
-    """The SACK blocks of a header."""
+    """Shift the SACK blocks of a header by `by`."""
     at = head.tcp + 20
     while at + 1 < head.text_at and octets[at]:
         size = 1 if octets[at] == 1 else octets[at + 1]
@@ -50,11 +50,11 @@ def move_blocks(octets, head, by):
 
 
 def renumbered(frame, ports, shifts):
-    """With the ports (client, server) and its numbers moved by (client's, server's). A checksum
-    that was right is right, one that was wrong is wrong, one left to the nic is left."""
+    """The frame with new ports (client, server) and sequence numbers shifted by (client's,
+    server's). Right checksums stay right, wrong ones wrong, and those left to the NIC are kept."""
     head, out = Head(frame), bytearray(frame)
     mine, others = shifts if head.from_client else shifts[::-1]
-    is_answer = head.flags & RST and not head.seq  # to a SYN: it has no number of its own
+    is_answer = head.flags & RST and not head.seq  # a RST in reply to a SYN has SEQ 0
     seq = head.seq if is_answer else (head.seq + mine) % CYCLE
     ack = (head.ack + others) % CYCLE if head.flags & ACK else head.ack
     struct.pack_into(">HHII", out, head.tcp, *(ports if head.from_client else ports[::-1]),
@@ -73,7 +73,7 @@ def renumbered(frame, ports, shifts):
 
 
 def lives(ends):
-    """The connections of a flow in their order: at each new SYN another begins."""
+    """The connections of a flow in order; each SYN with a new number begins one."""
     parts = []
     for frames in ends:
         part, known = [[]], None
@@ -89,7 +89,7 @@ def lives(ends):
 
 
 def is_over(life):
-    """How both ends saw it end: "reset", "closed", or None where one of them goes on."""
+    """How the connection ended at both ends: "reset", "closed", or None if one end is still open."""
     if not all(life):
         return None
     heads = [[Head(frame) for _, frame in frames] for frames in life]
@@ -105,7 +105,7 @@ def is_over(life):
 
 
 def first_and_last(life, from_client):
-    """The first number of one side, and how many it used."""
+    """One side's first sequence number, and how many it used."""
     said = [Head(frame) for frames in life for _, frame in frames]
     said = [one for one in said if one.from_client == from_client and not one.flags & RST]
     if not said:
@@ -116,7 +116,7 @@ def first_and_last(life, from_client):
 
 
 def where_to(draw, first, used):
-    """The first number of the next connection: above the former's, in them, below, anywhere."""
+    """Draw the next connection's ISN: above, among or below the previous one's numbers, or anywhere."""
     kind = draw.randrange(5)
     near = draw.choice([100, 70_000, 1 << 20, 1 << 24, 1 << 30])
     by = (used + draw.randrange(near), draw.randrange(1, used + 1), -draw.randrange(1, near),
@@ -125,7 +125,7 @@ def where_to(draw, first, used):
 
 
 def is_of_handshake(life, hole):
-    """Whether the recorder lost a frame of it, with a hole of that name."""
+    """A test for the frames that the recorder lost with a hole of that name."""
     opened = set()
     for frames in life:
         for when, frame in frames:
@@ -144,7 +144,7 @@ def is_of_handshake(life, hole):
 
 
 def with_hole(draw, in_a_row):
-    """The lives as they were recorded: some control packets are missing."""
+    """The lives with some control packets not recorded, and the name of the hole."""
     hole = draw.choices(list(HOLES), list(HOLES.values()))[0]
     out = [in_a_row[0]]
     for life in in_a_row[1:]:
@@ -159,8 +159,8 @@ def with_hole(draw, in_a_row):
 
 
 def in_a_row(draw, first, others, ports):
-    """First, then the others, on one pair of ports, as a firewall shows them that gives every
-    connection first numbers of its own. What follows one that was closed comes after TIME-WAIT."""
+    """The life `first`, then the others, on one pair of ports with new ISNs, as behind a firewall
+    that randomizes ISNs. After a closed connection the next one waits for TIME-WAIT."""
     out = [first]
     for life in others:
         before, how = out[-1], is_over(out[-1])
@@ -180,10 +180,10 @@ def in_a_row(draw, first, others, ports):
 
 
 def reused(draw, ports, own, others):
-    """(both ends' frames, what is missing), or None: `others` are lives of other flows."""
+    """(both ends' frames, name of the hole), or None; `others`: lives of other flows."""
     if not own or not all(own[0]):
         return None
-    if len(own) > 1 and draw.random() < 0.4:  # as Linux made them
+    if len(own) > 1 and draw.random() < 0.4:  # the connections that Linux made on these ports
         made = own
     else:
         rest = own[1:] + draw.sample(others, min(len(others), 2))

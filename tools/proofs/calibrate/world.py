@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# Makes the connections of one world of a seed, and writes a capture of each with a note.
-"""python -m calibrate.world SEED NUMBER FLOWS FOLDER; a line of JSON a flow goes to stdout."""
+# Makes the connections of one world of a seed, and writes captures and notes of each.
+"""python -m proofs.calibrate.world SEED NUMBER FLOWS FOLDER; prints a JSON line per capture."""
 import asyncio
 import gc
 import json
@@ -17,7 +17,7 @@ RARE = ("port_again", "silent_death", "idle", "slow_reader", "close_early", "res
 
 
 class World:
-    """One lane and what runs on it."""
+    """A lane with its relay and flows."""
 
     def __init__(self, terms):
         self.terms = terms
@@ -27,12 +27,12 @@ class World:
         self.timer = None
 
     def pull(self, loop, side):
-        """Frames came."""
+        """A TAP is readable: relay its frames."""
         self.relay.pull(side)
         self.release(loop)
 
     def release(self, loop):
-        """What is due goes; a timer waits for the rest."""
+        """Deliver the frames that are due, and set a timer for the next one."""
         due = self.relay.release()
         if self.timer is not None:
             self.timer.cancel()
@@ -41,14 +41,14 @@ class World:
             self.timer = loop.call_later(max(0.0, due - time.monotonic()), self.release, loop)
 
     async def drain(self):
-        """Keep the recorders' buffers short."""
+        """Empty the recorders' buffers at intervals."""
         while True:
             for recorder in self.lane.recorders:
                 recorder.drain()
             await asyncio.sleep(DRAIN_EVERY)
 
     async def play(self, flow):
-        """One connection, at its time."""
+        """Run one flow at its start time."""
         ends = habits.Ends(self.lane, flow)
         ends.listen()
         await asyncio.sleep(flow["begin"])
@@ -58,7 +58,7 @@ class World:
             ends.listener.close()
 
     async def run(self):
-        """All of them, then a little more for the last segments."""
+        """Run all flows, then wait for the last segments."""
         loop = asyncio.get_running_loop()
         for side in (0, 1):
             loop.add_reader(self.lane.taps[side], self.pull, loop, side)
@@ -73,7 +73,7 @@ class World:
 
 
 def by_flow(frames):
-    """{server's port: [(time, frame)]} of TCP alone, in order."""
+    """{server's port: [(time, frame)]} of TCP frames, in order."""
     flows = {}
     for when, frame in frames:
         place = relay.where_tcp(frame)
@@ -84,14 +84,14 @@ def by_flow(frames):
 
 
 def whole_sides(flow):
-    """The ends whose captures are kept as they are too, for what is planted."""
+    """The ends whose undamaged captures are kept as well, for planting."""
     if flow["habit"] in RARE:
         return (0, 1)
     return () if flow["view"] == "plain" else (flow["side"],)
 
 
 def write_captures(world, folder):
-    """Two files and two notes for each flow: its own view, and a rougher one."""
+    """Write two files and two notes for each flow: its own view and a rougher one."""
     ends = [by_flow(recorder.frames) for recorder in world.lane.recorders]
     middle = by_flow(world.lane.middle)
     terms = world.terms
@@ -112,7 +112,7 @@ def write_captures(world, folder):
 
 
 def write_one(terms, flow, frames, folder):
-    """Its file and its note; the name of the file."""
+    """Write a flow's file and print its note; returns the file's name."""
     name = f"{terms['seed']}-{terms['number']:03}-{flow['number']:02}-{flow['habit']}-" \
            f"{flow['path']}-{flow['view']}.pcap"
     pcap.write(pathlib.Path(folder) / name, frames)
@@ -122,7 +122,7 @@ def write_one(terms, flow, frames, folder):
 
 
 def main():
-    """Exit: 0 made; 3 not possible here."""
+    """Exit code: 0 made, 3 not possible on this system."""
     seed, number, flows, folder = sys.argv[1:5]
     reason = lane.why_not()
     if reason:
@@ -130,7 +130,7 @@ def main():
         return 3
     world = World(draw.world(seed, int(number), int(flows)))
     gc.freeze()
-    gc.disable()  # pauses would be round trips of hundreds of milliseconds
+    gc.disable()  # its pauses would appear as round trips of hundreds of milliseconds
     asyncio.run(world.run())
     write_captures(world, folder)
     world.lane.close()
