@@ -85,7 +85,7 @@ class Calibration:
         self.reviewed = read_reviewed()
 
     def wrong(self):
-        """{(tool, rule): [flow]} of what is sure and not reviewed; and what is reviewed."""
+        """Two {(tool, rule): [flow]} of sure accusals: those not reviewed, and those reviewed."""
         found, right = collections.defaultdict(list), collections.defaultdict(list)
         for flow, judged in zip(self.flows, self.judged):
             for tool, rule in sorted({(one.tool, one.rule) for one in judged.accusals
@@ -96,15 +96,15 @@ class Calibration:
         return found, right
 
     def likely(self):
-        """{rule: flows} that lint only suspected."""
+        """{rule: number of flows} of lint's likely findings."""
         count = collections.Counter()
         for judged in self.judged:
             count.update({one.rule for one in judged.accusals if not one.sure})
         return count
 
     def untold(self, near=True):
-        """(flows that cannot be told, whole flows), and the reasons: of the end where the capture
-        was taken, or of the far one."""
+        """(flows with `cannot tell`, whole flows, their reasons) for the end where the capture was
+        taken (`near`), or for the far end."""
         reasons, whole = collections.Counter(), 0
         for flow, judged in zip(self.flows, self.judged):
             if flow["view"] not in draw.WHOLE:
@@ -128,7 +128,7 @@ class Calibration:
                 if any(verdict == "core differs" for _, verdict, _ in judged.verdicts)]
 
     def found(self):
-        """{kind: (flows, found, by lint, by lint for certain, by replay)}."""
+        """{kind: (flows, found, found by lint, with a certain finding of lint, by replay)}."""
         rows = {name: [0] * 5 for name in talk.KINDS}
         for note, judged in zip(self.notes, self.planted):
             hits = list(judging.finders(note, talk.KINDS[note["kind"]], judged,

@@ -234,7 +234,7 @@ def test_only_the_right_device_rule_and_place_count_as_found():
     assert not found(tool="replay", clause="9293:P-RTO")
     assert not found(packet=18) and not found(packet=3)
     same = judging.Judged([accusal()], [], [])
-    assert not list(judging.finders(note, kind, same, same))  # the same accusal was made before planting
+    assert not list(judging.finders(note, kind, same, same))  # known before planting
 
 
 def test_no_kinds_are_no_goal():

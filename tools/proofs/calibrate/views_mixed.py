@@ -1,5 +1,5 @@
 # Rougher views: reused ports, both ends in one file, one direction late, several damages.
-"""Each flow gets one in addition to its own view, drawn separately, so older seeds do not change."""
+"""Each flow gets one besides its own view, drawn separately, so older seeds do not change."""
 import random
 
 from proofs.calibrate import views, views_reuse

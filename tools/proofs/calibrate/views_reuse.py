@@ -89,7 +89,7 @@ def lives(ends):
 
 
 def is_over(life):
-    """How the connection ended at both ends: "reset", "closed", or None if one end is still open."""
+    """How the connection ended at both ends: "reset", "closed", or None if one end is open."""
     if not all(life):
         return None
     heads = [[Head(frame) for _, frame in frames] for frames in life]
@@ -116,7 +116,7 @@ def first_and_last(life, from_client):
 
 
 def where_to(draw, first, used):
-    """Draw the next connection's ISN: above, among or below the previous one's numbers, or anywhere."""
+    """Draw the next ISN: above, among or below the previous connection's numbers, or anywhere."""
     kind = draw.randrange(5)
     near = draw.choice([100, 70_000, 1 << 20, 1 << 24, 1 << 30])
     by = (used + draw.randrange(near), draw.randrange(1, used + 1), -draw.randrange(1, near),
