@@ -57,12 +57,12 @@ TEST(Flags, AnUnknownFlagIsReportedWithItsColumn) {
   EXPECT_EQ(complaint_of("mtu=1500 tapdance=7"),
             "--so_flags:1:10: the flag tapdance is not known, expected profile, local_ip, "
             "ip_version, mtu, mss, horizon, a sysctl that 'lockstep pkt sysctls' lists or a field "
-            "that 'lockstep profiles' lists: remove it");
+            "that 'lockstep profiles' lists: take it out");
   EXPECT_EQ(complaint_of("mtu"),
             "--so_flags:1:1: 'mtu' was found, expected NAME=VALUE: correct it");
   EXPECT_EQ(complaint_of("mtu=x"),
             "--so_flags:1:1: 'x' was found for mtu, expected a number from 1 to 65535: correct it");
-  EXPECT_EQ(complaint_of("a='b"), "--so_flags:1:1: a ' is opened and not closed: close it");
+  EXPECT_EQ(complaint_of("a='b"), "--so_flags:1:1: a ' is not closed: close it");
   for (const char* const bad : {"profile=lynux", "local_ip=1.2.3", "ip_version=5", "horizon=soon",
                                 "nagle=perhaps", "net.ipv4.none=1", "mtu=60"}) {
     EXPECT_TRUE(complaint_of(bad).starts_with("--so_flags:1:1: ")) << complaint_of(bad);

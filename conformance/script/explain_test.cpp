@@ -37,10 +37,10 @@ TEST(Explain, DescribesEachKindOfStep) {
   EXPECT_THAT(explain(karn + ":8").step,
               HasSubstr("the application calls socket, which must return 3, 0 s from the start"));
   EXPECT_THAT(explain(karn + ":14").step, HasSubstr("the peer sends a segment with ACK, without "
-                                                    "text, at 1, which acknowledges up to 1"));
+                                                    "data, at 1, which acknowledges up to 1"));
   EXPECT_THAT(explain(karn + ":16").step, HasSubstr("tcp_info"));
   EXPECT_THAT(explain("conformance/script/icmp/host_unreachable.pkt:16").step,
-              HasSubstr("the network sends ICMP type 3 code 1, 0.1 s behind"));
+              HasSubstr("the network sends ICMP type 3 code 1, 0.1 s after"));
 }
 
 TEST(Explain, ALineWithoutAStepIsRefused) {

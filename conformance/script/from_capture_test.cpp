@@ -77,7 +77,7 @@ TEST(FromCapture, CapturesOfLinuxPassWhereOurStackAgrees) {
 TEST(FromCapture, ADifferenceIsOneLineWithThePacket) {
   FromCapture const abort = of_scenario("rfc9293-3.10.5-linux-abort");
   EXPECT_THAT(abort.difference, HasSubstr("capture.pcapng: our stack differs at packet 6 (line "));
-  EXPECT_THAT(abort.difference, HasSubstr("flags: R. in the capture, R of ours"));
+  EXPECT_THAT(abort.difference, HasSubstr("flags: R. in the capture, R by our stack"));
   EXPECT_EQ(abort.difference.find('\n'), std::string::npos);
   EXPECT_EQ(verdict_of(abort), Verdict::failed);
 }

@@ -36,7 +36,7 @@ TEST(NoFalseGreen, SettingsApplyExactly) {
   for (const char* const off : {"=false", "=0"}) {
     passes("--strict_segments" + std::string(off) + "\n" + write + joined);
     EXPECT_THAT(finding_of("--allow_trailing" + std::string(off) + "\n" + write),
-                HasSubstr("a packet left"));
+                HasSubstr("a packet that the script does not expect was sent"));
   }
   for (const char* const bad :
        {"--strict_segments=banana", "--strict_segments=", "--allow_trailing=no",
@@ -149,7 +149,7 @@ TEST(NoFalseGreen, VectorsUseTheirOwnCalls) {
 
 TEST(NoFalseGreen, ImpossiblePacketsAreRefused) {
   const std::vector<std::pair<std::string, std::string>> bad = {
-      {"+0 < S 0:0(0)\n", "x.pkt:2:6: this packet arrives and has no window"},
+      {"+0 < S 0:0(0)\n", "x.pkt:2:6: this arriving packet has no window"},
       {"+0 < S 0:0(0) <mss 1000>\n", "has no window"},
       {"+0 < [ttl 0] S 0:0(0) win 1\n", "x.pkt:2:7: a time to live of 0"},
       {"+0 > [ttl 0] S 0:0(0)\n", "a time to live of 0"},

@@ -17,7 +17,7 @@ struct ReceiveWindow {
 constexpr bool acceptable(ReceiveWindow window, Sequence sequence, Bytes length) {
   if (length.empty()) {
     //= rfc9293#3.10.7.4
-    //# 9293:P-ACCEPT-L0W0, an empty segment: at RCV.NXT, or inside the window
+    //# 9293:P-ACCEPT-L0W0, 9293:P-ACCEPT-L0WN empty: at RCV.NXT, or inside the window
     return window.wnd.empty() ? sequence == window.nxt : sequence.inside(window.nxt, window.wnd);
   }
   //= rfc9293#3.10.7.4

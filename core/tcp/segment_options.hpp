@@ -27,7 +27,7 @@ wire::Options options_of(const Engine& e, Connection& c, const SegmentPlan& plan
 
 // The value of the MSS option on our SYN.
 //= rfc9293#3.7.1
-//# 9293:MUST-14, every SYN carries our MSS
+//# 9293:MUST-14, 9293:SHLD-5, 9293:MAY-3 every SYN carries our MSS
 //= rfc9293#3.2
 //# 9293:MUST-65 and no other segment does
 //= rfc8201#5.4

@@ -25,7 +25,7 @@ TEST(Drop, NamesBelongToTheirReasons) {
   EXPECT_EQ(text_of(Drop::ip_checksum), "the header checksum is wrong");
   EXPECT_EQ(name_of(Drop::reply_queue_full), "reply_queue_full");
   EXPECT_EQ(name_of(Drop::none), "none");
-  EXPECT_EQ(text_of(Drop::none), "the frame lives");
+  EXPECT_EQ(text_of(Drop::none), "the frame was accepted");
 }
 
 TEST(DropCounters, CountEachReasonButNotNone) {

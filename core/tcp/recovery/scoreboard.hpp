@@ -41,7 +41,7 @@ class Scoreboard {
   bool tracks() const { return !order_.empty(); }
   // Octets in the network by RFC 6675's SetPipe, updated by every change.
   //= rfc6675#4
-  //# 6675:S6675-2, what is not lost counts once, a retransmission once more
+  //# 6675:S6675-2, 6675:S6675-15 what is not lost counts once, a retransmission once more
   Bytes pipe() const { return s_.pipe; }
   Bytes sacked() const { return s_.sacked; }
   // Lost and not retransmitted.

@@ -218,7 +218,7 @@ ConnectionInfo first_of(const std::string& path, std::uint64_t turns) {
 
 //= rfc9293#3.4
 //= type=test
-//# a journal is replayed and inspected where sequence numbers cross 2^31 and 2^32
+//# 9293:P-SEQ-MOD a journal is replayed and inspected where sequence numbers cross 2^31 and 2^32
 TEST_F(Recorded, NumbersCrossTheMiddleAndTheEnd) {
   std::uint32_t const usual = isn_base;
   isn_base = 0;

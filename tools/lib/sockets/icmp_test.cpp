@@ -113,7 +113,7 @@ TEST_F(IcmpTest, AnIcmpErrorEndsAnOpen) {
 
 //= rfc5927#5.2
 //= type=test
-//# no ICMP error ends an established connection
+//# 5927:ICMP-3 no ICMP error ends an established connection
 TEST_F(IcmpTest, ATimeoutReportsTheLastIcmpError) {
   for (bool const six : {false, true}) {
     for (Row const& row : rows(six)) {

@@ -318,12 +318,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Wrong{"unknown_id", "\n" + cite("rfc7#3.1", "7:Z words"), 3,
                           "7:Z is not a requirement"},
                     Wrong{"other_rfc", cite("rfc8#3.1", "7:A words"), 2, "not in rfc8#3.1"},
-                    Wrong{"no_target", says + "7:A words\n", 1, "without the line rfcN#SECTION"},
+                    Wrong{"no_target", says + "7:A words\n", 1, "without a line rfcN#SECTION"},
                     Wrong{"no_id", cite("rfc7#3.1", "words alone"), 2, "id of a requirement first"},
                     Wrong{"no_words", mark + "rfc7#3.1\nint x;\n", 1, "without its requirement"},
                     Wrong{"no_words_at_the_end", mark + "rfc7#3.1", 1, "without its requirement"},
-                    Wrong{"bad_target", mark + "rfc7 3.1\n", 1, "is no citation"},
-                    Wrong{"empty_section", mark + "rfc7#\n", 1, "is no citation"},
+                    Wrong{"bad_target", mark + "rfc7 3.1\n", 1, "is not a citation"},
+                    Wrong{"empty_section", mark + "rfc7#\n", 1, "is not a citation"},
                     Wrong{"bad_type", mark + "rfc7#3.1\n" + mark + "type=code\n" + says + "7:A\n",
                           2, "only type=test"}),
     [](const testing::TestParamInfo<Wrong>& wrong) { return wrong.param.name; });
@@ -405,7 +405,7 @@ TEST(Coverage, BadFilesEndWithFileAndLine) {
     return std::string("nothing was wrong");
   };
   tree.decline("[[declined]]\nid = \"7:A\"\n");
-  EXPECT_THAT(message(), HasSubstr("declined.toml:1: expected a text under the key 'reason'"));
+  EXPECT_THAT(message(), HasSubstr("declined.toml:1: expected a string under the key 'reason'"));
   tree.decline("[[declined]]\nreason = \"no\"\n");
   EXPECT_THAT(message(), HasSubstr("expected the key 'id' or 'ids'"));
   tree.decline("[[declined]]\nids = [\"7:A\", \"7:A\"]\nreason = \"no\"\n");
@@ -495,7 +495,7 @@ TEST(Coverage, LiveResultsOfAnotherShapeAreNamed) {
     std::string out;
     std::string err;
     EXPECT_EQ(run(tree, {"--rfc", "7"}, out, err), 2) << text;
-    EXPECT_THAT(err, HasSubstr("conformance/scapy/targets.json: expected what")) << text;
+    EXPECT_THAT(err, HasSubstr("conformance/scapy/targets.json: expected the output of")) << text;
   }
 }
 

@@ -546,7 +546,7 @@ TEST(Load, AnOverloadedServerExceedsALimitOfLatency) {
 
 TEST(Report, SaysWhatHappened) {
   std::string const text = load_text(sample());
-  EXPECT_NE(text.find("requests     10 asked, 10 answered: 5/s"), std::string::npos) << text;
+  EXPECT_NE(text.find("requests     10 sent, 10 answered: 5/s"), std::string::npos) << text;
   EXPECT_NE(text.find("errors       3 timeout\n"), std::string::npos) << text;
   EXPECT_NE(load_json(sample(), R"({"ending": "x"})").find("\"ending\": \"x\""), std::string::npos);
 }

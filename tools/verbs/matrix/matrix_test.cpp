@@ -112,7 +112,7 @@ TEST(Matrix, AMissedLimitIsNamed) {
   CellResult const fine{pure_cell(Reordering::one), 960, 1'066};
   std::vector<std::string> const missed = missed_gates({none, slow, slower}, {none});
   ASSERT_EQ(missed.size(), 2u);
-  EXPECT_THAT(missed[0], HasSubstr("leaves 949 of 1000"));
+  EXPECT_THAT(missed[0], HasSubstr("with reordering 949, without 1000"));
   EXPECT_THAT(missed[1], HasSubstr("960, below 0.9 of 1067"));
   EXPECT_TRUE(missed_gates({fine}, {none}).empty());
 }
