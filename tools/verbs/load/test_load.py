@@ -127,7 +127,7 @@ def test_who_cannot_be_reached(tmp_path, alone):
     for words, code, said in [
             ([f"http://{ns.KERNEL}:9", *where], 3, "connection refused"),
             (["http://10.9.0.77:9", "--timeout", "1s", *where], 3, "no connection was established"),
-            (["http://192.0.2.1/", *where], 2, "no --address is in its network"),
+            (["http://192.0.2.1/", *where], 2, "not in the network of an --address"),
             ([f"http://{ns.KERNEL}/", "--iface", "eth7", "--address", f"{ns.OURS}/24"], 2, "eth7"),
             (["http://127.0.0.1/", "--tap", ns.NAME, "--address", "127.0.0.1/8"], 2, "127.0.0.1"),
             ([f"http://{ns.KERNEL}/", "--tap", ns.NAME], 2, "--address is missing"),

@@ -71,7 +71,7 @@ def test_the_same_traces_give_the_same_octets(tmp_path):
 def test_titles_say_what_came_out(tmp_path):
     run = reading.read(write_run(tmp_path / "run"))
     assert texts(figures.throughput(run))[0] == \
-        "dumbbell: goodput while it ran: ours 8.04 and cubic 4.02 Mbit/s"
+        "dumbbell: goodput: ours 8.04 and cubic 4.02 Mbit/s"
     assert "median of Jain's index over 2 flows is 0.900" in texts(figures.fairness(run))[0]
     assert "at most 9" in texts(figures.queue(run))[0]
     assert "cubic 50.0 ms, least 44.0 ms" in texts(figures.rtt(run))[0]

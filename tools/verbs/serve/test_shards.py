@@ -106,7 +106,7 @@ def test_a_queue_for_each_shard(tmp_path):
 def test_processors_are_named_one_by_one(tmp_path):
     with ns.fresh_namespace():
         for cpus, words in [("0", "1 processors for 2 shards"), ("0,999", "may not run"),
-                            ("0;1", "no list of processors")]:
+                            ("0;1", "is not a list of processors")]:
             done = subprocess.run([str(ns.PROGRAM), "serve", "http", "--tap", ns.NAME, "--address",
                                    f"{ns.OURS}/24", "--shards", "2", "--cpus", cpus],
                                   capture_output=True, text=True, check=False, timeout=60)

@@ -189,7 +189,7 @@ def test_a_scheduler_that_dies_leaves_what_has_ended(tmp_path):
     file = described(tmp_path)
     with cluster(tmp_path) as address:
         out = sweep(file, "--dask", address, program=program, code=3)
-    assert out.splitlines()[-1].startswith("lockstep: the scheduler has gone away")
+    assert out.splitlines()[-1].startswith("lockstep: the connection to the scheduler was lost")
     summary = sweep(file, "--json", program=program)
     assert summary["kept"] + summary["ran"] == 8
 
@@ -233,7 +233,7 @@ def test_the_bar_is_drawn_on_a_terminal_alone(monkeypatch):
         progress = Progress(4)
         progress.due = 0  # as if two seconds had passed
         progress.draw(1, LocalPool(3))
-        bar = "\r\x1b[K[#######                       ] 1 of 4 cells, 3 at once"
+        bar = "\r\x1b[K[#######                       ] 1 of 4 cells, 3 in parallel"
         assert screen.getvalue() == (bar if terminal else "")
         progress.clear()
         assert screen.getvalue() == (bar + "\r\x1b[K" if terminal else "")

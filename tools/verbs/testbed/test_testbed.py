@@ -231,7 +231,7 @@ def test_one_line_for_what_cannot_be(tmp_path):
             (["--timeout", "soon"], 2, "soon"),
             (["--rules", str(tmp_path / "no")], 2, "name a file that can be read"),
             (["--rules", str(rules)], 2, "syntax error"),
-            (["--iface", "left"], 2, "they are of --box pair"),
+            (["--iface", "left"], 2, "they apply to --box pair only"),
             (["--box", "pair"], 2, "give --iface twice"),
             (["--box", "pair", "--iface", "left", "--iface", "left", *PAIR[6:]], 2, "both ends"),
             ([*PAIR[:-1], "10.5.0.2/24"], 2, "choose another"),
