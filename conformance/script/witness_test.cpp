@@ -49,9 +49,8 @@ TEST(Witness, JudgesSentPackets) {
   EXPECT_EQ(ran.verdict, Verdict::failed);
   EXPECT_EQ(ran.exit_code, 1);
   EXPECT_EQ(ran.finding.place.line, 10);
-  EXPECT_THAT(ran.finding.what,
-              HasSubstr("packet 4, sent at 0.100, breaks 9293:P-ACK-CUMUL: an ACK of "
-                        "something that was never heard (heard "));
+  EXPECT_THAT(ran.finding.what, HasSubstr("packet 4, sent at 0.100, breaks 9293:P-ACK-CUMUL: an "
+                                          "ACK of data that never arrived (heard "));
   EXPECT_THAT(finding_text(ran), HasSubstr("! ack-of-unheard"));
   EXPECT_FALSE(ran.capture.empty());
   Report report;

@@ -240,7 +240,7 @@ TEST(Conservation, ALostFrameIsFound) {
 }
 
 TEST(Conservation, ADropThatNobodyWasToldOfIsFound) {
-  EXPECT_EQ(with_wrong_books({1, 1}), "frames that died on a lane without being told");
+  EXPECT_EQ(with_wrong_books({1, 1}), "frames dropped on a lane without a notice");
 }
 
 TEST(Conservation, AFrameFromNowhereIsFound) {
@@ -281,7 +281,7 @@ std::string_view with_blinking(bool of_sent) {
 }
 
 TEST(Conservation, AFrameThatNeverReachedTheWireIsFound) {
-  EXPECT_EQ(with_blinking(true), "frames that the stack sent and the wire never saw");
+  EXPECT_EQ(with_blinking(true), "frames that the stack sent and the wire did not carry");
 }
 
 TEST(Conservation, AFrameThatNeverReachedTheStackIsFound) {
@@ -297,7 +297,7 @@ TEST(Conservation, MoreDeathsThanFramesAreFound) {
   // No frame was received, and one was dropped.
   body_of(stack).statistics->drops.count(Drop::tcp_checksum);
   checker.ended(kernel);
-  EXPECT_EQ(first_of(findings), "more frames died than came");
+  EXPECT_EQ(first_of(findings), "more frames were dropped than received");
 }
 
 TEST(Conservation, AForgottenConnectionIsFound) {
@@ -307,7 +307,7 @@ TEST(Conservation, AForgottenConnectionIsFound) {
   checker.judge_connections(kernel, {0}, {5, 3, 2});
   EXPECT_TRUE(findings.empty());
   checker.judge_connections(kernel, {0}, {5, 3, 1});
-  EXPECT_EQ(first_of(findings), "connections opened, but neither closed nor anyone's");
+  EXPECT_EQ(first_of(findings), "connections opened, but neither closed nor owned");
 }
 
 // --- RFC rules ---
@@ -355,7 +355,7 @@ std::string_view with_forged(Plant plant) {
 TEST(RfcDefects, APlantedDefectIsFound) {
   EXPECT_EQ(with_forged([](wire::Segment&) {}), "nothing");
   EXPECT_EQ(with_forged([](wire::Segment& s) { s.acknowledgment = s.acknowledgment.next(); }),
-            "an ACK of something that was never heard");
+            "an ACK of data that never arrived");
   EXPECT_EQ(with_forged([](wire::Segment& s) { s.window.value = s.payload.empty() ? 9'000 : 0; }),
             "the right edge of the offered window moved left");
   EXPECT_EQ(with_forged([](wire::Segment& s) { s.options.has_mss = true; }),
@@ -407,7 +407,7 @@ TEST(Invariants, APlantedValueIsFound) {
               info.retransmit_due = Instant::never();
               info.persist_due = Instant::never();
             }),
-            "something is in flight and no timer runs");
+            "data is in flight and no timer runs");
   EXPECT_EQ(with_planted([](ConnectionInfo& info) { info.send.wnd_max = {}; }),
             "SND.WND is larger than the largest window seen");
   EXPECT_EQ(with_planted([](ConnectionInfo& info) { info.state = tcp::State::time_wait; }),
@@ -524,7 +524,7 @@ TEST(Progress, AConnectionThatHangsIsFound) {
   kernel.observe(waiting);
   kernel.observe(plain);
   EXPECT_EQ(kernel.run(), Ending::completed);
-  EXPECT_EQ(first_of(planted), "text and an open window, nothing in flight, and nothing happens");
+  EXPECT_EQ(first_of(planted), "data is queued and the window is open, but nothing is in flight");
   EXPECT_TRUE(honest.empty()) << first_of(honest);
 }
 

@@ -55,7 +55,7 @@ void ConservationChecker::judge_lanes(const Kernel& kernel) {
       continue;
     }
     under_way += account.in() - account.out();
-    expect(kernel, name, "frames that died on a lane without being told", dropped_[lane],
+    expect(kernel, name, "frames dropped on a lane without a notice", dropped_[lane],
            account.dropped);
   }
   std::uint64_t in_rings = 0;
@@ -72,8 +72,8 @@ void ConservationChecker::judge_host(const Kernel& kernel, HostIndex host) {
   Node const& seen = hosts_[host.value];
   Statistics const& statistics = at.stack().statistics();
   NicLosses const lost = at.nic() == nullptr ? NicLosses{} : at.nic()->losses();
-  expect(kernel, name, "frames that the stack sent and the wire never saw", statistics.frames_sent,
-         seen.sent + lost.out);
+  expect(kernel, name, "frames that the stack sent and the wire did not carry",
+         statistics.frames_sent, seen.sent + lost.out);
   // Shards take their frames in the turn in which these arrive: none is waiting and none is lost.
   std::uint64_t const on_the_way = at.spec().shards() == 1 ? at.frames_waiting() + lost.in : 0;
   expect(kernel, name, "frames delivered to the host and lost before its stack", seen.delivered,
@@ -85,15 +85,15 @@ void ConservationChecker::judge_host(const Kernel& kernel, HostIndex host) {
   // This counts a reply that did not fit in the queue, not a received frame.
   dropped -= statistics.drops.of(Drop::reply_queue_full);
   if (dropped > statistics.frames_received) {
-    expect(kernel, name, "more frames died than came", statistics.frames_received, dropped);
+    expect(kernel, name, "more frames were dropped than received", statistics.frames_received,
+           dropped);
   }
 }
 
 void ConservationChecker::judge_connections(const Kernel& kernel, HostIndex host,
                                             const Connections& seen) {
-  expect(kernel, kernel.host(host).spec().name,
-         "connections opened, but neither closed nor anyone's", seen.opened,
-         seen.closed + seen.owned);
+  expect(kernel, kernel.host(host).spec().name, "connections opened, but neither closed nor owned",
+         seen.opened, seen.closed + seen.owned);
 }
 
 void ConservationChecker::ended(const Kernel& kernel) {

@@ -35,7 +35,7 @@ std::string_view what_is_wrong(const ConnectionInfo& info, const tcp::Config& co
   }
   if (info.send.una != info.send.nxt && info.retransmit_due.is_never() &&
       info.persist_due.is_never()) {
-    return "something is in flight and no timer runs";
+    return "data is in flight and no timer runs";
   }
   return {};
 }

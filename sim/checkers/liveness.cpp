@@ -99,7 +99,7 @@ void ProgressChecker::look(const Kernel& kernel, HostIndex host) {
       each.since = kernel.now();
     } else if (kernel.now().since(each.since) > patience) {
       findings_.add({CheckerKind::liveness, kernel.now(), at.spec().name,
-                     "text and an open window, nothing in flight, and nothing happens", patience.ns,
+                     "data is queued and the window is open, but nothing is in flight", patience.ns,
                      kernel.now().since(each.since).ns});
       each.since = kernel.now();
     }

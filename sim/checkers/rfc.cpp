@@ -125,12 +125,8 @@ void RfcChecker::sent(const Kernel& kernel, const FrameNote& note) {
   SegmentView view;
   FrameContent const content = read_frame(config.link, note.bytes, view);
   if (content == FrameContent::malformed) {
-    report(host, {CheckerKind::rfc,
-                  note.at,
-                  {},
-                  "a frame that no peer could read was sent",
-                  0,
-                  note.bytes.size()});
+    report(host,
+           {CheckerKind::rfc, note.at, {}, "a malformed frame was sent", 0, note.bytes.size()});
   }
   if (content != FrameContent::tcp) {
     return;

@@ -116,7 +116,7 @@ TEST_F(RfcRules, TextBeyondTheWindow) {
   shake_hands();
   say({flag::ack, 101, 501, 1'000, 536});
   say({flag::ack, 637, 501, 1'000, 465});
-  EXPECT_EQ(found(), "text beyond the window that the peer offered");
+  EXPECT_EQ(found(), "data beyond the window that the peer offered");
 }
 
 TEST_F(RfcRules, AProbeOfOneOctetIsAllowed) {
@@ -127,7 +127,7 @@ TEST_F(RfcRules, AProbeOfOneOctetIsAllowed) {
   say({flag::ack, 1'101, 501, 1'000, 1});
   EXPECT_EQ(found(), "nothing");
   say({flag::ack, 1'102, 501, 1'000, 1});
-  EXPECT_EQ(found(), "text beyond the window that the peer offered");
+  EXPECT_EQ(found(), "data beyond the window that the peer offered");
 }
 
 TEST_F(RfcRules, AnAckOfWhatWasNeverHeard) {
@@ -136,7 +136,7 @@ TEST_F(RfcRules, AnAckOfWhatWasNeverHeard) {
   say({flag::ack, 101, 511, 990, 0});
   EXPECT_EQ(found(), "nothing");
   say({flag::ack, 101, 512, 989, 0});
-  EXPECT_EQ(found(), "an ACK of something that was never heard");
+  EXPECT_EQ(found(), "an ACK of data that never arrived");
 }
 
 TEST_F(RfcRules, AnEdgeThatMovesLeft) {
@@ -169,7 +169,7 @@ TEST_F(RfcRules, FindingsOfOneCauseAreFiveAndACount) {
     say({flag::ack, 101, 512, 1'000, 0});
   }
   ASSERT_EQ(findings_.groups().size(), 2u);
-  EXPECT_EQ(findings_.groups()[0].first[0].what, "an ACK of something that was never heard");
+  EXPECT_EQ(findings_.groups()[0].first[0].what, "an ACK of data that never arrived");
   EXPECT_EQ(findings_.groups()[0].count, 40u);
   EXPECT_EQ(findings_.groups()[0].first.size(), 5u);
 }
@@ -200,7 +200,7 @@ TEST_F(RfcRules, TextAfterOurFin) {
 TEST_F(RfcRules, MoreThanThePeersMss) {
   shake_hands();
   say({flag::ack, 101, 501, 1'000, 537});  // no MSS option: 536
-  EXPECT_EQ(found(), "more text in a segment than the peer's MSS allows");
+  EXPECT_EQ(found(), "more data in a segment than the peer's MSS allows");
 }
 
 TEST_F(RfcRules, FlagsThatDoNotGoTogether) {

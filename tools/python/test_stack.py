@@ -84,7 +84,7 @@ def test_a_referee_finds_nothing_in_a_conversation_and_an_ack_of_what_it_has_not
     stack.advance("1s")
     (wrong,) = stack.wrongs()
     assert (wrong.rule, wrong.found - wrong.expected) == ("ack-of-unheard", 64)
-    assert wrong.at <= stack.now and "an ACK of something" in wrong.words
+    assert wrong.at <= stack.now and "an ACK of data" in wrong.words
 
 
 def test_time_moves_from_deadline_to_deadline():

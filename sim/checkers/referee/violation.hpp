@@ -34,7 +34,7 @@ enum class Ambiguity : std::uint8_t {
   choice,         // an application or a newer RFC may permit it
   unconfirmed,    // no later packet shows that none is missing
   damaged,        // octets may have changed on the way
-  middlebox,      // a box on the way may have changed it
+  middlebox,      // a middlebox may have changed it
   shared_window,  // the subflows of MPTCP share one window
 };
 
@@ -43,15 +43,15 @@ constexpr std::string_view text_of(Ambiguity ambiguity) {
       "",
       "the capture lacks packets that arrived",
       "the capture begins in the middle of the connection",
-      "the capture has not all octets of the packet",
-      "hardware may have filled in or cut up what was captured",
+      "the capture lacks octets of the packet",
+      "hardware may have filled in checksums, or joined or split segments",
       "packets may have overtaken each other before they were captured",
       "what the sender knew, and when, is inferred",
-      "an application or a newer RFC may have it so",
-      "nothing later shows that the capture is whole",
+      "an application or a newer RFC may permit it",
+      "no later packet shows that the capture is complete",
       "octets may have changed on the way",
-      "a box on the way may have changed it",
-      "the subflows of MPTCP share one window, which is told by each"};
+      "a middlebox may have changed it",
+      "the subflows of MPTCP share one window, which each of them advertises"};
   return texts[static_cast<std::uint32_t>(ambiguity)];
 }
 

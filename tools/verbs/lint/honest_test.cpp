@@ -244,7 +244,7 @@ TEST(LintHonest, WhatIsARightIsOneLine) {
   Linted const linted = file.lint();
   std::string const table = table_of(linted, 0);
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3) << table;
-  EXPECT_THAT(table, HasSubstr("602 more: a small segment while another is on its way"));
+  EXPECT_THAT(table, HasSubstr("602 more: a small segment while another is unacknowledged"));
   EXPECT_THAT(counts_of(linted, 0), HasSubstr("nagle"));
   EXPECT_EQ(linted.likely() + linted.certain(), 0u);
 }

@@ -167,7 +167,7 @@ void expect_places(const LintOptions& options, const FirstLook& look) {
     if (!look.has(place)) {
       throw Failure(ExitCode::bad_input,
                     fmt::format("{}: no TCP segment from {}, expected the address at which it was "
-                                "taken: leave --at out to see who speaks",
+                                "captured: leave --at out to list the senders",
                                 options.capture, text_of(place)));
     }
   }

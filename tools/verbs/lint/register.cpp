@@ -68,9 +68,9 @@ void print(const Linted& linted, const std::string& capture, bool whole) {
   }
   if (linted.joined != 0) {
     fmt::print(
-        "{} hold more than any MSS: the capture shows what hardware has joined or will cut "
-        "(TSO, GSO, GRO), so nothing rests on the size of a segment{}\n",
-        counted(linted.joined, "segment"), whole ? "; --whole does not hold for sizes" : "");
+        "{} exceed every MSS: hardware has joined them or will split them (TSO, GSO, GRO), so no "
+        "certain finding depends on a segment's size{}\n",
+        counted(linted.joined, "segment"), whole ? "; --whole does not apply to sizes" : "");
   }
   fmt::print("{}: {}, {} of TCP, {}: {} certain, {} likely, {}\n", capture,
              counted(linted.packets, "packet"), counted(linted.segments, "segment"),
@@ -98,25 +98,25 @@ int run_lint(const VerbOptions& given) {
 
 void register_lint(CLI::App& app, int& exit_code) {
   CLI::App* const verb = app.add_subcommand(
-      "lint", "Judges the TCP of a capture from the wire alone: which clause breaks, how surely");
+      "lint", "Checks the TCP of a capture against the RFCs, from its packets alone");
   auto const options = std::make_shared<VerbOptions>();
   verb->add_option("capture", options->capture,
-                   "a pcap or pcapng file, also packed by gzip; - for standard input")
+                   "a pcap or pcapng file, may be gzipped; - for standard input")
       ->required();
-  verb->add_flag("--strict", options->strict, "a likely finding makes exit code 1, too");
+  verb->add_flag("--strict", options->strict, "exit code 1 for a likely finding, too");
   verb->add_flag("--whole", options->whole,
-                 "you vouch that the capture lacks no packet and shows each as it was on the wire");
+                 "the capture lacks no packet and shows each as it was on the wire");
   verb->add_option("--at", options->at,
-                   "the capture was taken at this address: of what it sent, the order is exact");
-  verb->add_option("--rto-min", options->rto_min, "the least time before something is sent again")
+                   "the capture was taken at this address: the order of its packets is exact");
+  verb->add_option("--rto-min", options->rto_min, "the shortest time before a retransmission")
       ->capture_default_str();
   verb->add_option("--json", options->json, "also write the findings to this file");
   verb->add_option("--pcapng", options->pcapng,
                    "also write a copy of the capture with the findings as packet comments");
   verb->footer(
-      "certain: the packets leave no other explanation. likely: they do, and the reason says it.\n"
-      "note: who does it may do so.\n"
-      "Exit code 0: nothing certain was found; 1: something was (with --strict: likely, too).\n"
+      "certain: nothing else explains the packets. likely: the given reason may explain them.\n"
+      "note: permitted, but worth knowing.\n"
+      "Exit code 0: no certain finding; 1: a certain one (with --strict also a likely one).\n"
       "Example: lockstep lint web.pcapng --pcapng judged.pcapng");
   verb->callback([options, &exit_code] { exit_code = run_lint(*options); });
 }

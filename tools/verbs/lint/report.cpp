@@ -157,7 +157,7 @@ std::string counts_of(const Linted& linted, std::size_t columns) {
                    {"notes", Align::right},
                    {"rule", Align::left},
                    {"clause", Align::left},
-                   {"what it says", Align::left}});
+                   {"clause text", Align::left}});
   for (auto const& [rule, counts] : by_rule(linted)) {
     RuleText const& text = sim::referee::text_of(rule);
     table.add({fmt::format("{}", counts[0]), fmt::format("{}", counts[1]),

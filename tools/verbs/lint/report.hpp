@@ -8,7 +8,7 @@
 
 namespace lockstep::tools {
 
-/// "text beyond the window that the peer offered (edge 1101, end 1200)".
+/// "data beyond the window that the peer offered (edge 1101, end 1200)".
 std::string words_of(const sim::referee::Violation& violation);
 /// Findings grouped by rule, connection, sender and certainty: the first five of each group and the
 /// number of the others. At most `columns` wide (0: unlimited).
