@@ -1,7 +1,8 @@
-// From a divergence to the requirement it is about.
+// Finds the requirement that a divergence is about.
 #include "conformance/replay/attribution.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -25,6 +26,69 @@ bool has_mss(const Segment& segment) {
   return std::any_of(options.begin(), options.end(),
                      [](const tools::TcpOption& option) { return option.kind == 2; });
 }
+
+/// The parts of a segment in which the captured one and the core's can differ.
+namespace part {
+constexpr std::uint32_t rst = 1u << 0, syn = 1u << 1, fin = 1u << 2, ack = 1u << 3, urg = 1u << 4;
+constexpr std::uint32_t urgent_pointer = 1u << 5, sequence = 1u << 6, acknowledgment = 1u << 7;
+constexpr std::uint32_t window = 1u << 8, size = 1u << 9, payload = 1u << 10;
+}  // namespace part
+
+/// What else decides which requirement a difference is about. `live` is the core's segment.
+namespace when {
+constexpr std::uint32_t any = 0;
+constexpr std::uint32_t keep_alive = 1u << 0;  ///< the keep-alive timer sent the core's segment
+constexpr std::uint32_t data = 1u << 1;        ///< both kinds agree, and the core's has data or FIN
+constexpr std::uint32_t control = 1u << 2;     ///< all others
+constexpr std::uint32_t captured_rst = 1u << 3, captured_fin = 1u << 4, captured_mss = 1u << 5;
+constexpr std::uint32_t captured_window_zero = 1u << 6, both_syn = 1u << 7, both_bare = 1u << 8;
+constexpr std::uint32_t live_bare = 1u << 9, live_urg = 1u << 10;
+constexpr std::uint32_t has_cause = 1u << 11;        ///< a step made the core send it, no timer
+constexpr std::uint32_t fast_retransmit = 1u << 12;  ///< duplicate ACKs made the core retransmit
+constexpr std::uint32_t first_fin_alone = 1u << 13;  ///< no retransmission, and no data
+}  // namespace when
+
+using Source = Attribution::Source;
+
+/// One row: the clauses of a difference in all parts of `differ` and in none of `same`, where all
+/// of `situation` holds.
+struct Rule {
+  std::uint32_t differ = 0, same = 0, situation = 0;
+  Source source = Source::fixed;
+  std::string_view clause;  ///< if `source` is fixed
+};
+
+/// The first row that matches applies. The last one matches everything.
+constexpr Rule difference_rules[] = {
+    // differ, same, situation, source, clause
+    {0, 0, when::keep_alive | when::captured_rst, Source::fixed, "9293:MUST-29"},
+    {0, 0, when::keep_alive, Source::fixed, "9293:P-KA-PROBE"},
+
+    {0, part::sequence | part::acknowledgment | part::fin | part::ack,
+     when::control | when::both_syn | when::captured_mss, Source::fixed, "9293:MUST-67"},
+    {0, part::sequence | part::acknowledgment | part::fin | part::ack,
+     when::control | when::both_syn, Source::fixed, "9293:MUST-14"},
+    {part::fin, part::rst | part::syn, when::control | when::captured_fin, Source::fin, {}},
+    {0, part::syn, when::control | when::live_bare | when::captured_mss, Source::fixed,
+     "9293:MUST-65"},
+    {part::window, part::sequence | part::acknowledgment,
+     when::control | when::both_bare | when::captured_window_zero, Source::fixed, "9293:P-SWS-RCV"},
+    {part::window, part::sequence | part::acknowledgment, when::control | when::both_bare,
+     Source::fixed, "9293:MUST-39"},
+    {0, 0, when::control | when::has_cause, Source::cause, {}},
+    {0, 0, when::control, Source::live_segment, {}},
+
+    {part::fin, 0, when::data, Source::fin, {}},
+    {part::urg, 0, when::data, Source::fixed, "9293:MUST-30"},
+    {part::urgent_pointer, 0, when::data | when::live_urg, Source::fixed, "9293:MUST-62"},
+    {part::sequence, 0, when::data | when::fast_retransmit, Source::fixed, "5681:CC-21"},
+    {part::sequence, 0, when::data | when::first_fin_alone, Source::own_fin, {}},
+    {part::sequence, 0, when::data, Source::live_data, {}},
+    {part::size, 0, when::data, Source::extra_bytes, {}},
+    {part::payload, 0, when::data, Source::fixed, "9293:P-SEND-FIFO"},
+    {part::ack, 0, when::data, Source::fixed, "9293:P-ACK-ALWAYS"},
+    {0, 0, when::any, Source::fixed, "9293:P-TEXT-ACK"},
+};
 
 }  // namespace
 
@@ -63,7 +127,7 @@ const Attribution::History& Attribution::history_of(const LiveSent& live) const 
   return history_[static_cast<std::size_t>(&live - run_.sent.data())];
 }
 
-/// How many segments the core had sent before the first that is later.
+/// Number of segments that the core had sent by then, up to the first later one.
 std::size_t Attribution::sent_until(Instant captured) const {
   auto const end =
       std::partition_point(history_.begin(), history_.end(),
@@ -85,14 +149,14 @@ std::optional<std::size_t> Attribution::cause_of(const LiveSent& live) const {
   return live.steps - 1;
 }
 
-/// How many steps the capture has until then: their times never go back.
+/// Number of steps of the capture up to then. The times of steps never decrease.
 std::size_t Attribution::steps_until(Instant captured) const {
   auto const end = std::partition_point(script_.steps.begin(), script_.steps.end(),
                                         [&](const Step& step) { return step.at <= captured; });
   return static_cast<std::size_t>(end - script_.steps.begin());
 }
 
-/// The last step that was made in this very instant.
+/// The last step at exactly this time.
 std::optional<std::size_t> Attribution::step_at(Instant captured) const {
   for (std::size_t i = steps_until(captured); i > 0; --i) {
     if (script_.steps[i - 1].at != captured) {
@@ -137,7 +201,7 @@ bool Attribution::is_retransmission(const LiveSent& live) const {
   return earlier_transmissions(live, false) != 0;
 }
 
-/// Did the core's retransmission timer make it send in this very instant?
+/// Whether the core's retransmission timer sent a segment at exactly this time.
 bool Attribution::timer_fired_at(Instant captured) const {
   for (std::size_t i = sent_until(captured); i > 0; --i) {
     const LiveSent& sent = run_.sent[i - 1];
@@ -151,13 +215,13 @@ bool Attribution::timer_fired_at(Instant captured) const {
   return false;
 }
 
-/// How often the first octet had been sent before; `probes`: those of a zero window count as well.
+/// How often the first octet was sent before. `probes`: zero-window probes count as well.
 std::uint32_t Attribution::earlier_transmissions(const LiveSent& live, bool probes) const {
   const History& history = history_of(live);
   return history.earlier + (probes ? history.earlier_probes : 0);
 }
 
-/// The ACK that a timer sends is about the last text that arrived.
+/// An ACK that a timer sends acknowledges the last data that arrived.
 Clauses Attribution::of_pending_text(std::size_t steps) const {
   for (std::size_t i = steps; i > 0; --i) {
     const Step& step = script_.steps[i - 1];
@@ -194,7 +258,7 @@ bool Attribution::after_idle(Instant captured) const {
   return count != 0 && history_[count - 1].after_idle;
 }
 
-// --- What the core sent and the capture has not ---
+// --- Segments that only the core sent ---
 
 Clauses Attribution::of_resent(const LiveSent& live) const {
   if (live.by_timer) {
@@ -233,7 +297,7 @@ Clauses Attribution::of_unexpected(const LiveSent& live) const {
   if (segment.any(flag::syn)) {
     std::size_t drawn = cause.value_or(0);
     while (drawn != 0 && script_.steps[drawn].joined) {
-      --drawn;  // a call in the turn of the segment that draws it
+      --drawn;  // a call in the same turn as the segment that caused the SYN
     }
     return cause ? of_step(drawn) : Clauses{"9293:P-RTO"};
   }
@@ -249,9 +313,9 @@ Clauses Attribution::of_unexpected(const LiveSent& live) const {
   return cause ? of_step(*cause) : of_pending_text(live.steps);
 }
 
-// --- What the capture has and the core did not send ---
+// --- Segments that only the capture has ---
 
-/// The captured device sent what the peer's window or the congestion window forbids.
+/// The captured device sent more than the peer's window or the congestion window permits.
 Clauses Attribution::beyond_window(const Sent& captured, const View& view) const {
   const ConnectionInfo& info = view.info;
   std::uint32_t const end = as_live(captured.segment.end(), captured.incarnation);
@@ -357,7 +421,7 @@ Clauses Attribution::of_missing(const Sent& captured) const {
     for (std::size_t i = script_.steps.size(); i > 0; --i) {
       bool const past = run_.steps[i - 1].done && script_.steps[i - 1].at <= captured.at;
       if (past && run_.steps[i - 1].before.state != run_.steps[i - 1].after.state) {
-        return of_step(i - 1);  // since then there is nothing to send again
+        return of_step(i - 1);  // after this state change nothing is left to retransmit
       }
     }
     return {"9293:P-RTO"};
@@ -371,7 +435,7 @@ Clauses Attribution::of_missing(const Sent& captured) const {
   return again ? Clauses{"9293:P-RTO"} : of_fin(view.finish_called, view);
 }
 
-// --- What both sent ---
+// --- Segments that both sent ---
 
 Clauses Attribution::of_extra_bytes(const Sent& captured, const LiveSent& live) const {
   if (live.by_timer && live.timer == TimerKind::persist) {
@@ -392,57 +456,79 @@ Clauses Attribution::of_extra_bytes(const Sent& captured, const LiveSent& live) 
   return beyond_window(captured, live.view);
 }
 
-Clauses Attribution::of_difference(const Sent& captured, const LiveSent& live) const {
+Clauses Attribution::answer(Source source, const Sent& captured, const LiveSent& live) const {
+  switch (source) {
+    case Source::fin:
+      return of_fin(live.view.finish_called, live.view);
+    case Source::own_fin:
+      return of_fin(true, live.view);
+    case Source::cause:
+      return of_step(*cause_of(live));
+    case Source::live_segment:
+      return of_unexpected(live);
+    case Source::live_data:
+      return of_live_data(live);
+    case Source::extra_bytes:
+      return of_extra_bytes(captured, live);
+    case Source::fixed:
+      break;
+  }
+  return {};
+}
+
+/// The parts in which the two segments differ, and the situations that hold, as masks.
+Attribution::Difference Attribution::compare(const Sent& captured, const LiveSent& live) const {
   const Segment& a = captured.segment;
   const Segment& b = live.segment;
-  auto const cause = cause_of(live);
-  if (live.by_timer && live.timer == TimerKind::keepalive) {
-    return {a.any(flag::rst) ? "9293:MUST-29" : "9293:P-KA-PROBE"};
+  Difference out;
+  auto const note = [](std::uint32_t& mask, std::uint32_t bit, bool holds) {
+    mask |= holds ? bit : 0;
+  };
+  auto const flag_differs = [&](std::uint8_t bit) { return ((a.flags ^ b.flags) & bit) != 0; };
+  note(out.parts, part::rst, flag_differs(flag::rst));
+  note(out.parts, part::syn, flag_differs(flag::syn));
+  note(out.parts, part::fin, flag_differs(flag::fin));
+  note(out.parts, part::ack, flag_differs(flag::ack));
+  note(out.parts, part::urg, flag_differs(flag::urg));
+  note(out.parts, part::urgent_pointer, a.urgent != b.urgent);
+  note(out.parts, part::sequence,
+       a.sequence != run_.as_captured(script_, b.sequence, live.incarnation));
+  note(out.parts, part::acknowledgment, a.acknowledgment != b.acknowledgment);
+  note(out.parts, part::window, a.window != b.window);
+  note(out.parts, part::size, a.data_bytes() != b.data_bytes());
+  note(out.parts, part::payload, a.payload != b.payload);
+
+  bool const carries = b.data_bytes() != 0 || (b.any(flag::fin) && !b.any(flag::syn));
+  bool const control = (out.parts & (part::rst | part::syn)) != 0 || b.any(flag::rst) || !carries;
+  bool const again = is_retransmission(live);
+  note(out.situations, when::keep_alive, live.by_timer && live.timer == TimerKind::keepalive);
+  note(out.situations, control ? when::control : when::data, true);
+  note(out.situations, when::captured_rst, a.any(flag::rst));
+  note(out.situations, when::captured_fin, a.any(flag::fin));
+  note(out.situations, when::captured_mss, has_mss(a));
+  note(out.situations, when::captured_window_zero, a.window == 0);
+  note(out.situations, when::both_syn, a.any(flag::syn) && b.any(flag::syn));
+  note(out.situations, when::both_bare, is_bare(a) && is_bare(b));
+  note(out.situations, when::live_bare, is_bare(b));
+  note(out.situations, when::live_urg, b.any(flag::urg));
+  note(out.situations, when::has_cause, cause_of(live).has_value());
+  note(out.situations, when::fast_retransmit, again && of_resent(live).front() == "5681:CC-16");
+  note(out.situations, when::first_fin_alone, !again && b.data_bytes() == 0);
+  return out;
+}
+
+Clauses Attribution::of_difference(const Sent& captured, const LiveSent& live) const {
+  Difference const difference = compare(captured, live);
+  auto const rule =
+      std::find_if(std::begin(difference_rules), std::end(difference_rules), [&](const Rule& row) {
+        return (difference.parts & row.differ) == row.differ &&
+               (difference.parts & row.same) == 0 &&
+               (difference.situations & row.situation) == row.situation;
+      });
+  if (rule->source == Source::fixed) {
+    return {rule->clause};
   }
-  auto const differs = [&](std::uint8_t bits) { return ((a.flags ^ b.flags) & bits) != 0; };
-  bool const plain = b.data_bytes() != 0 || (b.any(flag::fin) && !b.any(flag::syn));
-  if (differs(flag::rst | flag::syn) || b.any(flag::rst) || !plain) {
-    bool const mss_differs =
-        a.any(flag::syn) && b.any(flag::syn) &&
-        a.sequence == run_.as_captured(script_, b.sequence, live.incarnation) &&
-        a.acknowledgment == b.acknowledgment && !differs(flag::fin | flag::ack);
-    if (mss_differs) {
-      return {has_mss(a) ? "9293:MUST-67" : "9293:MUST-14"};
-    }
-    if (differs(flag::fin) && a.any(flag::fin) && !differs(flag::rst | flag::syn)) {
-      return of_fin(live.view.finish_called, live.view);
-    }
-    if (is_bare(b) && has_mss(a) && !differs(flag::syn)) {
-      return {"9293:MUST-65"};
-    }
-    bool const bare_window = is_bare(a) && is_bare(b) && a.acknowledgment == b.acknowledgment &&
-                             a.sequence == run_.as_captured(script_, b.sequence, live.incarnation);
-    if (bare_window && a.window != b.window) {
-      return {a.window == 0 ? "9293:P-SWS-RCV" : "9293:MUST-39"};
-    }
-    return cause ? of_step(*cause) : of_unexpected(live);
-  }
-  if (differs(flag::fin)) {
-    return of_fin(live.view.finish_called, live.view);
-  }
-  if (differs(flag::urg)) {
-    return {"9293:MUST-30"};
-  }
-  if (b.any(flag::urg) && a.urgent != b.urgent) {
-    return {"9293:MUST-62"};
-  }
-  if (a.sequence != run_.as_captured(script_, b.sequence, live.incarnation)) {
-    bool const fast = is_retransmission(live) && of_resent(live).front() == "5681:CC-16";
-    bool const own_fin = b.data_bytes() == 0 && !is_retransmission(live);
-    return fast ? Clauses{"5681:CC-21"} : own_fin ? of_fin(true, live.view) : of_live_data(live);
-  }
-  if (a.data_bytes() != b.data_bytes()) {
-    return of_extra_bytes(captured, live);
-  }
-  if (a.payload != b.payload) {
-    return {"9293:P-SEND-FIFO"};
-  }
-  return {differs(flag::ack) ? "9293:P-ACK-ALWAYS" : "9293:P-TEXT-ACK"};
+  return answer(rule->source, captured, live);
 }
 
 Clauses Attribution::of_timing(const Sent& captured, const LiveSent& live) const {

@@ -1,6 +1,7 @@
-// Says which requirement a divergence is about, from what the core was answering at that moment.
+// Finds the requirement that a divergence is about, from what the core was responding to.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -9,7 +10,8 @@
 
 namespace lockstep::conformance {
 
-/// Everything that attribution may look at. The clause that a twin names is not among it.
+/// Holds all that attribution depends on. The clause that a twin expects is deliberately not
+/// included.
 class Attribution {
  public:
   Attribution(const Script& script, const LiveRun& run, const Config& config);
@@ -18,12 +20,29 @@ class Attribution {
   Clauses of_missing(const Sent& captured) const;
   /// The core sent `live`; the captured device did not.
   Clauses of_unexpected(const LiveSent& live) const;
-  /// Both sent something in the same instant, and it is not the same.
+  /// Both sent a segment at the same time, with different contents.
   Clauses of_difference(const Sent& captured, const LiveSent& live) const;
-  /// Both sent the same at different times.
+  /// Both sent the same segment at different times.
   Clauses of_timing(const Sent& captured, const LiveSent& live) const;
 
+  /// Where the clauses of a row of of_difference's rule table come from.
+  enum class Source : std::uint8_t {
+    fixed,         ///< the row names the clause
+    fin,           ///< FIN: from whether the application has closed
+    own_fin,       ///< FIN: the application has closed
+    cause,         ///< the step that made the core send
+    live_segment,  ///< the core's segment, as if the captured device had sent none
+    live_data,     ///< the data that the core sent
+    extra_bytes,   ///< the sizes of the payloads
+  };
+
  private:
+  /// Masks: the parts that differ, and the situations that hold.
+  struct Difference {
+    std::uint32_t parts = 0, situations = 0;
+  };
+  Difference compare(const Sent& captured, const LiveSent& live) const;
+  Clauses answer(Source source, const Sent& captured, const LiveSent& live) const;
   Clauses of_step(std::size_t index) const {
     return clauses_of_step(script_, run_, index, config_);
   }
@@ -51,12 +70,14 @@ class Attribution {
   const LiveRun& run_;
   const Config& config_;
 
-  /// What the questions above ask of each segment that the core sent, found in one walk.
+  /// Facts about each segment that the core sent, collected in one pass.
   struct History {
-    std::uint32_t earlier = 0;         ///< how often its first octet was sent before
-    std::uint32_t earlier_probes = 0;  ///< and by probes of a zero window
+    std::uint32_t earlier =
+        0;  ///< how often its first octet was sent before, zero-window probes excluded
+    std::uint32_t earlier_probes = 0;  ///< the same, by zero-window probes
     bool after_timeout = false, after_idle = false;
-    Instant latest;  ///< of the capture, of all up to this one: a wait sets the time back
+    Instant
+        latest;  ///< latest time in the capture up to this segment: a wait can set the time back
   };
   const History& history_of(const LiveSent& live) const;
   std::size_t sent_until(Instant captured) const;
