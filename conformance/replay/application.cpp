@@ -1,4 +1,4 @@
-// Makes the script's calls on the stack, in order, and reads as it was told to.
+// Makes the script's calls on the stack in order and reads data as the script allows.
 #include "conformance/replay/application.hpp"
 
 #include <algorithm>
@@ -70,7 +70,8 @@ bool ReplayApplication::carry_out(Stack& stack, Step& call) {
     return true;
   }
   if (!has_id_) {
-    return closed_ != Cause::none;  // too late, or too early: then it waits
+    return closed_ != Cause::none;  // before the connection exists the call waits; after its end
+                                    // the call is dropped
   }
   switch (call.act) {
     case Act::write:
@@ -103,7 +104,7 @@ bool ReplayApplication::write(Stack& stack, Step& call) {
   Taken const taken = stack.write(id_, call.content);
   last_refusal_ = taken.refusal;
   if (taken.refusal != Refusal::none && taken.refusal != Refusal::no_room) {
-    return true;  // it never will be
+    return true;  // this write cannot succeed later either
   }
   call.content.erase(call.content.begin(),
                      call.content.begin() + static_cast<std::ptrdiff_t>(taken.bytes.count));

@@ -1,4 +1,4 @@
-// The application of the device under test: it makes the script's calls and reads what arrives.
+// The application of the device under test: makes the script's calls and reads the received data.
 #pragma once
 
 #include <deque>
@@ -10,14 +10,15 @@
 
 namespace lockstep::conformance {
 
-/// Satisfies the seam's Application. Calls are made in order, in run(); one that needs a connection
-/// waits until there is one, and what follows a write waits until all of it was taken.
+/// Implements the port's Application. run() makes the calls in order. A call that needs a
+/// connection waits until one exists, and the calls after a write wait until the stack has accepted
+/// all of its bytes.
 class ReplayApplication {
  public:
   ReplayApplication(const Endpoint& local, const Endpoint& remote)
       : local_(local), remote_(remote) {}
 
-  /// Fast Open: by the listener, and by each open.
+  /// Enables Fast Open for listeners and for active opens.
   void allow_fast_open(bool listens, bool opens) {
     listens_fast_ = listens;
     opens_fast_ = opens;
@@ -47,7 +48,7 @@ class ReplayApplication {
   bool listens_fast_ = false, opens_fast_ = false;
   bool has_id_ = false, listening_ = false, reading_ = true, finish_called_ = false,
        close_called_ = false;
-  std::uint64_t allowance_ = 0;  ///< bytes that may be read while reading is held
+  std::uint64_t allowance_ = 0;  ///< bytes that may still be read while reading is held
   Cause closed_ = Cause::none;
   Refusal last_refusal_ = Refusal::none;
   std::vector<std::byte> delivered_;

@@ -1,4 +1,5 @@
-// Acknowledgments owed: right numbers, in time, at once where the RFC says so.
+// Checks acknowledgments: their numbers, their delay, and immediate ACKs where the RFC requires
+// them.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 using tools::Segment;
 namespace flag = tools::tcp_flag;
 
-/// "At once" as a capture can show it: the sender's own scheduling lies within.
+/// "At once" as seen in a capture: allows for the sender's scheduling.
 constexpr Duration scheduling = Duration::milliseconds(50);
 constexpr Duration delayed_ack_limit = Duration::milliseconds(500);
 
@@ -34,7 +35,7 @@ class AckAudit {
       gone_ = ends ? earlier(gone_, item.at) : gone_;
     }
     if (!input.script.inferred) {
-      end_ = Instant::never();  // a scenario's capture is whole: what it has not, never came
+      end_ = Instant::never();  // a scenario's capture is complete: what it lacks was never sent
     }
     for (const Step& step : input.script.steps) {
       end_ = later(end_, step.at);
@@ -45,7 +46,8 @@ class AckAudit {
 
   std::vector<Breach> run() {
     if (!in_.script.unaided) {
-      numbers();  // else packets may have been received in another order, or in part
+      numbers();  // without a scenario, packets may have been received in another order, or not at
+                  // all
     }
     for (std::size_t i = 0; i < in_.script.steps.size(); ++i) {
       answer(i);
@@ -61,9 +63,9 @@ class AckAudit {
     breaches_.push_back({at, std::move(clauses), std::move(text), item, false});
   }
 
-  /// Every acknowledgment number is one that RCV.NXT had, and none goes back.
+  /// Each acknowledgment number must be a value that RCV.NXT had, and none may decrease.
   void numbers() {
-    std::size_t from = 0;  // the step whose RCV.NXT the last ACK had
+    std::size_t from = 0;  // the step whose RCV.NXT the last ACK carried
     for (std::size_t i = 0; i < trace_.size(); ++i) {
       const Item& item = trace_[i];
       if (!item.segment.any(flag::ack) || item.segment.any(flag::rst) || item.steps_before == 0 ||
@@ -87,7 +89,7 @@ class AckAudit {
                i);
         return;
       }
-      // The number itself may be sent again: go back to where it began.
+      // The same number may be sent repeatedly: go back to the step that first produced it.
       while (*found > from && in_.reception.after[*found - 1].known &&
              in_.reception.after[*found - 1].next == item.segment.acknowledgment) {
         --*found;
@@ -96,8 +98,8 @@ class AckAudit {
     }
   }
 
-  /// The first segment after a step that acknowledges at least what the step brought. Steps are
-  /// asked about in order, and what they brought never goes back within a connection.
+  /// The first segment after a step that acknowledges at least the data of that step. Calls come in
+  /// the order of the steps, and RCV.NXT never decreases within a connection.
   std::optional<std::size_t> answer_to(std::size_t step) {
     std::uint32_t const next = in_.reception.after[step].next;
     if (step < asked_ || before(next, asked_next_)) {
@@ -140,9 +142,9 @@ class AckAudit {
                             !clock_was_set(step.at, when, limit);
   }
 
-  /// Was it sent to acknowledge, and for nothing else? A response, a keep-alive or a window that
-  /// the application has opened comes anyway, and the recorder may lack the ACK before it. A window
-  /// is told anew where it grows by a segment (RFC 9293, 3.8.6.2.2).
+  /// Whether the segment was sent only to acknowledge data. A response, a keep-alive or a window
+  /// update is sent anyway, and the capture may lack the ACK before it. A window update is due when
+  /// the window grows by a segment (RFC 9293, 3.8.6.2.2).
   bool acknowledges_only(std::size_t step, std::size_t item) const {
     const Segment& segment = trace_[item].segment;
     bool const bare = segment.length() == 0 && item != 0 && segment.sequence == next_[item - 1];
@@ -150,8 +152,8 @@ class AckAudit {
                        in_.script.device_mss.count;
   }
 
-  /// Was the ACK the first that the device sent since, and did the peer send nothing between? What
-  /// the peer had to send again may have been lost behind the capture.
+  /// Whether the ACK was the device's first segment since the step, and the peer sent nothing in
+  /// between. Data that the peer had to retransmit may have been lost after the capture point.
   bool silent_until(std::size_t step, std::size_t item) const {
     bool const first = item == 0 || trace_[item - 1].at < in_.script.steps[step].at;
     bool const alone = trace_[item].steps_before == step + 1 ||
@@ -164,7 +166,8 @@ class AckAudit {
            !segment.any(flag::fin) && segment.sum == tools::SumState::good;
   }
 
-  /// Did the peer send it again just before the ACK? A recorder may have that a little later.
+  /// Whether the peer retransmitted the data just before the ACK. The retransmission may be
+  /// recorded a little later.
   bool repeated_by(std::size_t step, Instant answered) const {
     constexpr Duration recorded_late = Duration::milliseconds(25);
     const std::vector<Step>& steps = in_.script.steps;
@@ -177,7 +180,8 @@ class AckAudit {
     return out;
   }
 
-  /// Do timestamps say that the ACK was not so late: was the clock of the capture set meanwhile?
+  /// Whether timestamps show that the ACK was less late than it seems, because the capture's clock
+  /// was set in between.
   bool clock_was_set(Instant from, Instant until, Duration limit) const {
     StampedTime ours(from, until);
     StampedTime theirs(from, until);
@@ -196,13 +200,13 @@ class AckAudit {
     return within(ours.missing()) || within(theirs.missing());
   }
 
-  /// Was it sent without any step that could have caused it?
+  /// Whether no step can have caused the segment.
   bool alone(std::size_t item) const {
     std::size_t const steps = trace_[item].steps_before;
     return steps != 0 && trace_[item].at.since(in_.script.steps[steps - 1].at) > prompt_;
   }
 
-  /// Two full segments are not left waiting.
+  /// Two full-sized segments must not wait for an ACK.
   void second_segment(std::size_t index, Instant answered) {
     std::uint32_t const next = in_.reception.after[index].next;
     for (; told_ < trace_.size() && trace_[told_].steps_before <= index; ++told_) {
@@ -223,7 +227,7 @@ class AckAudit {
     }
   }
 
-  /// Each segment above a gap draws a duplicate; with SACK they may be compressed.
+  /// Each segment above a gap requires a duplicate ACK. With SACK several may be combined.
   void duplicates() {
     std::size_t owed = 0;
     Instant first;
@@ -264,9 +268,9 @@ class AckAudit {
     }
   }
 
-  /// Who waits longer for an ACK sends again: if nothing was, the clock of the capture has stepped.
+  /// A sender that waits longer for an ACK retransmits. If it did not, the capture's clock stepped.
   static constexpr Duration patience_ = Duration::seconds(3);
-  Duration prompt_, delayed_ack_max_;  // as seen from where the capture was taken
+  Duration prompt_, delayed_ack_max_;  // as seen from the capture point
   const AuditInput& in_;
   const Trace& trace_;
   Instant end_, gone_ = Instant::never();

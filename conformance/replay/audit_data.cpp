@@ -1,4 +1,4 @@
-// What was sent for the first time: in order, the same octets always, within the peer's window.
+// Checks data that is sent for the first time: in order, consistent, and within the peer's window.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -65,7 +65,7 @@ class DataAudit {
     }
   }
 
-  /// What the core was told besides the capture's segments.
+  /// Applies the ACKs that the core received in addition to the capture's segments.
   void take_part_acks(std::size_t steps) {
     auto const& all = in_.run.part_acks;
     for (; !in_.of_capture && parts_ < all.size() && all[parts_].steps <= steps; ++parts_) {
@@ -73,7 +73,8 @@ class DataAudit {
     }
   }
 
-  /// What the peer offered: to the device by its scale, to the core by its own or without one.
+  /// The offered window: for the device with the capture's scale, for the core with the core's own
+  /// scale or none.
   std::uint32_t window_of(const Step& step) const {
     return static_cast<std::uint32_t>(in_.of_capture ? step.window_bytes : step.played_window);
   }
@@ -97,7 +98,7 @@ class DataAudit {
     }
     syn_steps_ = steps_;
     if (item.segment.any(flag::ack)) {
-      // The peer's SYN said how much it takes; its ACK of ours is to come.
+      // The peer's SYN carries its window; its ACK of our SYN has not arrived yet.
       for (std::size_t i = steps_; i > 0 && !edge_known_; --i) {
         const Step& step = in_.script.steps[i - 1];
         if (step.kind == Step::Kind::segment && step.segment.any(flag::syn)) {
@@ -141,8 +142,8 @@ class DataAudit {
     next_ = fresh ? begin + size : next_;
   }
 
-  /// Does the peer offer less still, once all that is recorded late has come? Then no ACK that the
-  /// recorder had no room for offered more, as edges do not move left.
+  /// Whether the peer still offers less after everything that may be recorded late has arrived.
+  /// Since right edges do not move left, no ACK that the capture lacks offered more.
   bool offers_less_later(const Item& item) const {
     constexpr Duration recorded_late = Duration::milliseconds(20);
     for (std::size_t i = steps_; i < in_.script.steps.size(); ++i) {
@@ -161,7 +162,7 @@ class DataAudit {
     return false;
   }
 
-  /// An ACK that offers it may have been recorded a moment after what it drew.
+  /// The ACK that opens the window may be recorded a moment after the segment that it released.
   bool offered_soon(const Item& item) const {
     constexpr Duration moment = Duration::microseconds(200);
     for (std::size_t i = steps_; in_.script.unaided && i < in_.script.steps.size(); ++i) {
@@ -177,7 +178,7 @@ class DataAudit {
     return false;
   }
 
-  /// A gap that a later first transmission fills was no loss of the capture.
+  /// If a later first transmission fills the gap, the capture did not lose that segment.
   void fills(std::size_t index, std::uint32_t begin, std::uint32_t end) {
     if (hole_ && *hole_ != index && at_or_before(begin, hole_begin_) && before(hole_begin_, end)) {
       breach(*hole_, {"9293:P-SEND-EST"}, "new octets out of their order");
@@ -185,8 +186,8 @@ class DataAudit {
     }
   }
 
-  /// Does it acknowledge what the peer has said here? Else the ports may be in use again, and the
-  /// recorder lacks the SYNs.
+  /// Whether the segment acknowledges numbers that the peer sent in this connection. Otherwise the
+  /// ports may have been reused and the capture lacks the SYNs.
   bool is_of_this(const Segment& segment) const {
     return peer_known_ && segment.any(flag::ack) &&
            at_or_before(segment.acknowledgment, peer_next_);
@@ -197,7 +198,7 @@ class DataAudit {
     for (std::uint32_t i = 0; i < segment.payload.size(); ++i) {
       std::uint32_t const at = segment.sequence + i - isn_ - 1;
       if (at >= reach_) {
-        continue;  // no stream of these octets is as long
+        continue;  // beyond the longest possible stream of this capture
       }
       if (octets_.size() <= at) {
         octets_.resize(at + 1, unknown);
@@ -210,13 +211,13 @@ class DataAudit {
     return conflict;
   }
 
-  /// A keep-alive has the number before the next, which is the FIN's, and may have one octet there
-  /// (RFC 9293, 3.8.4).
+  /// A keep-alive has sequence number SND.NXT - 1, which is the FIN's, and may carry one octet (RFC
+  /// 9293, 3.8.4).
   static bool is_keep_alive(const Segment& segment, std::uint32_t fin) {
     return segment.data_bytes() == 1 && segment.sequence == fin;
   }
 
-  /// Does anything later carry octets from the FIN's number on?
+  /// Whether a later segment carries octets at or after the FIN's number.
   bool comes_after(std::size_t index, std::uint32_t at) const {
     for (std::size_t i = index + 1; i < trace_.size(); ++i) {
       const Segment& later = trace_[i].segment;
@@ -251,16 +252,18 @@ class DataAudit {
   const Trace& trace_;
   std::vector<Breach> breaches_;
   std::vector<std::uint16_t> octets_;
-  std::size_t reach_ = 0;  ///< of octets_
-  bool edited_ = false;    ///< some checksums are wrong: what stands there may be another's
+  std::size_t reach_ = 0;  ///< limit for the size of octets_
+  bool edited_ = false;    ///< some checksums are wrong: the payloads may have been modified
   bool opened_ = false, edge_known_ = false;
   std::uint32_t isn_ = 0, next_ = 0, edge_ = 0, last_edge_ = 0, hole_begin_ = 0;
   std::optional<std::uint32_t> fin_;
   std::optional<std::size_t> hole_;
-  std::uint32_t peer_next_ = 0;  ///< behind all that the peer has said
+  std::uint32_t peer_next_ = 0;  ///< the peer's SND.NXT as seen in its segments
   bool peer_known_ = false;
   std::size_t steps_ = 0, syn_steps_ = 0, parts_ = 0;
-  std::size_t beyond_ = 0, beyond_steps_ = 0;  ///< how often it went beyond, and when last
+  std::size_t beyond_ = 0,
+              beyond_steps_ =
+                  0;  ///< how often the window was exceeded, and the step count of the last time
 };
 
 }  // namespace

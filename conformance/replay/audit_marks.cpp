@@ -1,4 +1,4 @@
-// ECN (RFC 3168): who may be ECN-capable, what echoes a mark, and what says that it was heeded.
+// ECN (RFC 3168): checks which packets are ECN-capable, the echo of marks, and the response (CWR).
 #include <algorithm>
 
 #include "conformance/replay/audit.hpp"
@@ -64,7 +64,7 @@ class MarkAudit {
     }
   }
 
-  /// Which bits an ECN-setup SYN has is compared with the other side's: see cross_control.
+  /// The ECN bits of a SYN are compared with the other side's SYN in cross_control.
   void syn(std::size_t item) {
     if (ecn_of(trace_[item].segment) != 0) {
       breach(item, "3168:ECN-4", "a SYN is marked as ECN-capable");
@@ -92,7 +92,8 @@ class MarkAudit {
       return;
     }
     bool const says = segment.any(flag::ece);
-    // What acknowledges less than the marked text may have been owed before it came.
+    // A segment that acknowledges less than the marked data may have been sent before the mark
+    // arrived.
     if (echoes_ && !says && !before(segment.acknowledgment, marked_end_)) {
       breach(item, "3168:ECN-10", "does not echo a mark that the peer has not answered yet");
     } else if (says && !echoes_ && !unsaid_) {
@@ -101,7 +102,7 @@ class MarkAudit {
     unsaid_ = false;
   }
 
-  /// The first new text after the first echo of a mark says that the window was reduced.
+  /// The first new data after the first echo of a mark must carry CWR.
   void heeded(std::size_t item) {
     const Segment& segment = trace_[item].segment;
     bool const fresh = segment.data_bytes() != 0 && !before(segment.sequence, high_);

@@ -1,4 +1,4 @@
-// Path MTU: after a router has said how much passes, nothing larger is sent.
+// Path MTU: after an ICMP message has reported the path's MTU, no larger packet may be sent.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What was sent again: not too soon, not after it was acknowledged, with a doubling timer.
+// Checks retransmissions: not too early, not after the ACK, and with a doubling timer.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -15,9 +15,9 @@ using tools::Segment;
 namespace flag = tools::tcp_flag;
 
 constexpr Duration prompt = Duration::milliseconds(50);
-/// What was on its way to the wire when an ACK came has left by then.
+/// Segments that were queued for the NIC when an ACK arrived have left after this time.
 constexpr Duration long_known = Duration::milliseconds(200);
-/// No packet is recorded so long behind one that was later.
+/// The greatest delay with which a packet is recorded after a later one.
 constexpr Duration recorded_late = Duration::milliseconds(20);
 
 class AgainAudit {
@@ -63,8 +63,7 @@ class AgainAudit {
     breaches_.push_back({at, std::move(clauses), std::move(text), item, sure});
   }
 
-  /// The same packet once more: a recorder may have it twice, where the device sends no timer's
-  /// retransmission so soon.
+  /// Whether the capture holds the same packet twice. No device retransmits by timer so soon.
   bool is_copy(std::size_t index) const {
     constexpr Duration moment = Duration::milliseconds(10);
     const Segment& segment = trace_[index].segment;
@@ -81,8 +80,8 @@ class AgainAudit {
            a.payload == b.payload;
   }
 
-  /// Is the like of it there before? Of captures of both ends that were merged each packet is there
-  /// twice, as far apart as the clocks.
+  /// Whether an identical segment was recorded before. A merged capture of both ends has each
+  /// packet twice, with the clocks' difference between the copies.
   bool was_before(std::size_t index) const {
     auto const end = trace_.begin() + static_cast<std::ptrdiff_t>(index);
     return std::any_of(trace_.begin(), end, [&](const Item& item) {
@@ -90,14 +89,14 @@ class AgainAudit {
     });
   }
 
-  /// The peer's ACKs have just gone back: they do so late only in captures of both ends that were
-  /// merged, where the device's segments come a second time behind them, cut up otherwise.
+  /// The peer's ACK numbers have just decreased. That happens so late only in merged captures of
+  /// both ends, where the device's segments appear a second time, possibly split differently.
   bool is_of_two_clocks(Instant at) const {
     return in_.script.unaided && back_at_ && at.since(*back_at_) <= Duration::seconds(1);
   }
 
-  /// What the device says only if it has received a segment of the peer: the ACK of new data, or
-  /// the echo of a new timestamp. With it came an acknowledgment.
+  /// Records ACKs of the peer that carry new data or a new timestamp. When the device acknowledges
+  /// the data or echoes the timestamp, it has received that acknowledgment.
   void note_evidence(const Segment& segment) {
     auto const stamps = stamps_of(segment);
     bool const later = stamps && (!stamp_ || before(*stamp_, stamps->value));
@@ -145,7 +144,8 @@ class AgainAudit {
       if (back && step.at.since(una_at_) >= recorded_late) {
         back_at_ = step.at;
       }
-      // Outside the window no field counts (RFC 9293, 3.10.7.4): so is a probe of a shut one.
+      // Outside the window the ACK field is not processed (RFC 9293, 3.10.7.4). A probe of a closed
+      // window is such a segment.
       if (in_.run.steps[steps_].dropped == Drop::tcp_out_of_window) {
         continue;
       }
@@ -171,12 +171,13 @@ class AgainAudit {
     }
   }
 
-  /// With SACK a duplicate is what reports something; not what reports that something came twice.
+  /// With SACK a duplicate ACK counts if it reports new data, not if it reports a duplicate
+  /// (D-SACK).
   bool tells_of_gap(const Segment& segment) const {
     return in_.script.inferred || !reports_duplicate(segment.acknowledgment, blocks_of(segment));
   }
 
-  /// What the third duplicate must draw, unless that was a retransmission's own echo.
+  /// Checks what the third duplicate ACK triggers, unless the duplicates answer a retransmission.
   void third_duplicate(const Step& step) {
     bool const echo = recover_known_ && before(una_, recover_);
     if (duplicates_ != in_.config.tcp.duplicate_acks.value || echo) {
@@ -197,7 +198,7 @@ class AgainAudit {
       return;
     }
     if (before_now_sent_again() || (in_.script.inferred && in_.script.selective)) {
-      return;  // the timer was first; or RACK decides, which is not RFC 5681's question
+      return;  // the timer was first; or RACK decides, which RFC 5681 does not cover
     }
     if (again == nullptr || (in_.script.selective && !comes_again())) {
       breach(step.at, {"5681:CC-16"},
@@ -211,7 +212,7 @@ class AgainAudit {
     }
   }
 
-  /// Is it acknowledged sooner than a retransmission could have it? RACK waits that long.
+  /// Whether the data was acknowledged before a retransmission could arrive. RACK waits that long.
   bool only_late(const Step& duplicate) const {
     Instant const soon = duplicate.at + in_.script.round_trip / 2;
     return std::any_of(in_.script.steps.begin(), in_.script.steps.end(), [&](const Step& step) {
@@ -220,7 +221,7 @@ class AgainAudit {
     });
   }
 
-  /// Is the first unacknowledged octet sent again at all?
+  /// Whether the first unacknowledged octet is retransmitted at all.
   bool comes_again() const {
     return std::any_of(trace_.begin(), trace_.end(), [&](const Item& item) {
       return item.steps_before > steps_ && at_or_before(item.segment.sequence, una_) &&
@@ -228,7 +229,7 @@ class AgainAudit {
     });
   }
 
-  /// A round trip later the next ACK is the cause of what is sent.
+  /// One round trip later the next ACK may be the cause of what is sent.
   Duration at_once() const {
     Duration const half = in_.script.round_trip / 2;
     return in_.script.distance + std::clamp(half, Duration::milliseconds(2), prompt);
@@ -247,7 +248,7 @@ class AgainAudit {
     const Segment& segment = item.segment;
     if (at_or_before(segment.end(), una_) &&
         item.at.since(una_at_) > in_.script.distance + Duration::milliseconds(1)) {
-      // Any ACK may be lost behind the capture, and a keep-alive sends the last octet again.
+      // Any ACK may be lost after the capture point, and a keep-alive repeats the last octet.
       bool const asks = segment.data_bytes() <= 1 && segment.sequence + 1 == una_;
       bool const known = received_ && at_or_before(segment.end(), *received_);
       bool const sure = known && !asks && item.at.since(una_at_) >= long_known &&
@@ -258,12 +259,12 @@ class AgainAudit {
       return;
     }
     if (in_.script.fast_open && at_or_before(segment.sequence, early_)) {
-      return;  // text of the SYN that was not taken goes again at once (RFC 7413, 4.2.2)
+      return;  // SYN data that was not accepted is retransmitted at once (RFC 7413, 4.2.2)
     }
     bool const first_hole = at_or_before(segment.sequence, una_) && before(una_, segment.end());
     bool const fast = duplicates_ >= in_.config.tcp.duplicate_acks.value ||
                       (recover_known_ && before(una_, recover_));
-    // What was too big for the path goes again without a timer: it is no loss.
+    // A packet that was too big for the path is retransmitted without a timer: it is not a loss.
     bool const too_big = told_known_ && before(una_, told_);
     if (!first_hole || fast || too_big || in_.script.selective) {
       return;
@@ -272,7 +273,7 @@ class AgainAudit {
     Duration const gap = item.at.since(last);
     bool const go_back = timed_out_ && item.at.since(una_at_) <= prompt;
     if (go_back || drawn(item)) {
-      return;  // slow start over what was lost (RFC 5681 3.1)
+      return;  // slow start over lost data (RFC 5681 3.1)
     }
     bool const even = gap_ > Duration{} && gap.ns * 10 < gap_.ns * 17;
     if (gap + Duration::milliseconds(1) < in_.config.tcp.rto_min) {
@@ -280,8 +281,8 @@ class AgainAudit {
              gap < in_.config.tcp.rto_min / 2 && told_often_ <= 1 && !drawn_late(item) &&
                  !(timed_out_ && before(una_, timeout_high_)));
     } else if (even && may_double(segment, gap)) {
-      // Where the recorder lacks a transmission, what is seen as one gap is that and the one
-      // before: less than the next one's half is missing, and the next but one is as it should be.
+      // If the capture lacks a transmission, two gaps look like one: less than half of the next gap
+      // is missing, and the gap after that is as expected.
       breach(item.at, {"6298:RTO-14"}, "the timer was not doubled", index, ++even_ > 1);
     }
     even_ = even ? even_ : 0;
@@ -310,13 +311,13 @@ class AgainAudit {
     return false;
   }
 
-  /// Some send SYNs again at even intervals for a while, and no timer need be longer than a minute.
+  /// Some stacks retransmit SYNs at equal intervals for a while, and no RTO need exceed one minute.
   bool may_double(const Segment& segment, Duration gap) const {
     return !in_.script.unaided || (!segment.any(flag::syn) && gap < Duration::seconds(60));
   }
 
-  /// After a timeout one segment, then the peer's answer (RFC 5681 3.1, the loss window).
-  /// `timeout`: so much time has gone by that it was one.
+  /// After a timeout one segment is sent, then the sender waits for an ACK (RFC 5681 3.1, the loss
+  /// window). `timeout`: the gap was long enough for a timeout.
   void alone_after_timeout(std::size_t index, bool timeout) {
     for (std::size_t next = index + 1; next < trace_.size(); ++next) {
       const Item& item = trace_[next];
@@ -325,7 +326,7 @@ class AgainAudit {
         return;
       }
       if (item.segment.length() != 0 && !item.segment.any(flag::rst) && !copies_[next]) {
-        // Before an ACK can have come, which the recorder may lack, or have too late.
+        // Sent before an ACK can have arrived: the capture may lack that ACK or have it too late.
         Duration const apart = item.at.since(trace_[index].at);
         bool const soon = apart * 2 <= in_.script.round_trip && apart <= at_once_;
         breach(item.at, {"5681:CC-12"}, "more than one segment after a timeout", next,
@@ -340,7 +341,7 @@ class AgainAudit {
     return found ? trace_[*found].at : Instant{};
   }
 
-  /// A segment of the peer that says `acknowledgment`, and what shows that the device received it.
+  /// An acknowledgment that the peer sent, and what shows that the device received it.
   struct Evidence {
     std::uint32_t acknowledgment = 0;
     std::optional<std::uint32_t> data_end, stamp;
@@ -350,23 +351,25 @@ class AgainAudit {
   const AuditInput& in_;
   const Trace& trace_;
   Transmissions sent_;
-  std::optional<Instant> back_at_;  ///< when the peer's ACKs went back last
-  std::vector<bool> copies_;        ///< which items the recorder has twice
+  std::optional<Instant> back_at_;  ///< when the peer's ACK numbers last decreased
+  std::vector<bool> copies_;        ///< which items are in the capture twice
   std::vector<Evidence> evidence_;
   std::size_t evidence_taken_ = 0;
-  std::optional<std::uint32_t> received_;  ///< the most that the device is shown to have been told
-  std::optional<std::uint32_t> stamp_;     ///< the peer's latest
+  std::optional<std::uint32_t>
+      received_;  ///< the highest acknowledgment that the device is known to have received
+  std::optional<std::uint32_t> stamp_;  ///< the peer's latest timestamp
   std::uint32_t peer_high_ = 0;
   bool peer_known_ = false;
   std::vector<Breach> breaches_;
   bool opened_ = false, recover_known_ = false, timed_out_ = false, fin_sent_ = false;
-  bool told_known_ = false;  ///< a router said that packets are too big ...
-  std::uint32_t told_ = 0;   ///< ... of what had been sent up to here (RFC 1191, 8201)
-  std::uint32_t early_ = 0;  ///< the last octet that a SYN brought; the SYN's own without text
+  bool told_known_ = false;  ///< an ICMP message reported packets that were too big ...
+  std::uint32_t told_ = 0;   ///< ... SND.NXT at that time (RFC 1191, 8201)
+  std::uint32_t early_ =
+      0;  ///< the last octet that a SYN carried; without SYN data, the SYN itself
   std::uint32_t isn_ = 0, una_ = 0, high_ = 0, recover_ = 0, duplicates_ = 0;
-  std::uint32_t timeout_high_ = 0;  ///< what was lost by then goes again as the window allows
-  std::uint32_t told_often_ = 0;    ///< how many segments acknowledged up to una_
-  unsigned even_ = 0;               ///< gaps in a row that were not the double of the one before
+  std::uint32_t timeout_high_ = 0;  ///< data below this is retransmitted as the window allows
+  std::uint32_t told_often_ = 0;    ///< number of segments that acknowledged up to una_
+  unsigned even_ = 0;               ///< consecutive gaps that were not twice the previous gap
   std::uint16_t window_ = 0;
   Instant una_at_;
   Duration gap_;

@@ -1,4 +1,4 @@
-// SACK: blocks owed for what came above a gap or twice, and what they spare from being sent again.
+// SACK: blocks required for out-of-order and duplicate data, and retransmissions that they prevent.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -15,10 +15,11 @@ namespace {
 using tools::Segment;
 namespace flag = tools::tcp_flag;
 
-/// After so long without progress a timeout may have made the sender forget what was reported.
+/// After this time without progress a timeout may have made the sender discard the SACK
+/// information.
 constexpr Duration forgetting = Duration::milliseconds(190);
 
-/// Octets as ranges of offsets, which do not touch each other.
+/// A set of octets as disjoint ranges of offsets that do not touch.
 class Ranges {
  public:
   void clear() { ranges_.clear(); }
@@ -39,7 +40,7 @@ class Ranges {
       return range.first <= begin && end <= range.second;
     });
   }
-  /// The first part of [begin, end) that is among them.
+  /// The first part of [begin, end) that is in the set.
   std::optional<std::pair<std::int64_t, std::int64_t>> common(std::int64_t begin,
                                                               std::int64_t end) const {
     for (const auto& [from, to] : ranges_) {
@@ -49,7 +50,7 @@ class Ranges {
     }
     return std::nullopt;
   }
-  /// Where the range that holds `at` ends; `at` itself where none does.
+  /// The end of the range that contains `at`, or `at` itself if no range contains it.
   std::int64_t end_from(std::int64_t at) const {
     for (const auto& [from, to] : ranges_) {
       if (from <= at && at < to) {
@@ -63,12 +64,12 @@ class Ranges {
   std::map<std::int64_t, std::int64_t> ranges_;
 };
 
-/// What the next ACK has to say of the last text that arrived.
+/// What the next ACK must report about the last data that arrived.
 struct Owed {
   std::uint64_t packet = 0;
-  Block text;  ///< it came above a gap
+  Block text;  ///< it arrived above a gap
   bool above = false;
-  std::optional<Block> repeated;  ///< this part of it had come before
+  std::optional<Block> repeated;  ///< this part of it had arrived before
 };
 
 class SackAudit {
@@ -108,7 +109,7 @@ class SackAudit {
     }
   }
 
-  // --- What the peer sent ---
+  // --- The peer's segments ---
 
   void take_steps(const Item& item) {
     for (; steps_ < std::min(item.steps_before, in_.script.steps.size()); ++steps_) {
@@ -171,7 +172,7 @@ class SackAudit {
     }
   }
 
-  // --- What the device said of it ---
+  // --- The device's reports ---
 
   void report(std::size_t index) {
     bool const judged = unanswered_ == 1;
@@ -196,7 +197,7 @@ class SackAudit {
     }
   }
 
-  /// Gives whether all is right.
+  /// Returns whether the report of duplicates is correct.
   bool repeated(std::size_t index, const std::vector<Block>& blocks) {
     const Block& owed = *owed_.repeated;
     bool const below = at_or_before(owed.right, trace_[index].segment.acknowledgment);
@@ -226,7 +227,8 @@ class SackAudit {
     }
   }
 
-  /// What lies wholly in a reported block is not sent again, unless a timeout made that forgotten.
+  /// Data inside a reported block is not retransmitted unless a timeout may have discarded the
+  /// report.
   void resent(std::size_t index) {
     const Item& item = trace_[index];
     bool const again = item.segment.data_bytes() != 0 && before(item.segment.sequence, high_);
@@ -244,7 +246,7 @@ class SackAudit {
   const Trace& trace_;
   std::vector<Breach> breaches_;
   Ranges received_;  ///< offsets from the peer's initial sequence number
-  Ranges reported_;  ///< the device's own numbers
+  Ranges reported_;  ///< in the device's own sequence numbers
   Owed owed_;
   std::size_t steps_ = 0, unanswered_ = 0;
   std::uint32_t isn_ = 0, una_ = 0, high_ = 0;

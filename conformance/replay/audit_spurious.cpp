@@ -1,4 +1,4 @@
-// F-RTO (RFC 5682): after a timeout new text shows whether anything was lost.
+// F-RTO (RFC 5682): after a timeout, new data shows whether the timeout was spurious.
 #include <algorithm>
 
 #include "conformance/replay/audit.hpp"
@@ -11,15 +11,15 @@ namespace {
 using tools::Segment;
 namespace flag = tools::tcp_flag;
 
-/// No timer is shorter than this, less what a clock rounds (RFC 6298 and what is deployed).
+/// The shortest RTO of deployed stacks (200 ms), less clock rounding.
 constexpr Duration least_timer = Duration::milliseconds(190);
 
-/// The steps of RFC 5682, 3.1, in which each event is about the first timeout of a window.
+/// The steps of RFC 5682, 3.1; each covers the first timeout of a window.
 enum class Stage : std::uint8_t {
   idle,
-  resent,    ///< the first segment went again; its ACK is to come
-  tested,    ///< that ACK left something below the recovery point: new text is due
-  spurious,  ///< a second ACK told of originals: nothing else is sent again
+  resent,    ///< the first segment was retransmitted; its ACK is pending
+  tested,    ///< that ACK left data below the recovery point unacknowledged: new data is due
+  spurious,  ///< a second ACK covered original transmissions: nothing else is retransmitted
 };
 
 class SpuriousAudit {
@@ -85,7 +85,7 @@ class SpuriousAudit {
     }
   }
 
-  /// Is there text that was never sent, and a window for it?
+  /// Whether there is data that was never sent and window for it.
   bool has_new_text() const { return before(high_, first_ + written_) && before(high_, edge_); }
 
   void text(std::size_t index) {
@@ -136,7 +136,7 @@ class SpuriousAudit {
   std::uint32_t first_ = 0, una_ = 0, high_ = 0, edge_ = 0, written_ = 0;
   std::uint32_t recover_ = 0, resent_end_ = 0;
   Instant una_at_;
-  bool lost_ = false;  ///< SACK tells of a gap
+  bool lost_ = false;  ///< SACK reports a gap
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Timestamps (RFC 7323): on every segment once agreed on, and each echo the one that is owed.
+// Timestamps (RFC 7323): on every segment once negotiated, each with the required TSecr.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -45,14 +45,14 @@ class StampAudit {
     breaches_.push_back({trace_[item].at, {clause}, std::move(text), item, false});
   }
 
-  /// Was it on its way when the step that changed TS.Recent arrived?
+  /// Whether the segment was already under way when the step that changed TS.Recent arrived.
   bool overtaken(const Item& item, const Stamps& stamps) const {
     return in_.of_capture && before_ && stamps.echo == *before_ &&
            item.at.since(changed_at_) <= Duration::milliseconds(1);
   }
 
-  /// TS.Recent is taken from what begins at or before the last ACK that was sent (4.3) and passes
-  /// the tests of its timestamp and of the window (5.3).
+  /// Updates TS.Recent from segments that begin at or before Last.ACK.sent (4.3) and pass the
+  /// timestamp and window tests (5.3).
   void take_steps(std::size_t end) {
     for (; steps_ < std::min(end, in_.script.steps.size()); ++steps_) {
       const Step& step = in_.script.steps[steps_];

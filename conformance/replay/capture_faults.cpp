@@ -1,4 +1,4 @@
-// Finds what a capture lost, and numbers that belong to no connection that it holds.
+// Finds packets that a capture lost and sequence numbers of other connections.
 #include "conformance/replay/capture_faults.hpp"
 
 #include <fmt/core.h>
@@ -15,7 +15,7 @@ namespace {
 using tools::Segment;
 namespace flag = tools::tcp_flag;
 
-/// The octets of one side, as far as the capture has them. A new SYN begins anew.
+/// The octets of one side that the capture holds. A new SYN starts over.
 class Coverage {
  public:
   void add(const Segment& segment) {
@@ -33,7 +33,7 @@ class Coverage {
     }
   }
 
-  /// Reckons where the first octet is missing: to be called once all is there.
+  /// Computes where the first missing octet is. Call it after all segments have been added.
   void settle() {
     std::uint32_t reached = 0;
     for (const auto& [from, to] : ranges_) {
@@ -55,7 +55,7 @@ class Coverage {
   std::map<std::uint32_t, std::uint32_t> ranges_;
 };
 
-/// Where a side acknowledges what nobody is seen to send.
+/// Finds an acknowledgment of data that is not in the capture.
 std::string lost(const Flow& flow, const Endpoint& device) {
   Coverage ours;
   Coverage theirs;
@@ -78,8 +78,8 @@ std::string lost(const Flow& flow, const Endpoint& device) {
   return {};
 }
 
-/// Where the device's packets did not come by as it sent them: a TCP sends new octets in order, and
-/// its acknowledgments never go back.
+/// Finds device packets that were lost or reordered before the capture point: a TCP sends new data
+/// in order, and its acknowledgment numbers never decrease.
 std::string disorder(const Flow& flow, const Endpoint& device) {
   std::optional<std::uint32_t> next;
   std::optional<std::uint32_t> acknowledged;
@@ -104,7 +104,7 @@ std::string disorder(const Flow& flow, const Endpoint& device) {
     if (segment.any(flag::ack)) {
       bool const back = acknowledged && before(segment.acknowledgment, *acknowledged);
       if (back && segment.time.since(acknowledged_at) <= moment) {
-        continue;  // recorded out of its order
+        continue;  // recorded out of order
       }
       if (back) {
         return fmt::format(
@@ -119,11 +119,11 @@ std::string disorder(const Flow& flow, const Endpoint& device) {
   return {};
 }
 
-/// No window is larger (RFC 7323, 2.3): numbers further away belong to another connection.
+/// No window is larger (RFC 7323, 2.3): numbers further apart belong to another connection.
 constexpr std::uint32_t reach = 1u << 30;
 
 std::string strangers(const Flow& flow) {
-  std::map<Endpoint, std::uint32_t> next;  // of each side, from its SYN on
+  std::map<Endpoint, std::uint32_t> next;  // SND.NXT of each side since its SYN
   for (const Segment& segment : flow.segments) {
     auto const own = next.find(segment.source);
     if (segment.any(flag::syn)) {

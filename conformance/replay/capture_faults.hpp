@@ -1,4 +1,4 @@
-// What a capture lacks or has in another order than it was sent: why a flow cannot be judged.
+// Finds losses and reordering in a capture that make a verdict impossible.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace lockstep::conformance {
 
-/// One sentence that names the packet, or nothing where the flow is whole. `strict`: the device's
-/// packets came by as it sent them, so that a gap among them is the capture's.
+/// One sentence that names the packet, or an empty string if the flow is complete. `strict`: the
+/// capture point saw the device's packets as they were sent, so a gap among them is the capture's.
 std::string capture_fault(const Flow& flow, const Endpoint& device, bool strict);
 
 }  // namespace lockstep::conformance

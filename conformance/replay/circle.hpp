@@ -1,4 +1,4 @@
-// The order of raw sequence numbers, which lie on a circle of 2^32.
+// Comparison of raw sequence numbers modulo 2^32.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The order of checks of RFC 9293 3.10.7, as names of clauses. It decides nothing about TCP.
+// The order of checks of RFC 9293 3.10.7, expressed as clause names. Makes no TCP decisions.
 #include "conformance/replay/clause.hpp"
 
 #include <algorithm>
@@ -98,7 +98,7 @@ bool took_fin(State from, State to) {
          (from == State::syn_received && to == State::close_wait);
 }
 
-/// The segment is acceptable and its ACK good: what is said of its text and its FIN.
+/// The segment is acceptable and so is its ACK: the clauses about its data and its FIN.
 Clauses text(const Numbers& n, const Segment& segment, State after) {
   bool const carries = segment.data_bytes() != 0 || segment.any(flag::fin);
   if (n.close_called && segment.data_bytes() != 0 && n.state != State::time_wait) {

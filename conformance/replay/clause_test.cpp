@@ -1,4 +1,4 @@
-// The names of clauses follow RFC 9293's order of checks, state by state.
+// Clause names follow RFC 9293's order of checks in each state.
 #include "conformance/replay/clause.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using tcp::State;
 Numbers numbers(State state) {
   Numbers n;
   n.state = state;
-  n.receive_next = 0xffff'fff0;  // the window goes around the end of the circle
+  n.receive_next = 0xffff'fff0;  // the window wraps around 2^32
   n.receive_window = 1000;
   n.send_una = 5000;
   n.send_next = 6000;
@@ -81,7 +81,7 @@ TEST(Clause, ThenTheAcknowledgmentAndTheText) {
 }
 
 TEST(Clause, TheTwinsClauseIsNeverLookedAt) {
-  // Of clauses that say the same, the shown one is named; one that is not among them never is.
+  // Of equivalent clauses the listed one is named, and never one that is not among them.
   Clauses const same{"9293:P-TEXT-ACK", "5681:CC-27"};
   EXPECT_EQ(chosen(same, {"5681:CC-27"}), "5681:CC-27");
   EXPECT_EQ(chosen(same, {"9293:P-RTO"}), "9293:P-TEXT-ACK");
