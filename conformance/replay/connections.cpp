@@ -1,4 +1,4 @@
-// Where a connection begins and ends among the segments of a pair of ports, and what is kept of it.
+// Finds where each connection of a port pair begins and ends, and bounds the memory used.
 #include "conformance/replay/connections.hpp"
 
 #include <algorithm>
@@ -12,19 +12,19 @@ namespace {
 using tools::Segment;
 namespace flag = tools::tcp_flag;
 
-/// What still comes after the end belongs to it.
+/// Segments that arrive within this time after the end still belong to the connection.
 constexpr Duration lingering = Duration::seconds(3);
 
 std::uint64_t bytes_of(const Segment& segment) {
   return sizeof(Segment) + segment.payload.capacity() + segment.options.capacity();
 }
 
-/// Linux keeps the ports of a connection that was closed for so long. One that was silent as long
-/// may have ended where the recorder lost it.
+/// Linux keeps the ports of a closed connection for this long. A connection that was silent as long
+/// may have ended without the capture showing it.
 constexpr Duration kept_after_close = Duration::seconds(60);
-/// What was on its way when a reset passed, and what answers it, comes within this.
+/// Segments that were under way when a reset passed, and their replies, arrive within this time.
 constexpr Duration kept_after_reset = Duration::milliseconds(500);
-/// Numbers of one connection are not farther apart.
+/// The largest difference between sequence numbers of one connection.
 constexpr std::uint32_t near_most = 1U << 24;
 
 bool has_reached(std::uint32_t next, std::uint32_t number) {
@@ -35,7 +35,8 @@ bool is_near(std::uint32_t next, std::uint32_t number) {
   return next - number <= near_most || number - next <= near_most;
 }
 
-/// It begins where something is to come or is not acknowledged, and acknowledges what it may.
+/// Whether the segment continues the connection: it begins where data is expected or
+/// unacknowledged, and its ACK number is valid.
 bool goes_on(const Connection& old, const Segment& segment, std::size_t side) {
   std::uint32_t const next = old.next[side];
   bool const again = old.has_acked[1 - side] && segment.sequence == old.acked[1 - side];
@@ -44,8 +45,8 @@ bool goes_on(const Connection& old, const Segment& segment, std::size_t side) {
          (!old.has_acked[side] || at_or_before(old.acked[side], segment.acknowledgment));
 }
 
-/// A SYN that only a reset answered opened nothing: what comes later, or by far numbers, is of
-/// another connection.
+/// Whether the SYN was answered by a reset alone, so that no connection was opened. A later
+/// segment, or one with distant numbers, belongs to another connection.
 bool was_refused(const Connection& old, const Segment& segment, std::size_t side) {
   if (!old.reset || segment.any(flag::syn)) {
     return false;
@@ -55,8 +56,8 @@ bool was_refused(const Connection& old, const Segment& segment, std::size_t side
   return !one || !two || segment.time.since(old.last) > kept_after_reset;
 }
 
-/// Is the segment of another connection than the one that had these ports, whose SYN the capture
-/// lacks? Its numbers may lie anywhere, also among those of the one before.
+/// Whether the segment belongs to a later connection of the same ports whose SYN is not in the
+/// capture. Its numbers may lie anywhere, even among those of the earlier connection.
 bool is_foreign(const Connection& old, const Segment& segment) {
   std::size_t const side = old.flow.first == segment.source ? 0 : 1;
   if (!segment.any(flag::ack) || segment.any(flag::rst)) {
@@ -79,7 +80,7 @@ bool is_foreign(const Connection& old, const Segment& segment) {
   if (closed) {
     return !has_reached(next, segment.sequence) && !has_reached(other, segment.acknowledgment);
   }
-  // What was on its way passes behind a reset, and goes on behind what had passed.
+  // Segments that were under way follow a reset, and continue from the last number seen.
   bool const one = is_near(next, segment.sequence);
   bool const two = is_near(other, segment.acknowledgment);
   return old.reset ? !one || !two : !one && !two;
@@ -131,8 +132,8 @@ ConnectionReader::Place ConnectionReader::begin(const Key& key, const Segment& s
   return place;
 }
 
-/// A SYN with another number begins another connection: at once where the one before has ended,
-/// else as soon as it is answered as one that begins.
+/// A SYN with another number begins another connection: at once if the earlier one has ended,
+/// otherwise as soon as it is answered as the start of a connection.
 ConnectionReader::Place ConnectionReader::place_of(const Key& key, const Segment& segment) {
   auto const found = open_.find(key);
   if (found == open_.end()) {
@@ -153,7 +154,7 @@ ConnectionReader::Place ConnectionReader::place_of(const Key& key, const Segment
     place->reopens_with = segment.sequence;
     place->reopens_by = side;
   }
-  // Its answer may be missing: who goes on behind the SYN has had one.
+  // The answer may be missing: a side that continues after its SYN has received one.
   bool const answered = segment.any(flag::syn) ? segment.acknowledgment == place->reopens_with + 1
                                                : segment.sequence == place->reopens_with + 1 &&
                                                      place->reopens_by == side;
@@ -166,7 +167,7 @@ ConnectionReader::Place ConnectionReader::place_of(const Key& key, const Segment
   return place;
 }
 
-/// Takes the segments from the SYN on out of the connection before.
+/// Moves the segments from the SYN on out of the earlier connection.
 void ConnectionReader::split(Place old, const Key& key) {
   auto& segments = old->flow.segments;
   std::vector<Segment> moved(
@@ -250,7 +251,8 @@ ConnectionReader::Place ConnectionReader::close(Place place) {
   return all_.erase(place);
 }
 
-/// Ends the half that was silent longest: each of very many SYNs is a connection that never ends.
+/// Ends the longest silent half of the connections: in a SYN flood each SYN is a connection that
+/// never ends.
 void ConnectionReader::close_silent() {
   std::vector<Instant> times;
   times.reserve(all_.size());
@@ -265,8 +267,8 @@ void ConnectionReader::close_silent() {
   }
 }
 
-/// Ends what has closed; where that is not enough, judges the largest of the others by what there
-/// is of them.
+/// Ends the closed connections. If that frees too little, judges the largest others by the segments
+/// kept so far.
 void ConnectionReader::relieve() {
   for (auto place = all_.begin(); place != all_.end();) {
     bool const over = place->has_ended() && now_.since(place->last) > lingering;

@@ -1,5 +1,5 @@
-// Reads a capture connection by connection, in little memory: the first part of each is kept, the
-// rest of it is watched as it goes by.
+// Reads a capture connection by connection in bounded memory: keeps the first part of each
+// connection and only watches the rest.
 #pragma once
 
 #include <cstdint>
@@ -14,41 +14,44 @@
 
 namespace lockstep::conformance {
 
-/// How much of a capture is kept at once.
+/// Limits of what is kept in memory at once.
 struct KeepLimits {
   std::size_t segments_max = 8'000;                   ///< of one connection
-  std::uint64_t octets_max = std::uint64_t{3} << 20;  ///< of data of one connection
-  std::uint64_t total_max = std::uint64_t{12} << 20;  ///< of all that are not judged yet
-  std::size_t closed_max = 1'000;                     ///< connections that have ended
-  std::size_t open_max = 32'768;  ///< ... and have not; beyond it those end that are silent longest
+  std::uint64_t octets_max = std::uint64_t{3} << 20;  ///< payload octets of one connection
+  std::uint64_t total_max = std::uint64_t{12}
+                            << 20;  ///< payload octets of all connections not yet judged
+  std::size_t closed_max = 1'000;   ///< connections that have ended
+  std::size_t open_max =
+      32'768;  ///< connections that have not; beyond this the longest silent ones end
 };
 
-/// One connection of a capture. A port that is used again makes another.
+/// One connection of a capture. Reuse of a port makes another.
 struct Connection {
   Connection(const Endpoint& first, const Endpoint& second) : watch(first, second) {
     flow.first = first;
     flow.second = second;
   }
 
-  Flow flow;    ///< its first part, until it was judged
-  Watch watch;  ///< of all of it, once it was judged
+  Flow flow;    ///< the first part of the connection, until it has been judged
+  Watch watch;  ///< watches all segments after the first part has been judged
   std::uint64_t segments = 0;
-  std::uint64_t later = 0;         ///< segments that came after the part that was judged
-  std::uint64_t judged_until = 0;  ///< the last packet of that part
+  std::uint64_t later = 0;         ///< number of segments after the judged part
+  std::uint64_t judged_until = 0;  ///< the last packet of the judged part
   std::uint64_t number = 0;        ///< for the judge's own records
   bool is_judged = false;
 
-  // What tells where it ends.
+  // State for finding the end of the connection.
   std::uint32_t syn[2] = {0, 0};
   bool has_syn[2] = {false, false}, fin[2] = {false, false};
-  std::uint32_t next[2] = {0, 0};  ///< behind all that a side has said
+  std::uint32_t next[2] = {0, 0};  ///< SND.NXT of each side as captured
   bool has_next[2] = {false, false};
-  std::uint32_t acked[2] = {0, 0};  ///< what a side acknowledged last
+  std::uint32_t acked[2] = {0, 0};  ///< the last acknowledgment number of each side
   bool has_acked[2] = {false, false};
   bool reset = false;
-  std::uint64_t sound = 0;  ///< segments whose checksum is not wrong ...
-  std::uint64_t wrong = 0;  ///< ... and is; most: it was edited, and what is wrong was heard
-  std::size_t reopens = 0;  ///< where in the flow a SYN stands that may begin another
+  std::uint64_t sound = 0;  ///< number of segments without a wrong checksum
+  std::uint64_t wrong = 0;  ///< number with a wrong checksum; if most are wrong, the file was
+                            ///< edited, and they were received
+  std::size_t reopens = 0;  ///< index in the flow of a SYN that may begin another connection
   std::uint32_t reopens_with = 0;
   std::size_t reopens_by = 0;
   Instant last;
@@ -61,17 +64,17 @@ struct Connection {
 class ConnectionReader {
  public:
   struct Handlers {
-    /// The first part is whole: called once for each. The flow may be moved out of.
+    /// Called once for each connection when its first part is complete. May move the flow out.
     std::function<void(Connection&)> judge;
-    /// Nothing more will come of it: called once for each, after judge.
+    /// Called once for each connection, after judge, when it has ended.
     std::function<void(Connection&)> done;
   };
 
   ConnectionReader(const KeepLimits& limits, Handlers handlers)
       : limits_(limits), handlers_(std::move(handlers)) {}
 
-  /// Throws Failure as CaptureReader does. Connections end in the order of their first packets
-  /// where the capture is small, else as they close.
+  /// Throws Failure as CaptureReader does. In a small capture connections end in the order of their
+  /// first packets, otherwise in the order in which they close.
   void read(const std::string& path);
   void take(tools::Decoded&& decoded);
   void finish();

@@ -1,4 +1,4 @@
-// Connections of a capture: where one ends and the next begins, how much is kept, what is watched.
+// Connections of a capture: where they begin and end, what is kept, and what is watched.
 #include "conformance/replay/connections.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace lockstep::conformance {
 namespace {
 
-/// What a reader made of segments: the size of the part that was judged of each, and of the rest.
+/// The number of judged segments of each connection, and the number of later segments.
 struct Parts {
   std::vector<std::size_t> judged;
   std::vector<std::uint64_t> later;
@@ -49,7 +49,7 @@ Parts parts_of(const std::vector<tools::Segment>& segments, const KeepLimits& li
   return out;
 }
 
-/// A whole connection: request, response, FIN of both.
+/// A complete connection: request, response, and a FIN from both sides.
 Conversation whole() {
   Conversation c;
   c.handshake().peer(11, "PA", {1, 1, 100}).device(11, "PA", {1, 101, 300});
@@ -58,7 +58,7 @@ Conversation whole() {
   return c;
 }
 
-/// The same later, from other numbers.
+/// The same connection, later and with other sequence numbers.
 std::vector<tools::Segment> again(const Conversation& c, Duration after, std::uint32_t shift) {
   std::vector<tools::Segment> out = c.flow().segments;
   for (tools::Segment& segment : out) {
@@ -79,7 +79,7 @@ TEST(Connections, APortThatIsUsedAgainMakesAnother) {
   EXPECT_EQ(parts.verdicts, (std::vector<std::string>{"agrees", "agrees"}));
 }
 
-// Edited behind the capture: hardly a checksum is right, and SYNs are SYNs.
+// The capture was edited: almost every checksum is wrong, but its SYNs count.
 TEST(Connections, WhereEachChecksumIsWrongAPortIsUsedAgainAsWell) {
   std::vector<tools::Segment> all = whole().flow().segments;
   for (const tools::Segment& segment : again(whole(), Duration::seconds(2), 1'000'000)) {
@@ -88,16 +88,16 @@ TEST(Connections, WhereEachChecksumIsWrongAPortIsUsedAgainAsWell) {
   for (tools::Segment& segment : all) {
     segment.sum = tools::SumState::bad;
   }
-  all[3].sum = tools::SumState::good;  // by chance
+  all[3].sum = tools::SumState::good;  // correct by chance
   EXPECT_EQ(parts_of(all).judged, (std::vector<std::size_t>{9, 9}));
-  // Where most are right, a SYN whose checksum is wrong was not heard.
+  // If most checksums are right, a SYN with a wrong one was not received.
   for (std::size_t i = 0; i < 9; ++i) {
     all[i].sum = tools::SumState::good;
   }
   EXPECT_EQ(parts_of(all).judged, (std::vector<std::size_t>{18}));
 }
 
-// The end of the first was not captured: what the SYN begins shows by its answer.
+// The end of the first connection was not captured: the answer to the SYN shows the new one.
 TEST(Connections, ASynThatIsAnsweredBeginsAnother) {
   Conversation c = whole();
   std::vector<tools::Segment> all(c.flow().segments.begin(), c.flow().segments.begin() + 6);
@@ -105,13 +105,14 @@ TEST(Connections, ASynThatIsAnsweredBeginsAnother) {
     all.push_back(segment);
   }
   EXPECT_EQ(parts_of(all).judged, (std::vector<std::size_t>{6, 9}));
-  // One that draws a challenge begins nothing.
+  // A SYN that is answered by a challenge ACK begins nothing.
   all.resize(7);
   all.push_back(all[5]);
   EXPECT_EQ(parts_of(all).judged, (std::vector<std::size_t>{8}));
 }
 
-/// The numbers of one that lacks its handshake lie above the former's, in them, below, or far away.
+/// The numbers of a connection without captured handshake may lie above, within, below or far from
+/// those of the earlier connection.
 TEST(Connections, OneThatLacksItsHandshakeIsAnother) {
   Conversation const c = whole();
   for (std::uint32_t const shift : {1'000'000U, 70U, 0U - 50U, 0U - 100'000U, 0x7000'0000U}) {
@@ -130,7 +131,7 @@ TEST(Connections, OneThatLacksItsHandshakeIsAnother) {
   }
 }
 
-/// A reset refused the SYN, and the next connection lacks its handshake.
+/// A reset refused the SYN, and the next connection's handshake is missing.
 TEST(Connections, OneThatLacksItsHandshakeBehindOneThatWasRefusedIsAnother) {
   Conversation const c = whole();
   for (std::uint32_t const shift : {1'000'000U, 70U, 0x7000'0000U}) {
@@ -144,7 +145,7 @@ TEST(Connections, OneThatLacksItsHandshakeBehindOneThatWasRefusedIsAnother) {
   }
 }
 
-/// The end of the former is missing too.
+/// The end of the earlier connection is missing as well.
 TEST(Connections, OneThatLacksItsHandshakeBehindOneThatLacksItsEndIsAnother) {
   Conversation const c = whole();
   for (std::uint32_t const shift : {1'000'000U, 70U, 0U - 50U}) {
@@ -156,7 +157,8 @@ TEST(Connections, OneThatLacksItsHandshakeBehindOneThatLacksItsEndIsAnother) {
   }
 }
 
-/// What goes on after long, or what was on its way when it ended, is of the same.
+/// Segments that come after a long pause, or that were under way at the end, belong to the same
+/// connection.
 TEST(Connections, WhatComesLateIsOfTheSame) {
   Conversation c;
   c.handshake().peer(11, "PA", {1, 1, 100}).device(11, "PA", {1, 101, 300});
@@ -181,7 +183,7 @@ TEST(Connections, OnlyTheFirstPartIsKept) {
   EXPECT_NE(parts.verdicts[0].substr(0, 8), "violates");
 }
 
-// Many connections at once: the largest are judged by what there is of them, and nothing is lost.
+// With many connections at once, the largest are judged by what is kept of them; none is lost.
 TEST(Connections, WhatIsKeptOfAllIsBounded) {
   KeepLimits limits;
   limits.total_max = 64'000;
@@ -202,14 +204,14 @@ TEST(Connections, WhatIsKeptOfAllIsBounded) {
       reader.take(decoded(std::move(segment)));
     }
   }
-  EXPECT_GT(done, 1'900u);  // and not kept until the end
+  EXPECT_GT(done, 1'900u);  // and were not kept until the end
   reader.finish();
   EXPECT_EQ(judged, 2'000u);
   EXPECT_EQ(done, 2'000u);
   EXPECT_EQ(most, 9u);
 }
 
-// A SYN a connection, and none of them ever ends.
+// One SYN for each connection, and no connection ends.
 TEST(Connections, HowManyAreOpenIsBounded) {
   KeepLimits limits;
   limits.closed_max = 10;
@@ -227,7 +229,7 @@ TEST(Connections, HowManyAreOpenIsBounded) {
   EXPECT_EQ(done, 2'000u);
 }
 
-// Taken beside the receiver: what comes for a round trip was sent before the echo was heard.
+// Captured beside the receiver: segments of one round trip were sent before the echo arrived.
 TEST(Connections, AFarSenderHasNotHeardYetOfAMark) {
   for (std::uint32_t const beyond : {0u, 40u}) {
     Conversation c;
@@ -247,7 +249,7 @@ TEST(Connections, AFarSenderHasNotHeardYetOfAMark) {
   }
 }
 
-// More octets than there are sequence numbers, in super-segments: the watch's marks move along.
+// More octets than there are sequence numbers, in super-segments: the watch's positions keep up.
 TEST(Connections, TheWatchGoesBeyondAllSequenceNumbers) {
   constexpr std::uint32_t size = 60'000;
   Conversation c;
@@ -279,11 +281,12 @@ TEST(Connections, TheWatchGoesBeyondAllSequenceNumbers) {
   EXPECT_GT(sent, std::uint64_t{5} << 30);
   EXPECT_TRUE(watch.findings(device).empty());
   EXPECT_TRUE(watch.findings(peer).empty());
-  // And it still sees: the peer takes back what it offered.
+  // The watch still detects that the peer shrinks its window.
   for (std::uint32_t i = 0; i < 4; ++i) {
     ack.number += 1;
     ack.time = ack.time + Duration::milliseconds(30);
-    ack.acknowledgment += i == 0 ? 0 : 10;  // an equal one might be an older one, recorded late
+    ack.acknowledgment +=
+        i == 0 ? 0 : 10;  // an equal ACK might be an older one that was recorded late
     ack.window = 100;
     watch.take(ack);
   }

@@ -1,4 +1,4 @@
-// A captured conversation for tests, written segment by segment.
+// Builds a captured conversation for tests, segment by segment.
 #pragma once
 
 #include <cstdint>
@@ -34,14 +34,14 @@ class Conversation {
     return add(ms, flags, numbers, false);
   }
 
-  /// SYN, SYN,ACK, ACK: the device is the passive side, 10 ms away.
+  /// SYN, SYN-ACK, ACK. The device is the passive side, 10 ms away.
   Conversation& handshake() {
     peer(0, "S", {0, 0, 0});
     device(0, "SA", {0, 1, 0});
     return peer(10, "A", {1, 1, 0});
   }
 
-  /// Timestamps of the last segment.
+  /// Adds timestamps to the last segment.
   Conversation& stamp(std::uint32_t value, std::uint32_t echo) {
     std::vector<std::byte>& options = last().options;
     options.insert(options.end(), {std::byte{1}, std::byte{1}, std::byte{8}, std::byte{10}});

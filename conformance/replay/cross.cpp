@@ -1,4 +1,4 @@
-// Data that both sides send: when, how often, with which marks; probes of a zero window.
+// Compares data of both sides: its time, retransmissions and marks, and zero-window probes.
 #include "conformance/replay/cross.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::uint32_t first_octet(const Segment& segment) {
   return segment.sequence + (segment.any(flag::syn) ? 1u : 0u);
 }
 
-/// What carries octets, but for probes of a zero window.
+/// Index of the segments that carry data, without zero-window probes.
 Transmissions index_of(const Trace& trace) {
   Transmissions out;
   for (std::size_t i = 0; i < trace.size(); ++i) {
@@ -104,7 +104,7 @@ class Data {
     return index_of_side(trace).count(octet, end);
   }
 
-  // --- From the capture's side ---
+  // --- Segments of the capture ---
 
   void captured_text(std::size_t index) {
     const Item& item = captured_[index];
@@ -174,14 +174,14 @@ class Data {
     }
   }
 
-  /// RFC 6928's ten segments are the most that an RFC allows.
+  /// Ten segments (RFC 6928) is the largest initial window that any RFC permits.
   bool beyond_any_initial_window(const Item& item) const {
     std::uint32_t const most = std::max(10 * in_.script.peer_mss.count, 14'600u);
     return !in_.script.isns.empty() &&
            before(in_.script.isns.front() + 1 + most, item.segment.end());
   }
 
-  /// Had the peer acknowledged any data when this was sent?
+  /// Whether the peer had acknowledged data before this segment was sent.
   bool acknowledged_before(const Item& item) {
     for (; !first_ack_ && walked_ < in_.script.steps.size(); ++walked_) {
       const Step& step = in_.script.steps[walked_];
@@ -217,7 +217,7 @@ class Data {
     });
   }
 
-  // --- From the core's side ---
+  // --- Segments of the core ---
 
   void live_text(std::size_t index) {
     const Item& item = live_[index];
@@ -245,7 +245,7 @@ class Data {
     }
   }
 
-  /// The core sent it again and the captured device did not.
+  /// The core retransmitted the data and the captured device did not.
   void again(const Item& item, const LiveSent& sent, std::size_t sent_before) {
     if (!sent.by_timer) {
       Clauses const clauses = attribution_.of_unexpected(sent);
@@ -271,8 +271,8 @@ class Data {
     }
   }
 
-  /// Has any timer run out: one of three seconds at first (RFC 1122), doubled each time that
-  /// anything or the SYN was sent again? It stays so until a round trip is measured.
+  /// Whether any RTO must have expired: at least the initial three seconds (RFC 1122), doubled for
+  /// each retransmission of the SYN or of data. The doubling holds until a round trip is measured.
   bool overdue(const Item& item, Instant silent_since) const {
     constexpr Duration first_timer = Duration::milliseconds(3300);
     auto const syns = static_cast<std::size_t>(
@@ -280,17 +280,18 @@ class Data {
                       [](const Item& other) { return other.segment.any(flag::syn); }));
     std::size_t const doublings = std::min<std::size_t>(most_often_ - 1 + syns - 1, 10);
     Instant const until = earlier(last_denial(item), last_alive());
-    // Whose timer runs for the front sends that again, and what lies behind it later.
+    // A device that runs its timer for the first segment retransmits that first, and later ones
+    // after it.
     bool const heeds = std::any_of(repeated_at_.begin(), repeated_at_.end(),
                                    [&](Instant at) { return at > silent_since && at < until; });
-    // A SYN,ACK with a cookie goes once for each SYN, and who gives up in SYN-SENT says nothing.
+    // A SYN-ACK with a cookie is sent once for each SYN, and giving up in SYN-SENT sends nothing.
     return syns != 0 && !item.segment.any(flag::syn) && !heeds && until > silent_since &&
            until.since(silent_since) > first_timer * (std::uint64_t{1} << doublings) &&
            has_passed(silent_since, until);
   }
 
-  /// When the peer last said that it had not received the octet. What acknowledges it says not
-  /// since when: the recorder may lack an earlier ACK.
+  /// When the peer last showed that it had not received the octet. The ACK of the octet does not
+  /// show when it arrived: the capture may lack an earlier ACK.
   Instant last_denial(const Item& item) const {
     Instant const acked = next_ack(item);
     Instant at;
@@ -303,8 +304,8 @@ class Data {
     return at;
   }
 
-  /// Until when the device is seen to have the connection: it may give up without a word, or lose
-  /// its power, and answer later as one that knows of none.
+  /// Until when the device is known to have the connection. It may give up silently or lose power,
+  /// and later reply as a host without the connection.
   Instant last_alive() const {
     Instant at;
     for (const Item& item : captured_) {
@@ -313,7 +314,7 @@ class Data {
     return at;
   }
 
-  /// Did the clocks of the timestamps go on meanwhile? Else the clock of the capture was set.
+  /// Whether the timestamp clocks advanced in this time. If not, the capture's clock was set.
   bool has_passed(Instant from, Instant until) const {
     StampedTime ours(from, until);
     StampedTime theirs(from, until);
@@ -357,7 +358,7 @@ class Data {
     return at;
   }
 
-  /// When the peer acknowledged the octet; never if it did not.
+  /// When the peer acknowledged the octet, or Instant::never().
   Instant next_ack(const Item& item) const {
     for (const Step& step : in_.script.steps) {
       bool const acks = step.kind == Step::Kind::segment && step.segment.any(flag::ack) &&
@@ -389,9 +390,9 @@ class Data {
     }
   }
 
-  // --- SYNs that a timer sends again ---
+  // --- SYN retransmissions by timer ---
 
-  /// Where the core's timer sends a SYN again, the capture's does too, sooner or later.
+  /// If the core's timer retransmits a SYN, the captured device must do so too, at whatever time.
   void syns() {
     if (in_.script.inferred || by_itself(captured_, false) != nullptr) {
       return;
@@ -403,7 +404,7 @@ class Data {
     }
   }
 
-  /// A SYN that was sent before, and which no segment of the peer drew.
+  /// A retransmitted SYN that no segment of the peer triggered.
   const Item* by_itself(const Trace& trace, bool is_live) const {
     for (std::size_t i = 0; i < trace.size(); ++i) {
       const Item& item = trace[i];
@@ -421,7 +422,8 @@ class Data {
 
   // --- Keep-alive ---
 
-  /// Each probe of the core's has its like in the capture, about then; and the other way round.
+  /// Each keep-alive probe of one side must have its counterpart on the other at about the same
+  /// time.
   void keepalives() {
     if (in_.script.inferred) {
       return;
@@ -444,7 +446,7 @@ class Data {
     }
   }
 
-  /// Empty, of the number before the next one, while nothing is outstanding.
+  /// Whether it is an empty segment with sequence number SND.NXT - 1 and nothing is outstanding.
   bool asks(const Item& item) const {
     if (item.segment.length() != 0 || item.segment.any(flag::rst) || item.steps_before == 0) {
       return false;
@@ -466,7 +468,7 @@ class Data {
     return item.segment.sequence + 1 == high && acknowledged == high && !closed;
   }
 
-  /// Is there a segment of that number about then?
+  /// Whether the trace has a segment with that number at about that time.
   static bool probed(const Trace& trace, const Item& like, Duration about) {
     return std::any_of(trace.begin(), trace.end(), [&](const Item& item) {
       return item.at + about >= like.at && item.at <= like.at + about &&
@@ -487,13 +489,13 @@ class Data {
                        [&](const Item& item) { return item.at > from && item.at <= until; });
   }
 
-  // --- Differences that are allowed, and the octets that the application got ---
+  // --- Allowed differences, and the delivered octets ---
 
   struct BareAcks {
     std::size_t acks = 0, updates = 0;
   };
 
-  /// ACKs alone, and those among them that only open the window.
+  /// Counts pure ACKs, and those among them that only open the window.
   static BareAcks bare_acks(const Trace& trace, Instant end) {
     BareAcks out;
     std::uint32_t acknowledged = 0;
@@ -540,8 +542,8 @@ class Data {
   const Trace& captured_;
   const Trace& live_;
   Transmissions captured_index_, live_index_;
-  std::vector<Instant> repeated_at_;  ///< when the device sent data or its FIN a second time
-  std::size_t most_often_ = 1;        ///< how often it sent the same at most
+  std::vector<Instant> repeated_at_;  ///< when the device retransmitted data or its FIN
+  std::size_t most_often_ = 1;        ///< the largest number of transmissions of one segment
   Attribution attribution_;
   CrossResult& out_;
   std::size_t walked_ = 0;

@@ -1,4 +1,4 @@
-// What capture and core must have in common: resets, SYN, FIN, replies, data, retransmissions.
+// Compares capture and core: resets, SYN, FIN, replies, data and retransmissions must match.
 #pragma once
 
 #include <set>
@@ -10,7 +10,7 @@
 
 namespace lockstep::conformance {
 
-/// A breach with the segments that it is about.
+/// A breach and the segments that it concerns.
 struct CrossBreach {
   Breach breach;
   Divergence::Kind kind = Divergence::Kind::differs;
@@ -19,15 +19,15 @@ struct CrossBreach {
 
 struct CrossResult {
   std::vector<CrossBreach> breaches;
-  std::set<Rule> rules;  ///< the allowed differences that were met
+  std::set<Rule> rules;  ///< the allowed differences that were found
 };
 
 CrossResult cross_check(const AuditInput& input, const Trace& captured, const Trace& live);
 
-/// Resets and SYNs of both sides, matched. A part of cross_check.
+/// Matches the resets, SYNs and FINs of both sides. Called by cross_check.
 void cross_control(const AuditInput& input, const Trace& captured, const Trace& live,
                    CrossResult& out);
-/// Replies that a step draws at once, and window updates. A part of cross_check.
+/// Checks immediate replies and window updates. Called by cross_check.
 void cross_replies(const AuditInput& input, const Trace& captured, const Trace& live,
                    CrossResult& out);
 

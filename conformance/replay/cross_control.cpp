@@ -1,4 +1,4 @@
-// Resets, SYNs and FINs: what one side sent the other must have sent in the same place.
+// Compares resets, SYNs and FINs: each must have a counterpart on the other side.
 #include <algorithm>
 
 #include "conformance/replay/cross.hpp"
@@ -33,7 +33,7 @@ class Control {
 
  private:
   static bool same(const Segment& a, const Segment& b) {
-    // A reset may carry an ACK or not; its number is what counts.
+    // A reset may or may not carry an ACK; only its sequence number counts.
     bool const reset = a.any(flag::rst) && b.any(flag::rst);
     bool const both_ack = a.any(flag::ack) && b.any(flag::ack);
     bool const acks = reset ? !both_ack || a.acknowledgment == b.acknowledgment
@@ -42,7 +42,7 @@ class Control {
     return ((a.flags ^ b.flags) & (flag::syn | flag::rst)) == 0 && a.sequence == b.sequence && acks;
   }
 
-  /// Each distinct segment with `bit` has its like on the other side.
+  /// Each distinct segment with `bit` set must have a counterpart on the other side.
   void match(std::uint8_t bit) {
     std::vector<bool> used(live_.size(), false);
     for (const Item& item : captured_) {
@@ -68,7 +68,7 @@ class Control {
     }
   }
 
-  /// What both SYNs say of Fast Open and ECN. Neither is asked for again in one that is sent again
+  /// Compares the Fast Open and ECN requests of both SYNs. A retransmitted SYN requests neither
   /// (RFC 7413, 4.2; RFC 3168, 6.1.1.1).
   void setup(const Item& item, const Item& live) {
     if (in_.script.inferred || sent_before(item)) {
@@ -106,7 +106,7 @@ class Control {
     return std::nullopt;
   }
 
-  /// SYNs may be sent more or less often; resets are counted one by one.
+  /// The number of SYN retransmissions may differ; resets are counted one by one.
   bool find_captured(const Item& item, std::uint8_t bit) const {
     return bit == flag::syn &&
            std::any_of(captured_.begin(), captured_.end(), [&](const Item& other) {
@@ -146,7 +146,7 @@ class Control {
       breach.live = other->index;
       breach.kind = Divergence::Kind::differs;
       breach.breach.text = "the core answered otherwise";
-      // A reset that answers an ACK has its number: nothing else is left to choose but which ACK
+      // A reset that answers an ACK takes its number from that ACK, so the only choice is which ACK
       // it answers.
       const Segment& live = in_.run.sent[other->index].segment;
       breach.breach.sure = item.segment.any(flag::rst) && !item.segment.any(flag::ack) &&
@@ -158,7 +158,8 @@ class Control {
     out_.breaches.push_back(std::move(breach));
   }
 
-  /// Did what the capture has just before draw it? Else the recorder lacks its cause.
+  /// Whether the last step before it triggered the segment. If not, its cause is missing from the
+  /// capture.
   bool is_drawn(const Item& item) const {
     for (std::size_t i = std::min(item.steps_before, in_.script.steps.size()); i > 0; --i) {
       const Step& step = in_.script.steps[i - 1];
@@ -169,8 +170,9 @@ class Control {
     return false;
   }
 
-  /// Is the number among those that the device has sent, or near behind them, and no end of a
-  /// segment? The ACK that a reset answers may be missing, and be one of the connection before.
+  /// Whether the number is one that the device has sent, or slightly higher, but not the end of a
+  /// segment. The ACK that the reset answers may be missing, and may belong to the earlier
+  /// connection.
   bool is_of_this(std::uint32_t number) const {
     constexpr std::uint32_t near = 1 << 16;
     bool within = false;
@@ -185,8 +187,8 @@ class Control {
     return within && !ends;
   }
 
-  /// A reset of the number that was acknowledged, without an ACK: so answers who has no connection
-  /// any more (RFC 9293, 3.5.2), since when nobody sees.
+  /// Whether the reset has the acknowledged number and no ACK: a host without the connection
+  /// replies so (RFC 9293, 3.5.2). The capture does not show when the connection was lost.
   bool has_no_connection(const Item& item) const {
     if (!in_.script.inferred || item.steps_before == 0 || !item.segment.any(flag::rst) ||
         item.segment.any(flag::ack)) {
@@ -210,7 +212,7 @@ class Control {
   void unmatched_live(const Item& item) {
     const LiveSent& sent = in_.run.sent[item.index];
     if (item.segment.any(flag::syn) && sent.by_timer) {
-      return;  // retransmissions are judged as such
+      return;  // retransmissions are judged elsewhere
     }
     if (in_.script.inferred && item.segment.any(flag::rst) && over_before(item.at)) {
       out_.rules.insert(Rule::closing_reset);
@@ -223,7 +225,7 @@ class Control {
                              item.index});
   }
 
-  /// Were both sides done: a reset by either, or a FIN of both?
+  /// Whether the connection was over: a reset by either side, or a FIN from both.
   bool over_before(Instant at) const {
     bool ours = false;
     bool theirs = false;
@@ -279,7 +281,7 @@ class Control {
   Attribution attribution_;
   CrossResult& out_;
   std::set<std::size_t> matched_;
-  std::set<std::uint32_t> acknowledged_;  ///< all that the peer ever acknowledged
+  std::set<std::uint32_t> acknowledged_;  ///< all acknowledgment numbers of the peer
 };
 
 }  // namespace

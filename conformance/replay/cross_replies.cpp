@@ -1,4 +1,4 @@
-// Replies that are due at once, and window updates after reading.
+// Checks immediate replies, and window updates after the application has read.
 #include <algorithm>
 #include <array>
 
@@ -11,10 +11,10 @@ namespace {
 namespace flag = tools::tcp_flag;
 
 constexpr Duration prompt = Duration::milliseconds(50);
-/// One reply answers several segments only where they arrive together.
+/// One reply may answer several segments only if they arrive within this time.
 constexpr Duration together = Duration::milliseconds(10);
 constexpr Duration update_max = Duration::milliseconds(500);
-/// Some TCPs answer what they refuse only so often.
+/// Some TCPs rate-limit their replies to unacceptable segments to one in this time.
 constexpr Duration reply_limit = Duration::milliseconds(500);
 
 bool is_bare_ack(const Item& item) {
@@ -69,7 +69,7 @@ class Replies {
 
   std::optional<std::size_t> captured_reply(std::size_t step) const {
     Instant const at = in_.script.steps[step].at;
-    bool const lenient = in_.script.inferred;  // one ACK may answer for several
+    bool const lenient = in_.script.inferred;  // one ACK may reply to several steps
     Duration const limit = (lenient ? update_max : prompt) + in_.script.distance;
     std::optional<std::size_t> found;
     for (const Item& item : captured_) {
@@ -79,7 +79,7 @@ class Replies {
         found = item.index;
       }
     }
-    // Replies to several steps may leave together, but each its own.
+    // Replies to several steps may leave together, but each step needs its own.
     bool const own = found && in_.script.sent[*found].steps_before == step + 1;
     bool const fewer = count(captured_, at) < count(live_, at) ||
                        (found && in_.script.sent[*found].at > at + together);
@@ -125,7 +125,7 @@ class Replies {
     last_reply_ = live && draws_reply(clauses.front()) ? at : last_reply_;
   }
 
-  /// The step with which the peer makes use of the window: by then it had been told.
+  /// The step in which the peer uses the window: the update must have been sent before it.
   std::size_t next_data(std::size_t step) const {
     std::size_t next = step + 1;
     while (next < in_.script.steps.size() && (in_.script.steps[next].kind != Step::Kind::segment ||
@@ -135,7 +135,7 @@ class Replies {
     return next;
   }
 
-  /// After reading, the core told of a larger window: so must the captured device.
+  /// The core sent a window update after a read: so must the captured device.
   void update(std::size_t step) {
     Act const act = in_.script.steps[step].act;
     auto const live = live_reply(step);

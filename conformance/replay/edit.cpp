@@ -23,7 +23,7 @@ using tools::Segment;
                   scenario.path, edit.packet, what));
 }
 
-/// The initial sequence number of a side as of `end`; zero where it has sent no SYN.
+/// The initial sequence number of a side before `end`, or zero if it sent no SYN.
 std::uint32_t latest_isn(const Flow& flow, const Endpoint& side, std::size_t end) {
   std::uint32_t isn = 0;
   for (std::size_t i = 0; i < end; ++i) {
@@ -135,7 +135,7 @@ Segment made(const Flow& flow, const Scenario& scenario, const Edit& edit, std::
     }
   }
   out.window = edit.window.value_or(out.window);
-  // The octets that stand there in the device's stream, if it has them.
+  // The octets at this position of the device's stream, if known.
   std::vector<std::byte> const stream = stream_of(flow, scenario.device);
   out.payload.resize(edit.bytes);
   for (std::size_t i = 0; i < out.payload.size(); ++i) {

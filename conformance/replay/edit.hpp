@@ -6,8 +6,8 @@
 
 namespace lockstep::conformance {
 
-/// Gives the flow with the edit applied, in order of time. Throws Failure (bad_input) where the
-/// edited packet is not there or is not the device's; `path` names the scenario in it.
+/// Returns the flow with the edit applied, in order of time. Throws Failure (bad_input) if the
+/// packet does not exist or is not the device's. `path` names the scenario in the message.
 Flow edited(const Flow& flow, const Scenario& scenario, const Edit& edit);
 
 }  // namespace lockstep::conformance

@@ -1,4 +1,4 @@
-// Walks the captured and the live segments side by side to the first that differ.
+// Walks through the captured and the live segments in parallel up to the first difference.
 #include "conformance/replay/exact.hpp"
 
 #include <fmt/core.h>
@@ -14,7 +14,7 @@ using tools::Segment;
 namespace flag = tools::tcp_flag;
 
 constexpr Duration delayed_ack_max = Duration::milliseconds(500);  // RFC 9293 3.8.6.3
-constexpr Duration slack = Duration::milliseconds(1);  // what is computed may be rounded otherwise
+constexpr Duration slack = Duration::milliseconds(1);  // computed times may be rounded differently
 
 std::optional<std::uint16_t> mss_of(const Segment& segment) {
   for (const tools::TcpOption& option : tools::options_of(segment)) {
@@ -59,7 +59,7 @@ class Walk {
   const Sent& captured() const { return script_.sent[captured_]; }
   const LiveSent& live() const { return run_.sent[live_]; }
 
-  /// Nothing is said about what comes after the capture's end.
+  /// Ignores what the core sent after the end of the capture.
   void drop_late_live() {
     if (live_ < run_.sent.size() && live().captured_time() > script_.end) {
       live_ = run_.sent.size();
@@ -90,7 +90,7 @@ class Walk {
     return differs();
   }
 
-  /// The same instant; or, for an ACK that the timer sends, anywhere within the half second.
+  /// Whether the times match: equal, or for an ACK that a timer sends, within half a second.
   bool same_class(Instant then, Instant now) const {
     if (!live().by_timer) {
       return then == now;
@@ -100,7 +100,7 @@ class Walk {
     return apart(then, now) <= slack || (delayed && then.since(arrival()) < delayed_ack_max);
   }
 
-  /// When the text came that the next ACK is about.
+  /// When the data arrived that the next ACK acknowledges.
   Instant arrival() const {
     Instant at;
     for (std::size_t i = 0; i < live().steps && i < script_.steps.size(); ++i) {
@@ -111,7 +111,7 @@ class Walk {
     return at;
   }
 
-  /// The same content at another time: moved, unless one side has more of it left than the other.
+  /// The same content at another time is a timing difference, unless one side sends it more often.
   std::optional<Divergence> elsewhen(bool captured_first) {
     std::size_t const of_captured = left_captured(live());
     std::size_t const of_live = left_live(captured());
@@ -134,7 +134,7 @@ class Walk {
         }));
   }
 
-  /// Is what the capture has now sent by the core later, and not sent by the capture as often?
+  /// Whether the core sends this captured segment later, and both sides send it equally often.
   bool sent_later() const { return equally_often(captured_index_of_live(captured())); }
   bool captured_later() const {
     std::size_t const found = live_index();
@@ -206,13 +206,13 @@ class Walk {
                 fmt::format("packet {} of the capture was sent by the core at another time",
                             captured().segment.number));
   }
-  /// The capture has it now, the core later.
+  /// The captured segment is sent later by the core.
   Divergence timing_of_captured() {
     std::size_t const later = captured_index_of_live(captured());
     live_ = later;
     return timing();
   }
-  /// The core has it now, the capture later.
+  /// The core's segment appears later in the capture.
   Divergence timing_of_live() {
     captured_ = live_index();
     return timing();

@@ -1,4 +1,4 @@
-// Compares a replay with an authored capture: every segment, in its instant.
+// Compares a replay with an authored capture: every segment at its exact time.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace lockstep::conformance {
 
-/// `shows` only chooses between clauses that say the same of a moment (see Clauses).
+/// `shows` only selects among equivalent clauses (see Clauses).
 Verdict compare_exactly(const Script& script, const LiveRun& run, const Config& config,
                         const std::vector<std::string>& shows);
 
-/// Do the two say the same? IP ID, TTL, DSCP, PSH, padding, the order of options and the size of a
-/// window that stays open do not count.
+/// Whether the two segments are equal, ignoring IP ID, TTL, DSCP, PSH, padding, option order and
+/// the size of a window that stays open.
 bool same_content(const Script& script, const LiveRun& run, const Sent& captured,
                   const LiveSent& live);
 

@@ -1,4 +1,4 @@
-// Replays as JSON and as pcapng.
+// Exports replays as JSON and as pcapng.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,11 +8,11 @@
 
 namespace lockstep::conformance {
 
-/// The verdict and what led to it; times in nanoseconds.
+/// The verdict and the data behind it; times in nanoseconds.
 nlohmann::ordered_json to_json(const Replayed& replayed);
 
-/// Adds what was played and what the core sent, with the core's state as comments. Times are those
-/// of the replay, from 1970 on.
+/// Writes the played packets and the core's packets, with the core's state as comments. Times are
+/// those of the replay, counted from 1970.
 void add_packets(const Replayed& replayed, tools::PcapngWriter& out);
 
 }  // namespace lockstep::conformance

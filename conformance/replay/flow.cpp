@@ -1,4 +1,4 @@
-// Splits a capture into TCP flows: duplicates, order, and super-segments are dealt with here.
+// Splits a capture into TCP flows and handles duplicates, reordering and super-segments.
 #include "conformance/replay/flow.hpp"
 
 #include <fmt/core.h>
@@ -23,7 +23,7 @@ using Key = std::pair<Endpoint, Endpoint>;
 
 Key key_of(const Endpoint& a, const Endpoint& b) { return a < b ? Key{a, b} : Key{b, a}; }
 
-/// The same packet once more, as far as a capture shows it.
+/// Whether a capture shows the two as the same packet.
 bool is_copy(const Segment& earlier, const Segment& later) {
   constexpr Duration window = Duration::milliseconds(1);
   return earlier.identification == later.identification && earlier.source == later.source &&
@@ -33,7 +33,7 @@ bool is_copy(const Segment& earlier, const Segment& later) {
          later.time.since(earlier.time) <= window;
 }
 
-/// For each segment: how many like it were captured just before it.
+/// For each segment, the number of identical segments captured just before it.
 std::vector<std::size_t> find_likes(const Flow& flow) {
   constexpr std::size_t reach = 64;
   std::vector<std::size_t> likes(flow.segments.size());
@@ -48,10 +48,10 @@ std::vector<std::size_t> find_likes(const Flow& flow) {
   return likes;
 }
 
-/// How often a capture holds each packet: what holds of three quarters of them.
+/// How many copies of each packet the capture has: the number that three quarters of them reach.
 std::size_t copies_of_each(const std::vector<std::size_t>& likes) {
   constexpr std::size_t most = 8;
-  std::array<std::size_t, most + 1> as_often{};  // how many packets are there so often at least
+  std::array<std::size_t, most + 1> as_often{};  // number of packets that occur at least this often
   for (std::size_t const like : likes) {
     ++as_often.at(std::min(like, most));
   }
@@ -62,9 +62,9 @@ std::size_t copies_of_each(const std::vector<std::size_t>& likes) {
   return times;
 }
 
-/// A capture that holds each packet several times (a bridge and what lies below it, the interface
-/// "any", a mirrored port) is one in which most are: a network that doubles some doubles them for
-/// their receiver as well.
+/// Drops duplicate packets if most packets are duplicated (a bridge and the interface below it, the
+/// interface "any", a mirrored port). A network that duplicates packets duplicates only some, and
+/// the receiver gets both.
 std::size_t drop_copies(Flow& flow) {
   std::vector<std::size_t> const likes = find_likes(flow);
   std::size_t const times = copies_of_each(likes);
@@ -72,7 +72,8 @@ std::size_t drop_copies(Flow& flow) {
   return std::erase_if(flow.segments, [&](const Segment&) { return likes[next++] % times != 0; });
 }
 
-/// What a side acknowledged so far, by the places of its segments: to ask when it had a number.
+/// Acknowledgment numbers of a side, ordered by segment index: finds when a number was
+/// acknowledged.
 class Acknowledged {
  public:
   void take(const Segment& segment, std::size_t index) {
@@ -100,8 +101,8 @@ class Acknowledged {
   std::uint32_t last_ = 0;
 };
 
-/// A segment with a wrong checksum that its receiver acknowledged, though no other copy had come,
-/// was received: it was edited after it was captured, or its sum was left to the hardware.
+/// A segment with a wrong checksum was received if its receiver acknowledged it and no other copy
+/// arrived. The packet was edited after capture, or the NIC computes the checksum.
 std::size_t forgive_sums(Flow& flow) {
   std::array<Acknowledged, 2> acknowledged;
   std::array<Transmissions, 2> good;
@@ -132,7 +133,7 @@ std::size_t forgive_sums(Flow& flow) {
     refuted += !received && other ? 1 : 0;
     segment.sum = received ? tools::SumState::unverifiable : segment.sum;
   }
-  // What carries nothing goes with what was seen of the rest.
+  // Segments without data are treated like the majority of the others.
   bool const edited = proven > refuted || (proven + refuted == 0 && empty.size() > 4);
   for (std::size_t const index : empty) {
     flow.segments[index].sum = edited ? tools::SumState::unverifiable : tools::SumState::bad;
@@ -140,22 +141,21 @@ std::size_t forgive_sums(Flow& flow) {
   return proven + (edited ? empty.size() : 0);
 }
 
-/// Does `later` answer what only `earlier` can have told its sender?
+/// Whether `later` responds to something that only `earlier` can have reported.
 bool answers(const Segment& later, const Segment& earlier) {
   bool const acknowledges = later.any(tools::tcp_flag::ack) && earlier.length() != 0 &&
                             later.acknowledgment == earlier.end();
   return later.source == earlier.destination && acknowledges;
 }
 
-/// How much later each side's packets are recorded than the answers to them, as far as answers
-/// show.
+/// How late each side's packets are recorded relative to the replies to them.
 using Lateness = std::map<Endpoint, Duration>;
 
-/// A recorder of its own for one direction may be this late.
+/// A separate recorder for one direction may be this late.
 constexpr Duration late_most = Duration::milliseconds(25);
 
-/// Does `later` answer `earlier`, which is recorded after it, and is that beyond doubt? Near each
-/// other the number alone shows it; farther away the timestamp that it echoes must agree.
+/// Whether `later` certainly answers `earlier`, which is recorded after it. Within a short time the
+/// number alone is proof; further apart the echoed timestamp must match.
 bool proves(const Segment& later, const Segment& earlier, bool near) {
   if (near || !answers(later, earlier)) {
     return answers(later, earlier);
@@ -166,8 +166,8 @@ bool proves(const Segment& later, const Segment& earlier, bool near) {
          (!heard || (said && heard->echo == said->value));
 }
 
-/// Does `later` echo the timestamp of `earlier`, recorded a moment after it, or as late as that
-/// side's packets are?
+/// Whether `later` echoes the timestamp of `earlier`, which is recorded slightly after it, or
+/// within that side's known lateness.
 bool echoes(const Segment& later, const Segment& earlier, const Lateness& late) {
   auto const said = stamps_of(earlier);
   auto const heard = stamps_of(later);
@@ -179,16 +179,15 @@ bool echoes(const Segment& later, const Segment& earlier, const Lateness& late) 
   return earlier.time.since(later.time) <= (known == late.end() ? moment : known->second + moment);
 }
 
-/// Puts a segment before the one that answers it, where the capture has them the other way round
-/// (two interfaces, two queues, a direction that is recorded late). Only the first appearance of
-/// what is answered counts.
+/// Moves a segment before its reply if the capture has them in the wrong order (two interfaces, two
+/// queues, one direction recorded late). Only the first copy of a segment counts.
 std::size_t restore_causes(Flow& flow) {
   constexpr std::size_t near = 4;
   constexpr std::size_t reach = 64;
   std::size_t moved = 0;
   auto& all = flow.segments;
-  std::set<std::pair<Endpoint, std::uint32_t>> known;   // ends of what was sent
-  std::set<std::pair<Endpoint, std::uint32_t>> clocks;  // timestamps that were sent
+  std::set<std::pair<Endpoint, std::uint32_t>> known;   // ends of the segments sent
+  std::set<std::pair<Endpoint, std::uint32_t>> clocks;  // timestamps sent
   Lateness late;
   for (std::size_t at = 0; at < all.size(); ++at) {
     for (std::size_t cause = at + 1; cause < std::min(all.size(), at + reach + 1); ++cause) {
@@ -225,7 +224,7 @@ std::size_t restore_causes(Flow& flow) {
   return moved;
 }
 
-/// Puts new data of one side in order where it was recorded out of it within a moment.
+/// Sorts new data of one side that was recorded out of order within a short time.
 std::size_t restore_order(Flow& flow) {
   constexpr std::size_t reach = 8;
   constexpr Duration moment = Duration::microseconds(100);

@@ -1,4 +1,4 @@
-// Splits a capture into TCP flows and mends what the act of capturing did to them.
+// Splits a capture into TCP flows and corrects artefacts of capturing.
 #pragma once
 
 #include <array>
@@ -22,23 +22,23 @@ struct CaptureFlows {
   std::vector<Flow> flows;  ///< in the order of their first segments
   std::uint64_t packets = 0;
   tools::FrameCounts kinds{};  ///< how many frames of each tools::FrameKind
-  std::string warning;         ///< where the file breaks off; empty if it is whole
+  std::string warning;         ///< where the file is truncated; empty if it is complete
 };
 
-/// Reads a whole capture. Throws Failure (bad_input) as CaptureReader does, and where more is to be
-/// kept than `bytes_max`.
+/// Reads a whole capture. Throws Failure (bad_input) as CaptureReader does, and if the data to keep
+/// exceeds `bytes_max`.
 CaptureFlows read_flows(const std::string& path, std::uint64_t bytes_max = std::uint64_t{1} << 30);
 
-/// What the capture itself did, undone as far as it can be. Gives one line for each mend.
-/// Not for authored scenarios, in which every oddity is meant. `aided`: a scenario tells that the
-/// capture was taken well, so that its order and its checksums stand.
+/// Undoes artefacts of capturing as far as possible. Returns one line for each correction. Not for
+/// authored scenarios, whose oddities are intended. `aided`: a scenario states that the capture is
+/// good, so its order and checksums are kept.
 std::vector<std::string> normalise(Flow& flow, bool aided = false);
 
-/// Which side is to be replaced by the core: the one that was named; else the side that was opened
-/// (the receiver of the first SYN), else, without a SYN, the receiver of the first segment.
+/// The side that the core replaces: the receiver of the first SYN, or without a SYN the receiver of
+/// the first segment.
 Endpoint choose_device(const Flow& flow);
 
-/// Puts segments in order of time, equal times as they were. Gives whether anything moved.
+/// Sorts segments by time; equal times keep their order. Returns whether anything moved.
 bool sort_by_time(std::vector<tools::Segment>& segments);
 
 bool is_from(const tools::Segment& segment, const Endpoint& endpoint);

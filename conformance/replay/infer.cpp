@@ -10,7 +10,7 @@ namespace {
 using tools::Segment;
 namespace flag = tools::tcp_flag;
 
-/// A call and the step before which it comes.
+/// A call and the step that it precedes.
 struct Placed {
   std::size_t before_step = 0;
   Step step;
@@ -48,7 +48,8 @@ class Inference {
     calls_.push_back(std::move(placed));
   }
 
-  /// Reading is paced only where the window went below two segments after it had been above.
+  /// Reading is inferred from the window only if the window fell below two segments after it had
+  /// been larger.
   void find_silence() {
     std::uint32_t const floor = 2 * script_.device_mss.count;
     bool above = false;
@@ -57,7 +58,7 @@ class Inference {
       above |= counts && sent.window_bytes >= floor;
       paced_ |= counts && above && sent.window_bytes < floor;
     }
-    // A window of more than 16 bits closes where ours, without a scale, could not follow.
+    // The captured window exceeds 16 bits, which our window without scaling cannot represent.
     bool const beyond = std::any_of(script_.sent.begin(), script_.sent.end(), [](const Sent& sent) {
       return sent.window_bytes > 65'535 && !sent.segment.any(flag::rst);
     });
@@ -82,7 +83,7 @@ class Inference {
     }
   }
 
-  /// A write is a run of new data up to a PSH or the end of what was sent without waiting.
+  /// A write is a run of new data up to a PSH, or to the end of data sent without waiting.
   void look_at_data(std::size_t index) {
     const Sent& sent = script_.sent[index];
     std::uint32_t const begin = sent.segment.sequence + (sent.segment.any(flag::syn) ? 1u : 0u);
@@ -90,7 +91,8 @@ class Inference {
     if (!opened_ || sent.segment.data_bytes() == 0 || !before(max_, end)) {
       return;
     }
-    // Where it lies above a gap, what comes before it was lost on the way here, or is yet to come.
+    // If the segment lies above a gap, the data before it was lost before the capture or comes
+    // later.
     bool const whole = end - isn_ - 1 <= content_.size();
     if (before(max_, begin) && (script_.near || !script_.unaided || !whole)) {
       return;
@@ -114,7 +116,7 @@ class Inference {
     }
     if (before(max_, upto)) {
       write(sent, upto, Act::write);
-      // Both were there before the segment left: what is urgent, or the SYN that bears text.
+      // Both calls precede the segment: urgent data, or data on the SYN.
       calls_.back().step.joined = urgent || sent.segment.any(flag::syn);
     }
   }
@@ -133,7 +135,7 @@ class Inference {
 
   void look_at_end(const Sent& sent) {
     if (sent.segment.any(flag::rst)) {
-      // A reset after the end, or in answer to one, is the protocol's own.
+      // A reset after the end, or in reply to a reset, comes from TCP, not from the application.
       if (opened_ && !ended_ && !peer_reset(sent.steps_before) && !finished_) {
         place(sent.steps_before, sent.at, Act::abort);
       }
@@ -152,7 +154,7 @@ class Inference {
                        });
   }
 
-  /// A FIN and later a reset: the application reads no more (RFC 9293 3.6.1).
+  /// A FIN and later a reset: the application no longer reads (RFC 9293 3.6.1).
   bool resets_later() const {
     return std::any_of(script_.sent.begin(), script_.sent.end(),
                        [](const Sent& sent) { return sent.segment.any(flag::rst); });
@@ -192,7 +194,7 @@ class Inference {
     script_.steps = std::move(out);
   }
 
-  /// Calls now stand among the steps: the device's segments count them as well.
+  /// The steps now include calls: adjusts the step counts of the device's segments.
   void shift_counts() {
     for (Sent& sent : script_.sent) {
       std::size_t calls = 0;
