@@ -67,7 +67,7 @@ struct Recent {
 struct StackState {
   internet::RateState echo_rate;
   internet::RateState error_rate;
-  std::uint32_t lent = 0;        // frames received since the last settle
+  std::uint32_t lent = 0;              // frames received since the last settle
   bool reply_went_last = false;        // replies get every second frame while data waits
   bool link_answer_went_last = false;  // ARP or ND did, so a reply is next
   bool turn_open = false;              // frames are on loan: no snapshot now

@@ -197,7 +197,7 @@ TEST(Lint, ACopyHasTheFindingsAsComments) {
   std::string const path = written("in.pcapng", packets);
   std::string const copy = temporary("out.pcapng");
   EXPECT_EQ(run({"lint", path.c_str(), "--pcapng", copy.c_str()}), 1);
-  EXPECT_THAT(contents(copy), HasSubstr("certain 9293:P-WND-FIT (beyond-window): text beyond"));
+  EXPECT_THAT(contents(copy), HasSubstr("certain 9293:P-WND-FIT (beyond-window): data beyond"));
   // The packets are the same, so lint has the same findings in the copy.
   Linted const again = lint_file(copy);
   EXPECT_EQ(table_of(again, 0), table_of(lint_file(path), 0));

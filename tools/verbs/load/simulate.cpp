@@ -191,8 +191,8 @@ void serve(sim::Kernel& kernel, sim::HostIndex index, const load::LoadPlan& plan
 }
 
 /// Starts a client on each worker; a worker without connections gets none.
-std::vector<load::Client*> call(sim::Kernel& kernel, sim::HostIndex first, const load::LoadPlan& plan,
-                                const http::Site& site) {
+std::vector<load::Client*> call(sim::Kernel& kernel, sim::HostIndex first,
+                                const load::LoadPlan& plan, const http::Site& site) {
   std::vector<load::Client*> out;
   std::vector<sim::HostIndex> const workers = workers_of(kernel.world(), first);
   ShardCount const count{static_cast<std::uint32_t>(workers.size())};

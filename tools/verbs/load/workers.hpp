@@ -11,7 +11,8 @@ namespace lockstep::tools {
 
 /// One worker's part of connections, requests and rates; nothing if it would have no connection or
 /// no request. The parts of all workers add up to the plan; a single worker gets the whole plan.
-std::optional<load::LoadPlan> share_of(const load::LoadPlan& plan, ShardId worker, ShardCount workers);
+std::optional<load::LoadPlan> share_of(const load::LoadPlan& plan, ShardId worker,
+                                       ShardCount workers);
 
 struct Total {
   load::Counters counters;

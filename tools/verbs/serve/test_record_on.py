@@ -119,7 +119,7 @@ def test_killed(tmp_path):
         code, text = ns.replay(f"{journal}.{i}")
         assert code == 0, text
         assert "octet by octet" in text
-        assert "did not end normally" in text or "is torn" in text
+        assert "did not end normally" in text or "is truncated" in text
         frames += ns.frames_sent(f"{journal}.{i}")
     assert frames > 20 * 35
 
