@@ -137,7 +137,7 @@ struct Reader {
       refuse(one.place, fmt::format("the flag {} is not known, expected profile, local_ip, "
                                     "ip_version, mtu, mss, horizon, a sysctl that 'lockstep pkt "
                                     "sysctls' lists or a field that 'lockstep profiles' lists: "
-                                    "take it out",
+                                    "remove it",
                                     one.name));
     }
   }

@@ -57,7 +57,7 @@ TEST(Flags, AnUnknownFlagIsReportedWithItsColumn) {
   EXPECT_EQ(complaint_of("mtu=1500 tapdance=7"),
             "--so_flags:1:10: the flag tapdance is not known, expected profile, local_ip, "
             "ip_version, mtu, mss, horizon, a sysctl that 'lockstep pkt sysctls' lists or a field "
-            "that 'lockstep profiles' lists: take it out");
+            "that 'lockstep profiles' lists: remove it");
   EXPECT_EQ(complaint_of("mtu"),
             "--so_flags:1:1: 'mtu' was found, expected NAME=VALUE: correct it");
   EXPECT_EQ(complaint_of("mtu=x"),

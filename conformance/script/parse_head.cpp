@@ -139,7 +139,7 @@ void take_setting(const Reader& reader, Head& head, Defines& defines) {
                                    "mtu, mss, local_ip, remote_ip, bind_port, connect_port, "
                                    "tolerance_usecs, tolerance_percent, tcp_ts_tick_usecs, "
                                    "strict_segments, allow_trailing, profile, config, define: "
-                                   "take it out",
+                                   "remove it",
                                    name));
   }
 }
