@@ -1,4 +1,4 @@
-// Plays a script to the core: steps wait for their needs, virtual time goes on with the deadlines.
+// Plays a script to the core: steps wait for their needs, and virtual time advances by deadlines.
 #include "conformance/replay/live.hpp"
 
 #include <algorithm>
@@ -25,12 +25,12 @@ namespace {
 using tools::Segment;
 namespace flag = tools::tcp_flag;
 
-/// What replays stand on from now on.
+/// The bench that replays use from now on.
 tools::BenchMaker bench_maker = nullptr;
 
 static_assert(Application<ReplayApplication>);
 
-/// Where TSecr stands among the options, or their end.
+/// The offset of TSecr in the options, or the options' size.
 std::size_t place_of_echo(const Segment& segment) {
   auto const place = place_of_option(segment, option_kind::timestamps);
   return place && stamps_of(segment) ? *place + 4 : segment.options.size();
@@ -80,7 +80,7 @@ class Player {
   }
 
  private:
-  /// How many turns a play takes at most: what a capture asks for, many times over.
+  /// The largest number of turns of a play: a large multiple of what the capture requires.
   static std::uint64_t effort_max(const Script& script) {
     std::uint64_t octets = 0;
     for (const Step& step : script.steps) {
@@ -89,14 +89,14 @@ class Player {
     return 4'000 + 64 * (script.steps.size() + script.sent.size()) + octets / 16;
   }
 
-  /// False once the play has taken more than it may.
+  /// Counts a turn. Returns false once the play exceeds its limit.
   bool spend() {
     run_.unsettled = run_.unsettled || effort_left_ == 0;
     effort_left_ -= run_.unsettled ? 0 : 1;
     return !run_.unsettled;
   }
 
-  /// How long to watch on for what another TCP's timers had made it send earlier.
+  /// How long to keep running for segments that another TCP's timers sent earlier.
   Duration tail() const {
     return script_.comparison == Comparison::exact ? Duration{} : Duration::seconds(5);
   }
@@ -116,7 +116,7 @@ class Player {
         return;
       }
     }
-    // What was met later than in the capture makes all that follows later by as much.
+    // A need that is met later than in the capture delays all later steps by the same time.
     for (const Need& need : step.needs) {
       if (need.kind != Need::Kind::triggered && met_at_ > Instant{}) {
         delay_until(step, met_at_ + step.at.since(need.met));
@@ -159,7 +159,7 @@ class Player {
     record.dropped = first_more(before);
   }
 
-  /// The reason for which something was dropped since.
+  /// The reason of the first drop since `before`.
   Drop first_more(const DropCounters& before) const {
     for (std::uint32_t i = 0; i < drop_count; ++i) {
       auto const drop = static_cast<Drop>(i);
@@ -170,7 +170,7 @@ class Player {
     return Drop::none;
   }
 
-  // --- What both sides had learnt before the capture: cookies of Fast Open (RFC 7413) ---
+  // --- State from before the capture: Fast Open cookies (RFC 7413) ---
 
   void have_cookies(const Step& step) {
     bool const shows = step.kind == Step::Kind::segment && step.segment.any(flag::syn) &&
@@ -184,13 +184,13 @@ class Player {
     }
   }
 
-  /// The ports beside those of the connection.
+  /// The next port of the same host, distinct from the connection's.
   Endpoint beside(Endpoint side) const {
     side.port.value = static_cast<std::uint16_t>(side.port.value ^ 1u);
     return side;
   }
 
-  /// A packet that no step is about, if any, and what the core sends then.
+  /// Plays a packet that belongs to no step, if any, and returns what the core sends in reply.
   std::vector<Segment> aside(std::vector<std::byte> packet) {
     constexpr int turns_max = 100;
     if (!packet.empty()) {
@@ -211,7 +211,7 @@ class Player {
     return out;
   }
 
-  /// The peer has a cookie of the core's, from an attempt that it gave up.
+  /// Gives the peer a cookie of the core, by an attempt that the peer abandons.
   void ask_for_cookie(const Segment& like) {
     Segment syn = like;
     syn.source = beside(remote_);
@@ -227,7 +227,7 @@ class Player {
     static_cast<void>(aside(packet_of(syn)));
   }
 
-  /// The core has this cookie of the peer's, from a connection that was reset.
+  /// Gives the core this cookie of the peer, by a connection that is then reset.
   void give_cookie(const std::vector<std::byte>& cookie) {
     Open open;
     open.local = beside(local_);
@@ -255,7 +255,7 @@ class Player {
     static_cast<void>(aside(packet_of(answer)));
   }
 
-  /// Calls that the application makes before the answer leaves belong to the segment's own turn.
+  /// Calls that the application makes before the reply leaves belong to the segment's own turn.
   void join_calls(std::size_t index, const StepRecord& record) {
     for (std::size_t next = index + 1; next < script_.steps.size(); ++next) {
       const Step& call = script_.steps[next];
@@ -288,8 +288,8 @@ class Player {
     return packet_of(segment);
   }
 
-  /// What the peer of the capture reported, as far as the core has sent it; and as come twice only
-  /// what the core has sent twice.
+  /// The peer's captured SACK blocks, limited to what the core has sent; for D-SACK, to what the
+  /// core has sent twice.
   std::vector<Block> played_blocks(const Step& step, const std::vector<Block>& captured) const {
     bool const exact = script_.comparison == Comparison::exact;
     bool const duplicate = reports_duplicate(step.segment.acknowledgment, captured);
@@ -322,8 +322,8 @@ class Player {
     return static_cast<std::uint32_t>(port_.now().ns / stamp_tick_.ns);
   }
 
-  /// The timestamp that is as old now as the echoed one was in the capture: one round trip of the
-  /// capture is one of the replay. Zero where nothing that is known is echoed.
+  /// The timestamp that is now as old as the echoed one was in the capture, so that the replay has
+  /// the capture's round-trip times. Zero if nothing known is echoed.
   std::uint32_t echo_of(const Step& step) const {
     if (!step.echo_age || !stamp_offset_) {
       return 0;
@@ -341,7 +341,7 @@ class Player {
     return packet_of(error, local_, remote_, as_played(error.quoted_sequence, step.incarnation));
   }
 
-  /// A number of the device's as captured, in the core's own numbering.
+  /// Converts a captured sequence number of the device to the core's.
   std::uint32_t as_played(std::uint32_t number, std::uint32_t incarnation) const {
     if (incarnation == 0 || run_.isns.size() < incarnation) {
       return number;
@@ -365,7 +365,7 @@ class Player {
                   : at_or_before(number, highest_);
   }
 
-  /// Lets time pass until the need is met; false if it never will be.
+  /// Advances time until the need is met. Returns false if it never will be.
   bool wait_for(const Step& step, const Need& need) {
     constexpr int waits_max = 100'000;
     Instant const horizon = port_.now() + Duration::seconds(900);
@@ -384,12 +384,13 @@ class Player {
     return true;
   }
 
-  /// The peer of the capture has all that the core has sent, and the core may send no more until
-  /// it is told so: its window is another one. The peer says what it would say: all that came.
+  /// The peer has received everything that the core sent, but the core may send no more until that
+  /// is acknowledged, because its window differs from the captured device's. The peer acknowledges
+  /// all that it has received.
   bool acknowledge_part(const Step& step) {
     bool const tried = part_tried_ && *part_tried_ == highest_;
     if (step.incarnation == 0 || run_.isns.size() < step.incarnation || tried) {
-      return false;  // or the core did not take it, and never will
+      return false;  // the core did not process the ACK and will not do so later
     }
     Step part;
     part.segment.window = step.segment.window;
@@ -424,7 +425,7 @@ class Player {
 
   // --- Time ---
 
-  /// Runs every deadline up to `until`, and stops the clock there.
+  /// Runs every deadline up to `until` and stops the clock there.
   void advance(Instant until) {
     constexpr int deadlines_max = 1'000'000;
     for (int count = 0; count < deadlines_max && !run_.unsettled; ++count) {
@@ -454,7 +455,7 @@ class Player {
     }
   }
 
-  // --- What left ---
+  // --- The core's segments ---
 
   void note_sent(bool by_step, const std::array<std::uint64_t, tcp::timer_kind_count>& fired) {
     for (std::vector<std::byte>& packet : port_.take()) {
@@ -528,8 +529,8 @@ class Player {
   Endpoint local_, remote_;
   ReplayArena arena_;
   Duration stamp_tick_;
-  std::vector<std::byte> cookie_;              ///< of the core's, as the peer had it
-  std::optional<std::uint32_t> stamp_offset_;  ///< of the core's timestamps from its clock's ticks
+  std::vector<std::byte> cookie_;              ///< the core's cookie that the peer holds
+  std::optional<std::uint32_t> stamp_offset_;  ///< the core's timestamps minus its clock's ticks
   Stack stack_;
   ReplayPort port_;
   ReplayApplication application_;
@@ -541,7 +542,7 @@ class Player {
   std::size_t steps_ = 0;
   std::uint32_t highest_ = 0, edge_ = 0;
   bool edge_known_ = false;
-  std::optional<std::uint32_t> part_tried_;  ///< up to where the last ACK of a part went
+  std::optional<std::uint32_t> part_tried_;  ///< the end of the last partial ACK
 };
 
 }  // namespace

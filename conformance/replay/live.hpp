@@ -14,14 +14,14 @@
 
 namespace lockstep::conformance {
 
-/// What the device of a replay stands on, for all replays of this process that begin from now on;
-/// nullptr: a port of nothing but memory, which also plays packets longer than a bench carries.
+/// Sets the device under all replays of this process that begin later. nullptr selects a port in
+/// memory only, which also plays packets that are too long for a bench.
 void set_replay_bench(tools::BenchMaker maker);
 
-/// The core's connection as seen from outside at one moment.
+/// The state of the core's connection at one moment.
 struct View {
   tcp::State state = tcp::State::closed;
-  ConnectionInfo info;         ///< exists: false where there is no id for it (yet or any more)
+  ConnectionInfo info;         ///< exists: false while the connection has no id
   bool finish_called = false;  ///< finish or close
   bool close_called = false;
 };
@@ -29,67 +29,69 @@ struct View {
 /// One segment that the core sent.
 struct LiveSent {
   tools::Segment segment;
-  std::uint32_t window_bytes = 0;  ///< with the scale that it was told in
+  std::uint32_t window_bytes = 0;  ///< scaled with the scale of that direction
   Instant at;                      ///< since the beginning of the replay
   Duration late;                   ///< how far the replay is behind the capture
-  std::size_t steps = 0;  ///< how many steps had been made; the last of them may be the cause
+  std::size_t steps = 0;  ///< number of steps made before; the last of them may be the cause
   bool by_timer = false;
   tcp::TimerKind timer = tcp::TimerKind::retransmit;
   std::uint32_t incarnation = 0;
-  View view;  ///< after it was sent
+  View view;  ///< taken after the segment was sent
   std::vector<std::byte> bytes;
 
   Instant captured_time() const { return at - late; }
 };
 
-/// What became of one step.
+/// The result of one step.
 struct StepRecord {
   bool done = false;
-  bool skipped = false;  ///< a duplicate ACK of something that the core had not sent
+  bool skipped = false;  ///< a duplicate ACK for a segment that the core had not sent
   Instant at;
   View before, after;
   Refusal refusal = Refusal::none;
-  Drop dropped = Drop::none;     ///< why the core threw the packet away
-  std::vector<std::byte> bytes;  ///< the packet as it was played
+  Drop dropped = Drop::none;     ///< why the core dropped the packet
+  std::vector<std::byte> bytes;  ///< the packet as played
 };
 
-/// An ACK of what the core had sent, in place of the capture's ACK of more.
+/// An ACK of what the core had sent, sent in place of the capture's ACK of more.
 struct PartAck {
-  std::size_t steps = 0;   ///< how many steps had been made
-  std::uint32_t edge = 0;  ///< up to where it allowed to send, in the capture's numbers
+  std::size_t steps = 0;   ///< number of steps made before
+  std::uint32_t edge = 0;  ///< the right edge that it offered, in captured numbers
 };
 
 struct LiveRun {
   std::vector<LiveSent> sent;
   std::vector<StepRecord> steps;
   std::vector<std::uint32_t> isns;
-  std::vector<std::byte> delivered;  ///< what the application read, all connections
-  std::size_t stuck_step = 0;        ///< the step whose need was never met; steps.size(): none
+  std::vector<std::byte> delivered;  ///< the octets that the application read, of all connections
+  std::size_t stuck_step = 0;        ///< the step whose need was never met; steps.size() if none
   Need stuck_need;
   Cause closed = Cause::none;
-  Instant closed_at = Instant::never();  ///< of the capture
+  Instant closed_at = Instant::never();  ///< in the capture's time
   View last;
   Duration virtual_time;
   Duration late;
   std::uint64_t packets_in = 0;
   std::vector<PartAck> part_acks;
-  bool unsettled = false;  ///< the play was stopped: it took more turns than it may
+  bool unsettled = false;  ///< the play was stopped because it exceeded its limit of turns
 
   bool is_stuck() const { return stuck_step < steps.size(); }
-  /// A number of the core's as the capture would have it; `incarnation` as of the segment.
+  /// Converts a sequence number of the core to the captured numbering; `incarnation` is the
+  /// segment's.
   std::uint32_t as_captured(const Script& script, std::uint32_t number,
                             std::uint32_t incarnation) const;
 };
 
-/// The configuration that a script is played on: `base` on a bare IP link, with the addresses, and
-/// where the capture is another TCP's, the MSS and the buffer that it showed.
+/// The configuration for a script: `base` on a bare IP link with the script's addresses. For a
+/// capture of another TCP it also takes that TCP's MSS and buffer size.
 Config replay_config(const Script& script, const Config& base, bool keep_buffers);
 
-/// Plays the whole script. Deterministic. Stops after so many turns: 0 stands for what the script
-/// asks for, many times over.
+/// Plays the whole script. Deterministic. Stops after `turns_max` turns; 0 selects a large multiple
+/// of what the script requires.
 LiveRun play(const Script& script, const Config& config, std::uint64_t turns_max = 0);
 
-/// The addresses that are played: those of the capture where the core accepts them, else made up.
+/// The addresses used in the play: those of the capture if the core accepts them, otherwise
+/// substitutes.
 struct PlayedAddresses {
   IpAddress device, peer;
 };

@@ -1,4 +1,4 @@
-// Captures that were damaged at random: each ends in a verdict, soon and in little memory.
+// Randomly damaged captures: each gets a verdict, quickly and in bounded memory.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -15,7 +15,7 @@
 namespace lockstep::conformance {
 namespace {
 
-/// Numbers that are the same everywhere.
+/// Random numbers that are the same on every platform.
 class Draws {
  public:
   explicit Draws(std::uint64_t seed) : state_((seed + 1) * 0x9e37'79b9'7f4a'7c15u) {}
@@ -47,7 +47,7 @@ void add_option(tools::Segment& segment, std::initializer_list<int> octets) {
   }
 }
 
-/// Small whole connections: options of all kinds, a loss, an end by FIN and one by a reset.
+/// Small complete connections: various options, a loss, one end by FIN and one by reset.
 std::vector<Conversation> originals() {
   std::vector<Conversation> out(3);
   Conversation& a = out[0];
@@ -71,7 +71,7 @@ std::vector<Conversation> originals() {
   return out;
 }
 
-/// A field of a segment, or where and when it stands; the checksum is right again.
+/// Changes a field, the position or the time of a segment; the checksum stays correct.
 void change_segment(std::vector<tools::Segment>& all, Draws& draw) {
   constexpr std::uint32_t numbers[] = {1,          79,         1460,       65'536,     2'000'000,
                                        30'000'000, 0x40000000, 0x7fffffff, 0x80000001, 0xfffffff0};
@@ -173,7 +173,7 @@ TEST(Mutations, EndInAVerdictInTimeAndMemory) {
   EXPECT_GT(verdicts, mutations);
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
-  return;  // whose shadow counts as memory
+  return;  // its shadow memory would be counted
 #endif
 #endif
   rusage usage{};
@@ -181,7 +181,7 @@ TEST(Mutations, EndInAVerdictInTimeAndMemory) {
   EXPECT_LT(usage.ru_maxrss, 256 * 1024);
 }
 
-// The time that a play takes grows with its packets, not with their square.
+// The time of a play grows linearly with its packets, not quadratically.
 TEST(Bounds, APlayWithoutEndIsStopped) {
   LiveRun run;
   EXPECT_FALSE(run.unsettled);

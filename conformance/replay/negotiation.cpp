@@ -1,4 +1,4 @@
-// What the two SYNs of a flow agreed on.
+// Reads what the two SYNs of a flow negotiated.
 #include "conformance/replay/negotiation.hpp"
 
 #include "conformance/replay/circle.hpp"
@@ -21,7 +21,7 @@ Negotiated negotiation(const Flow& flow, const Endpoint& device) {
     out.syn[side] = true;
     isn[side] = segment.sequence;
     auto const& other = isn[1 - side];
-    // Data on a SYN that the answer acknowledges: Fast Open, whatever number its option has.
+    // The answer acknowledges data on the SYN: Fast Open, whatever its option number.
     if (segment.any(flag::ack) && other && segment.acknowledgment - *other > 1) {
       out.text_taken[side] = true;
       out.fast_open |= side == 0;

@@ -1,4 +1,4 @@
-// What the two SYNs of a flow agreed on.
+// What the two SYNs of a flow negotiated.
 #pragma once
 
 #include <algorithm>
@@ -10,22 +10,22 @@
 
 namespace lockstep::conformance {
 
-/// What the two SYNs agreed on.
+/// What the two SYNs negotiated.
 struct Negotiated {
   bool syn[2] = {false, false};  // [0] the device's, [1] the peer's
   std::optional<unsigned> shift[2];
   bool selective[2] = {false, false};
   bool stamps[2] = {false, false};
-  bool fast_open = false;  // by whatever option: text of a SYN was acknowledged with it
-  std::optional<std::vector<std::byte>> cookie[2];  // Fast Open: shown, or empty and asked for
-  bool cookie_answered[2] = {false, false};         // its SYN,ACK has the option
-  bool text_taken[2] = {false, false};              // its SYN,ACK acknowledges text of the SYN
+  bool fast_open = false;  // SYN data was acknowledged, whatever the option
+  std::optional<std::vector<std::byte>> cookie[2];  // Fast Open cookie; empty if one is requested
+  bool cookie_answered[2] = {false, false};         // its SYN-ACK has the Fast Open option
+  bool text_taken[2] = {false, false};              // its SYN-ACK acknowledges SYN data
   bool ecn_asked[2] = {false, false};               // by an ECN-setup SYN
-  bool ecn_answered[2] = {false, false};            // by an ECN-setup SYN,ACK
+  bool ecn_answered[2] = {false, false};            // by an ECN-setup SYN-ACK
   bool multipath[2] = {false, false};               // MPTCP
   std::uint32_t mss[2] = {536, 536};
 
-  /// Each side had said that it speaks ECN (RFC 3168, 6.1.1).
+  /// Whether both sides negotiated ECN (RFC 3168, 6.1.1).
   bool speaks_ecn() const {
     return (ecn_asked[0] && ecn_answered[1]) || (ecn_asked[1] && ecn_answered[0]);
   }
@@ -33,7 +33,7 @@ struct Negotiated {
   unsigned shift_of(int side) const { return scaled() ? std::min(*shift[side], 14u) : 0; }
 };
 
-/// Reads it from the flow's SYNs; `device` is the side whose entries are [0].
+/// Reads the negotiation from the flow's SYNs; `device` has index 0.
 Negotiated negotiation(const Flow& flow, const Endpoint& device);
 
 }  // namespace lockstep::conformance

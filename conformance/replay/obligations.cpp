@@ -1,4 +1,4 @@
-// Puts the audits and the cross checks together: the earliest breach is the verdict.
+// Combines the audits and the cross checks: the earliest breach determines the verdict.
 #include "conformance/replay/obligations.hpp"
 
 #include <fmt/core.h>
@@ -17,7 +17,8 @@ namespace {
 
 namespace flag = tools::tcp_flag;
 
-/// What the peer had to send again, seen from where its first copy may have been lost later on.
+/// Finds data that the peer had to retransmit, where the first copy may have been lost after the
+/// capture point.
 std::string lost_after_capture(const Script& script) {
   std::optional<std::uint32_t> next;
   for (const Step& step : script.steps) {
@@ -36,8 +37,8 @@ std::string lost_after_capture(const Script& script) {
   return {};
 }
 
-/// Without a scale the core's window has 16 bits: a peer that used more of the device's cannot be
-/// played to its end.
+/// Without window scaling the core's window has 16 bits: a peer that used more of the device's
+/// window cannot be replayed completely.
 std::string window_too_small(const Script& script, const LiveRun& run) {
   bool const waits = run.is_stuck() && run.stuck_need.kind == Need::Kind::right_edge;
   if (!waits || script.scaled || script.receive_buffer <= 65'535) {
@@ -140,7 +141,7 @@ class Judge {
     }
   }
 
-  /// What was not reached is no divergence of its own: the wait is.
+  /// A step that was not reached is no divergence of its own: the unmet need is.
   void stuck() {
     Instant const at = script_.steps[run_.stuck_step].at;
     std::erase_if(all_, [&](const CrossBreach& breach) { return breach.breach.at > at; });

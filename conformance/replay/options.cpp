@@ -1,4 +1,4 @@
-// Finds timestamps and SACK blocks among the options of a segment.
+// Reads timestamps and SACK blocks from the options of a segment.
 #include "conformance/replay/options.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Timestamps and SACK blocks are read, rewritten and taken out; edits of them change these alone.
+// Timestamps and SACK blocks can be read, rewritten and removed; an edit changes nothing else.
 #include "conformance/replay/options.hpp"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ TEST(Options, BlocksAreReplacedByAsManyOrFewer) {
   set_blocks(segment, {});
   EXPECT_TRUE(blocks_of(segment).empty());
   EXPECT_TRUE(stamps_of(segment));
-  EXPECT_EQ(segment.options.size(), size);  // what went is padding now
+  EXPECT_EQ(segment.options.size(), size);  // the removed option is now padding
 }
 
 TEST(Options, RemovingOneLeavesTheOthers) {
@@ -71,7 +71,7 @@ TEST(Options, TellADuplicateFromAGap) {
   EXPECT_FALSE(reports_duplicate(10, {{15, 20}}));
   EXPECT_TRUE(reports_duplicate(10, {{15, 20}, {12, 30}}));
   EXPECT_FALSE(reports_duplicate(10, {{15, 20}, {30, 40}}));
-  EXPECT_TRUE(reports_duplicate(3, {{0xffff'fff0, 2}}));  // over the circle's seam
+  EXPECT_TRUE(reports_duplicate(3, {{0xffff'fff0, 2}}));  // across 2^32
 }
 
 /// The second segment of a conversation, edited.
@@ -103,7 +103,7 @@ TEST(Options, EditsChangeOneOfThem) {
   EXPECT_EQ(edited_segment(Field::ecn, 0, 3).traffic_class, 3);
 }
 
-/// What is played of a router's message is read again as it was, in both families.
+/// An ICMP message that is played can be read back unchanged, for IPv4 and IPv6.
 TEST(Options, MessagesOfBothFamiliesQuoteWhatIsPlayed) {
   for (bool const six : {false, true}) {
     IpAddress const near = six ? IpAddress{0x2001'0db8'0000'0000, 1} : IpAddress::v4(10, 0, 0, 1);

@@ -1,4 +1,4 @@
-// Looks at a flow as a whole: its roles, its times, and whether a verdict is possible at all.
+// Examines a flow as a whole: its roles, its times, and whether a verdict is possible.
 #include "conformance/replay/outline.hpp"
 
 #include <fmt/core.h>
@@ -33,7 +33,7 @@ void find_role(const Flow& flow, const Negotiated& agreed, const Scenario* scena
       std::all_of(flow.segments.begin(), flow.segments.end(), [&](const Segment& segment) {
         return !is_from(segment, script.device) || segment.any(flag::rst);
       });
-  // Nobody listens there. Without the peer's SYN, a reset may end a connection as well.
+  // No listener on that port. Without the peer's SYN, the reset may also end a connection.
   bool const resets = only_resets && has_sent(flow, script.device);
   if (script.role == Role::passive && resets && agreed.syn[1]) {
     script.role = Role::closed;
@@ -43,8 +43,8 @@ void find_role(const Flow& flow, const Negotiated& agreed, const Scenario* scena
   }
 }
 
-/// The least time from what the peer sent to the device's ACK of it: a capture may be taken far
-/// from the device.
+/// The least time from a segment of the peer to the device's ACK of it: the capture point may be
+/// far from the device.
 void find_distance(const Flow& flow, Script& script) {
   std::map<std::uint32_t, Instant> arrived;
   Duration least = Duration::forever();
@@ -61,7 +61,7 @@ void find_distance(const Flow& flow, Script& script) {
     }
   }
   script.distance = least == Duration::forever() ? Duration{} : least;
-  // The other side answers later than the device, or the capture is as near to it.
+  // The other side answers later than the device, or the capture point is as near to it.
   bool const at_once = script.distance <= Duration::microseconds(50);
   bool const nearer = script.distance * 2 < script.round_trip;
   script.near =
@@ -74,7 +74,7 @@ void find_round_trip(const Flow& flow, Script& script) {
   for (const Segment& segment : flow.segments) {
     if (is_from(segment, script.device)) {
       if (segment.length() != 0 && !sent.emplace(segment.end(), segment.time).second) {
-        sent[segment.end()] = Instant::never();  // sent twice: says nothing
+        sent[segment.end()] = Instant::never();  // retransmitted: gives no measurement
       }
     } else if (segment.any(flag::ack)) {
       auto const found = sent.find(segment.acknowledgment);
@@ -123,7 +123,7 @@ void judge_handshake(const Flow& flow, const Negotiated& agreed, const Scenario*
   }
 }
 
-/// Sets cannot_tell where the capture does not hold what a verdict needs.
+/// Sets cannot_tell if the capture lacks what a verdict needs.
 void judge_feasibility(const Flow& flow, const Negotiated& agreed, const Scenario* scenario,
                        Script& script) {
   if (script.comparison == Comparison::exact || script.role == Role::closed) {

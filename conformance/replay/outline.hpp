@@ -1,4 +1,4 @@
-// What a flow as a whole shows of the device, before it is read packet by packet.
+// What a flow as a whole shows about the device, found before its packets are read one by one.
 #pragma once
 
 #include "conformance/replay/negotiation.hpp"
@@ -6,8 +6,8 @@
 
 namespace lockstep::conformance {
 
-/// Fills in the role, the round trip, the distance and, where no verdict is possible, why. The
-/// script's ends and how it is compared are known. `scenario` may be null.
+/// Sets the role, the round trip, the distance and, if no verdict is possible, the reason. The
+/// script's endpoints and kind of comparison must be set. `scenario` may be null.
 void outline(const Flow& flow, const Negotiated& agreed, const Scenario* scenario, Script& script);
 
 }  // namespace lockstep::conformance

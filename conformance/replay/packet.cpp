@@ -1,4 +1,4 @@
-// Builds IP packets octet by octet: what a peer sends need not be what the core would write.
+// Builds IP packets octet by octet: a peer may send packets that the core never would.
 #include "conformance/replay/packet.hpp"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ void put_header(std::vector<std::byte>& out, const IpAddress& from, const IpAddr
 
 std::size_t header_bytes(const IpAddress& from) { return from.is_v4() ? 20 : 40; }
 
-/// Of the addresses that the packet's header ends with, the protocol and the length.
+/// Sum of the addresses at the end of the IP header, the protocol and the length.
 std::uint32_t pseudo_sum(std::span<const std::byte> packet, std::size_t header,
                          std::size_t transport, std::uint32_t protocol = 6) {
   std::size_t const from = header == 20 ? 12 : 8;
@@ -61,7 +61,7 @@ std::uint32_t pseudo_sum(std::span<const std::byte> packet, std::size_t header,
                          static_cast<std::uint32_t>(protocol + transport));
 }
 
-/// Ports and sequence number of the quoted TCP header, which begins at `at`.
+/// Writes the ports and sequence number of the quoted TCP header, which begins at `at`.
 void quote_tcp(std::span<std::byte> icmp, std::size_t at, Port source, Port destination,
                std::uint32_t sequence) {
   tools::set_word(icmp, at, source.value);

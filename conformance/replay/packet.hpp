@@ -10,12 +10,12 @@
 
 namespace lockstep::conformance {
 
-/// The segment as a whole packet of its addresses' family between its endpoints, with right
-/// checksums, or with a wrong TCP checksum where segment.sum is bad.
+/// A complete packet of the segment's address family, with correct checksums, or with a wrong TCP
+/// checksum if segment.sum is bad.
 std::vector<std::byte> packet_of(const tools::Segment& segment);
 
-/// An ICMP error to the device, quoting a segment from `source` to `destination` that begins at
-/// `sequence`; the rest is as in `error`.
+/// An ICMP error for the device that quotes a segment from `source` to `destination` beginning at
+/// `sequence`. The remaining fields come from `error`.
 std::vector<std::byte> packet_of(const tools::IcmpError& error, const Endpoint& source,
                                  const Endpoint& destination, std::uint32_t sequence);
 

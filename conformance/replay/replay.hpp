@@ -1,4 +1,4 @@
-// Replays flows and scenarios and gives their verdicts: what the verbs and the tests stand on.
+// Replays flows and scenarios and returns their verdicts. The verbs and tests use it.
 #pragma once
 
 #include <memory>
@@ -23,17 +23,17 @@ struct Replayed {
 /// Replays one flow with the core in place of `device`. `scenario` may be null.
 Replayed replay_flow(const Flow& flow, const Endpoint& device, const Scenario* scenario);
 
-/// Replays a flow that normalise() has mended, and of which no scenario tells more.
+/// Replays a flow that normalise() has corrected, without a scenario.
 Replayed replay_mended(const Flow& flow, const Endpoint& device);
 
-/// Of a play that was stopped: see LiveRun::unsettled.
+/// The verdict on a play that was stopped: see LiveRun::unsettled.
 Verdict verdict_of_unsettled();
 
 /// One twin: the scenario's capture with one edit.
 struct TwinResult {
   const Twin* twin = nullptr;
   Replayed replayed;
-  /// violates, and names the clause that the twin asks for.
+  /// Whether the verdict is `violates` with the clause that the twin names.
   bool passes() const;
 };
 
@@ -44,12 +44,11 @@ struct ScenarioResult {
   bool passes() const;
 };
 
-/// Loads <folder>/scenario.toml and <folder>/capture.pcapng (or `capture`) and replays both the
-/// scenario and its twins. Throws Failure where a file is not what it should be.
+/// Loads <folder>/scenario.toml and <folder>/capture.pcapng (or `capture`) and replays the scenario
+/// and its twins. Throws Failure if a file is invalid.
 std::unique_ptr<ScenarioResult> replay_scenario(const std::string& folder);
 
-/// The flow of a capture in which the scenario's device takes part. Throws Failure if there is
-/// none.
+/// The flow of a capture that involves the scenario's device. Throws Failure if there is none.
 Flow flow_of(const CaptureFlows& capture, const Scenario& scenario, const std::string& path);
 
 }  // namespace lockstep::conformance

@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::uint32_t buffer_max = 32u << 20;
 
-/// The options of its SYN, and the memory that its window promises.
+/// Takes the options of the device's SYN, and the buffer size that its window implies.
 void speak_as_the_device(const Script& script, tcp::Config& config) {
-  // A side that was not asked does not show what it speaks.
+  // A passive device does not show options that the peer did not offer.
   bool const shows = script.role == Role::active;
   if (shows || script.peer_scale) {
     config.window_scale = script.offered_shift.has_value();
@@ -33,7 +33,7 @@ void speak_as_the_device(const Script& script, tcp::Config& config) {
   } else if (script.marked && config.ecn == tcp::EcnPolicy::off) {
     config.ecn = tcp::EcnPolicy::accept;
   }
-  // Some systems take what comes without.
+  // Some systems accept segments without the negotiated timestamps.
   config.timestamps_required = false;
   std::uint32_t const blocks = config.receive_buffer.count / config.block_bytes.count;
   config.blocks_max = Count{std::max(config.blocks_max.value, 4 * blocks)};
@@ -66,7 +66,7 @@ Config replay_config(const Script& script, const Config& base, bool keep_buffers
   std::uint8_t const near = six ? 64 : 24;
   bool const same = common_bits({addresses.device, addresses.peer}) >= near + (six ? 0u : 96u);
   std::uint8_t const prefix = same ? near : 0;
-  // What a path carries is what its packets show: those of IPv6 must not be cut for want of it.
+  // The captured packets show what the path carries: IPv6 packets must not be fragmented.
   config.tcp.path_mtu_discovery = config.tcp.path_mtu_discovery || six;
   config.link = LinkType::ip;
   config.addresses[0] = {addresses.device, prefix};
@@ -90,13 +90,13 @@ Config replay_config(const Script& script, const Config& base, bool keep_buffers
     }
   }
   if (script.comparison == Comparison::obligations) {
-    // The buffers are those of the capture: they do not grow.
+    // The buffers have the captured sizes and do not grow.
     config.tcp.receive_buffer_max = {};
     config.tcp.send_buffer_max = {};
     speak_as_the_device(script, config.tcp);
   }
   if (script.inferred) {
-    config.tcp.nagle = false;  // the captured application's writes are known as far as they left
+    config.tcp.nagle = false;  // the captured application's writes are known only as they were sent
   }
   draw_keys(config, entropy_of(Random(0).fork("replay")));
   return config;

@@ -1,4 +1,4 @@
-// The memory that the plays of a thread have one after the other.
+// The memory that consecutive plays of a thread share.
 #include "conformance/replay/replay_port.hpp"
 
 #include <new>
@@ -7,7 +7,7 @@ namespace lockstep::conformance {
 namespace {
 
 constexpr std::align_val_t alignment{64};
-/// More than this is given back after its play.
+/// Memory beyond this is released after its play.
 constexpr std::uint64_t kept_max = std::uint64_t{16} << 20;
 
 struct Release {

@@ -1,4 +1,4 @@
-// What the core of a replay stands on: its port, and its memory.
+// The port and the memory of the core in a replay.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@
 
 namespace lockstep::conformance {
 
-/// The replay begins here, so that times before the capture's first packet exist.
+/// Virtual time at which the replay begins, so that times before the capture's first packet exist.
 inline constexpr Instant replay_origin = Instant{} + Duration::seconds(100);
 
-/// The port of one replay: one packet in a turn, every packet out kept.
+/// The port of one replay: delivers one packet in each turn and keeps every packet sent.
 class ReplayPort {
  public:
   ReplayPort(std::uint32_t mtu, tools::BenchMaker maker) : room_(mtu) {
@@ -73,7 +73,7 @@ class ReplayPort {
 
  private:
   Instant now_ = replay_origin;
-  std::unique_ptr<tools::Bench> bench_;  // nullptr: the plain port
+  std::unique_ptr<tools::Bench> bench_;  // nullptr: the port in memory
   std::optional<std::vector<std::byte>> arriving_;
   Ingress ingress_;
   std::vector<std::byte> room_;
@@ -81,11 +81,11 @@ class ReplayPort {
 };
 static_assert(Driver<ReplayPort>);
 
-/// 64-byte aligned memory for a stack. It goes from one play of a thread to the next: what is kept
-/// of each play would else lie between the memories of two, and hold both.
+/// 64-byte aligned memory for a stack, shared by the plays of a thread one after the other. If each
+/// play allocated its own, retained data between two allocations would prevent their release.
 class ReplayArena {
  public:
-  /// Nobody else of this thread has one.
+  /// At most one per thread at a time.
   explicit ReplayArena(std::uint64_t bytes);
   ~ReplayArena();
   ReplayArena(const ReplayArena&) = delete;

@@ -1,4 +1,4 @@
-// The memory of a play goes to the next one, whatever was kept of the play in between.
+// The memory of a play is reused by the next one, whatever was retained in between.
 #include "conformance/replay/replay_port.hpp"
 
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 namespace lockstep::conformance {
 namespace {
 
-// Freed memory would be taken for what is kept, and the next play would need its own: of 50,000
-// open flows two gigabytes lay between what was kept of them.
+// Without reuse, retained data would occupy the freed memory and the next play would need more:
+// 50,000 open flows used two gigabytes.
 TEST(ReplayArena, GoesFromOnePlayToTheNext) {
   constexpr std::uint64_t bytes = std::uint64_t{1} << 20;
   std::byte* first = nullptr;

@@ -34,7 +34,7 @@ std::string letters(std::uint8_t flags) {
   return out.empty() ? "-" : out;
 }
 
-/// The options in few letters, their numbers relative to what they are numbers of.
+/// The options in short form, with relative numbers.
 std::string options_text(const Segment& segment, std::uint32_t peer_isn) {
   std::string out;
   for (const tools::TcpOption& option : tools::options_of(segment)) {
@@ -121,7 +121,7 @@ class Diff {
     return {first, last};
   }
 
-  /// The connection as the core had it at the divergence.
+  /// The core's connection state at the divergence.
   std::string state() const {
     Instant const centre = moment();
     View view;
@@ -139,7 +139,7 @@ class Diff {
  private:
   struct Row : DiffRow {
     std::size_t order = 0;
-    std::size_t place = 0;  // of equals, as they were added
+    std::size_t place = 0;  // order among equal times
   };
 
   Instant moment() const {
@@ -211,7 +211,7 @@ class Diff {
     }
   }
 
-  /// Why the core threw it away, in the words of its counters.
+  /// The name and sentence of the drop counter.
   static std::string dropped_text(const StepRecord& record) {
     return record.dropped == Drop::none
                ? ""

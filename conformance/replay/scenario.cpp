@@ -1,4 +1,4 @@
-// Reads scenario.toml, every key checked, every complaint with its line.
+// Reads scenario.toml, checks every key, and reports each error with its line.
 #include "conformance/replay/scenario.hpp"
 
 #include <arpa/inet.h>
@@ -28,7 +28,7 @@ using tools::Failure;
 constexpr std::array<std::string_view, 10> act_names{
     "open", "listen", "write", "consume", "hold", "resume", "finish", "close", "abort", "urgent"};
 
-/// Reads one file and complains about it.
+/// Reads one file and reports its errors.
 class Reader {
  public:
   explicit Reader(std::string path) : path_(std::move(path)) {}
@@ -37,7 +37,7 @@ class Reader {
     throw Failure(ExitCode::bad_input, fmt::format("{}:{}: {}", path_, line_of(at), what));
   }
 
-  /// Refuses keys that are not in `known`.
+  /// Rejects keys that are not in `known`.
   void only(const toml::table& table, std::initializer_list<std::string_view> known) const {
     for (const auto& [key, value] : table) {
       if (std::find(known.begin(), known.end(), key.str()) == known.end()) {
@@ -114,7 +114,7 @@ class Reader {
     return out;
   }
 
-  /// Digits with at most one point, then a unit; nothing where the text is something else.
+  /// Digits with at most one point, then a unit; otherwise nothing.
   static std::optional<std::int64_t> parse_duration(std::string_view text) {
     bool const negative = text.starts_with('-');
     std::string_view rest = text.substr(negative ? 1 : 0);

@@ -44,28 +44,28 @@ enum class Field : std::uint8_t {
   payload,
   mss,
   urgent,
-  sack,   ///< both edges of the first block; a value of 0 takes the blocks out
-  stamp,  ///< TSval; a value of 0 takes the timestamps out
+  sack,   ///< both edges of the first block; value 0 removes the blocks
+  stamp,  ///< TSval; value 0 removes the timestamps
   echo,   ///< TSecr
-  ecn,    ///< the two bits in the IP header
+  ecn,    ///< the two ECN bits in the IP header
 };
 
-/// One change of the capture. Numbers are relative to the latest SYN of their side.
+/// One edit of the capture. Numbers are relative to the latest SYN of their side.
 struct Edit {
   enum class Kind : std::uint8_t { change, drop, delay, insert };
   Kind kind = Kind::drop;
-  std::uint64_t packet = 0;  ///< the packet that is edited, or after which one is inserted
+  std::uint64_t packet = 0;  ///< the edited packet, or the packet after which one is inserted
   Field field = Field::sequence;
   std::int64_t add = 0;
   std::optional<std::int64_t> value;
-  std::uint8_t flags = 0;     ///< of a change of flags, and of an insert
+  std::uint8_t flags = 0;     ///< for an edit of flags and for an insert
   std::int64_t delay_ns = 0;  ///< negative: earlier
   std::int64_t sequence = 0, acknowledgment = 0;
   std::uint32_t bytes = 0;
   std::optional<std::uint16_t> window;
 };
 
-/// An edit of the capture that must be judged to violate the clause.
+/// An edit of the capture for which the verdict must be that it violates the clause.
 struct Twin {
   std::string clause;
   Edit edit;
@@ -74,8 +74,8 @@ struct Twin {
 
 enum class Role : std::uint8_t { active, passive, closed };
 
-/// exact: every frame, in its instant (authored scenarios). obligations: what a TCP owes (captures
-/// of TCPs that are not ours).
+/// exact: every segment at its exact time (authored scenarios). obligations: what a TCP must do
+/// (captures of other TCPs).
 enum class Comparison : std::uint8_t { exact, obligations };
 
 struct Scenario {
@@ -84,18 +84,18 @@ struct Scenario {
   Endpoint device;
   Role role = Role::passive;
   std::string profile = "rfc";
-  Config config;  ///< the profile with [device.config] laid over it
+  Config config;  ///< the profile with [device.config] applied
   bool sets_receive_buffer = false;
   std::vector<PlannedCall> calls;
   std::vector<Twin> twins;
   Comparison comparison = Comparison::exact;
 };
 
-/// Reads a scenario. Throws Failure (bad_input) with file and line where a key is unknown, missing,
-/// of a wrong type or unit, or out of range.
+/// Reads a scenario. Throws Failure (bad_input) with file and line if a key is unknown, missing,
+/// out of range, or has a wrong type or unit.
 Scenario load_scenario(const std::string& path);
 
-/// "SA" and the like; nothing where a letter is no flag.
+/// Flags from letters such as "SA"; nothing if a letter is no flag.
 std::optional<std::uint8_t> flags_from_letters(std::string_view letters);
 
 }  // namespace lockstep::conformance

@@ -1,4 +1,4 @@
-// Scenario files under libFuzzer: each is read or refused in one line.
+// Fuzzes scenario files with libFuzzer: each is read, or rejected with a one-line error.
 #include <cstring>
 
 #include "conformance/replay/scenario.hpp"

@@ -1,4 +1,4 @@
-// What a wrong scenario.toml gets: one line with the file, the line, the expectation, the mend.
+// An invalid scenario.toml gives one line: file, line, expectation and correction.
 #include "conformance/replay/scenario.hpp"
 
 #include <gmock/gmock.h>

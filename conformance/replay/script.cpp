@@ -1,5 +1,5 @@
-// Makes the script of a flow: takes out what the core does not speak, finds each segment's
-// triggers.
+// Builds the script of a flow: removes options that the core does not support and finds what
+// triggered each segment.
 #include "conformance/replay/script.hpp"
 
 #include <fmt/core.h>
@@ -34,11 +34,11 @@ bool is_spoken(std::uint8_t kind) {
     case option_kind::fast_open:
       return spoken_by_core.fast_open;
     default:
-      return true;  // what is unknown the core has to bear
+      return true;  // the core must handle unknown options
   }
 }
 
-/// The options that stay, padded to whole words.
+/// The remaining options, padded to whole words.
 std::vector<std::byte> reduced_options(const Segment& segment) {
   std::vector<std::byte> out;
   for (const tools::TcpOption& option : tools::options_of(segment)) {
@@ -54,10 +54,10 @@ std::vector<std::byte> reduced_options(const Segment& segment) {
   return out;
 }
 
-/// A receiver that says only once half of its window is free keeps more than this on offer.
+/// A receiver that updates its window only when half of it is free keeps more than this offered.
 constexpr std::uint32_t unscaled_piece = 16'384;
 
-/// Walks a flow once and builds the script.
+/// Walks through a flow once and builds the script.
 class Maker {
  public:
   Maker(const Flow& flow, const Flow& original, const Endpoint& device, const Scenario* scenario)
@@ -81,8 +81,8 @@ class Maker {
     find_spoken(negotiation(original, device));
   }
 
-  /// What stays in the peer's segments, and what the core must have said on its SYN for that.
-  /// `first`: as it was before any edit.
+  /// Determines which options stay in the peer's segments, and what the core's SYN must contain for
+  /// that. `first`: the negotiation before any edit.
   void find_spoken(const Negotiated& first) {
     script_.marked = first.speaks_ecn();
     script_.stamped = first.stamps[0] && first.stamps[1];
@@ -126,7 +126,7 @@ class Maker {
       }
     }
     add_rest();
-    // Told last: what the capture holds may still be told as a script.
+    // Checked last, so that the flow can be exported as a script in any case.
     if (script_.inferred) {
       script_.cannot_tell = capture_fault(flow_, script_.device, script_.unaided && script_.near);
     }
@@ -153,8 +153,8 @@ class Maker {
     }
   }
 
-  /// How many SYNs the capture begins with that the peer had to send again before the device said
-  /// anything: they were lost on their way to it, or came before anybody listened there.
+  /// The number of SYNs at the start that the peer retransmitted before the device first replied.
+  /// They were lost on the way to it, or arrived before it listened.
   std::size_t unheard_syns() {
     std::size_t count = 0;
     while (count + 1 < flow_.segments.size() && same_syn(count, count + 1)) {
@@ -173,7 +173,7 @@ class Maker {
            first.any(flag::syn) && again.any(flag::syn) && first.sequence == again.sequence;
   }
 
-  /// A device whose SYN an edit took away is known by the peer's first ACK.
+  /// If an edit removed the device's SYN, the peer's first ACK gives the initial sequence number.
   void find_missing_isn() {
     if (agreed_.syn[0] || script_.role != Role::passive) {
       return;
@@ -194,7 +194,7 @@ class Maker {
   void add_sent(const Segment& whole) {
     Segment segment = whole;
     if (!held_.payload.empty() && segment.has(flag::syn | flag::ack)) {
-      segment.acknowledgment = held_.sequence + 1;  // as if the SYN had come alone
+      segment.acknowledgment = held_.sequence + 1;  // as if the SYN carried no data
     }
     bool const other =
         segment.any(flag::syn) && (script_.isns.empty() || script_.isns.back() != segment.sequence);
@@ -252,11 +252,11 @@ class Maker {
     peer_window_ = window;
     bool const syn_ack_of_data = syn && segment.any(flag::ack) && !script_.isns.empty();
     if (syn_ack_of_data && !script_.fast_open) {
-      reduced.acknowledgment = script_.isns.back() + 1;  // Fast Open data is sent again
+      reduced.acknowledgment = script_.isns.back() + 1;  // Fast Open data is retransmitted
     }
     std::uint32_t const stamps = agreed_.stamps[0] && agreed_.stamps[1] ? 12 : 0;
     std::uint32_t const piece = std::max(agreed_.mss[0], 88u) - stamps;
-    // Where the windows had more than 16 bits, a segment has to fit into what is left of them.
+    // If windows exceeded 16 bits, a segment must fit into the reduced window.
     std::uint32_t const most = agreed_.scaled() && !script_.scaled
                                    ? std::min(agreed_.mss[0], unscaled_piece)
                                    : agreed_.mss[0];
@@ -267,7 +267,7 @@ class Maker {
     split(reduced, std::min(piece, most));
   }
 
-  /// What came on a SYN by Fast Open comes once the handshake is over.
+  /// Sends Fast Open data from a SYN after the handshake.
   void send_held(const Segment& like) {
     Segment data = like;
     data.sequence = held_.sequence + 1;
@@ -279,7 +279,7 @@ class Maker {
     push_peer(std::move(data));
   }
 
-  /// A super-segment becomes the segments that it was made of.
+  /// Splits a super-segment into the original segments.
   void split(const Segment& whole, std::uint32_t piece) {
     if (splits_ == 0) {
       script_.notes.emplace_back("super-segments of the peer were split");
@@ -316,7 +316,7 @@ class Maker {
     script_.steps.push_back(std::move(step));
   }
 
-  /// Of several segments with one timestamp the first: its echo is the one that is waited for.
+  /// Of several segments with one timestamp, the first counts: its echo measures the round trip.
   std::optional<Duration> age_of_echo(const Segment& segment) const {
     auto const stamps = stamps_of(segment);
     if (!stamps || !segment.any(flag::ack) || stamps->echo == 0) {
@@ -346,7 +346,8 @@ class Maker {
     std::uint32_t times = 0;
     Instant last;
     Duration const half = script_.round_trip / 2;
-    // What reached the number first: it may lie in the middle of a segment, or behind its end.
+    // Finds the first segment that reached the number, which may lie inside the segment or after
+    // it.
     for (; met_by_ < script_.sent.size() && !at_or_before(ack, script_.sent[met_by_].segment.end());
          ++met_by_) {
     }
@@ -381,7 +382,7 @@ class Maker {
     }
   }
 
-  /// A duplicate ACK answers some segment that was sent at least one round trip earlier.
+  /// A duplicate ACK answers a segment sent at least one round trip earlier.
   void need_trigger(const Segment& segment, Step& step) {
     auto const blocks = blocks_of(segment);
     if (reports_duplicate(segment.acknowledgment, blocks)) {
@@ -499,7 +500,7 @@ class Maker {
     }
   }
 
-  /// A capture far from the device shows the peer's segments before the device has them.
+  /// A capture point far from the device shows the peer's segments before they reach the device.
   void look_from_the_device() {
     if (script_.distance <= Duration::milliseconds(1)) {
       return;
@@ -523,18 +524,18 @@ class Maker {
   bool exact_ = true;
   Instant start_;
   std::optional<std::uint32_t> missing_isn_;
-  Segment held_;  ///< a SYN whose data waits
+  Segment held_;  ///< a SYN whose data is held back
   std::uint64_t peer_window_ = 0;
   std::uint32_t max_sent_ = 0, una_ = 0, edge_ = 0;
   Instant edge_at_;
   bool edge_known_ = false, may_begin_anew_ = false;
   std::size_t sent_from_ = 0;
   std::size_t met_by_ = 0;    ///< the first segment whose end is not below una_
-  std::size_t old_from_ = 0;  ///< what was sent before has been there for a round trip
+  std::size_t old_from_ = 0;  ///< segments before this index were sent more than a round trip ago
   std::uint32_t old_end_ = 0;
-  Instant old_at_;  ///< when up to old_end_ was sent
+  Instant old_at_;  ///< when the segments up to old_end_ were sent
   Transmissions carried_;
-  std::map<std::uint32_t, Instant> stamped_at_;  ///< the first segment with a timestamp
+  std::map<std::uint32_t, Instant> stamped_at_;  ///< when each timestamp was first sent
   std::size_t next_call_ = 0, next_error_ = 0, written_ = 0, splits_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// What the clauses say that a replay may name: the summaries of conformance/requirements.
+// One sentence for each clause that a replay may name: the summaries of conformance/requirements.
 #include "conformance/replay/sentences.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ struct Sentence {
   std::string_view clause, text;
 };
 
-// In order of the clauses. sentences_test.cpp compares each with its row.
+// Sorted by clause. sentences_test.cpp compares each with its row.
 constexpr std::array sentences{
     Sentence{"1191:PMTU-1", "Datagram Too Big lowers the path MTU estimate to its Next-Hop MTU"},
     Sentence{"2018:SACK-14",

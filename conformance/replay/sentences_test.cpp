@@ -1,4 +1,4 @@
-// Each sentence is the summary of its requirement, and no clause that a replay names lacks one.
+// Each sentence is the summary of its requirement, and every clause that a replay names has one.
 #include "conformance/replay/sentences.hpp"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ TEST(Sentences, AreTheSummariesOfTheRequirements) {
       std::string const id = (*at)[1];
       auto const row = rows.find(id);
       if (row == rows.end()) {
-        continue;  // of a table row that has been corrected away: see lockstep coverage
+        continue;  // of a table row that was corrected: see lockstep coverage
       }
       ++count;
       EXPECT_EQ(sentence_of(id), row->second) << id << " in " << name;

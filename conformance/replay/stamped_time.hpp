@@ -1,4 +1,4 @@
-// Whether the time that a capture shows went by, as far as timestamps tell (RFC 7323).
+// Estimates from timestamps (RFC 7323) how much time passed between two points of a capture.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace lockstep::conformance {
 
-/// What one side's timestamps say of a time in which it may have sent nothing.
+/// What one side's timestamps show about an interval in which it may have sent nothing.
 class StampedTime {
  public:
   StampedTime(Instant from, Instant until) : from_(from), until_(until) {}
@@ -29,12 +29,13 @@ class StampedTime {
     }
   }
 
-  /// Whether the clock went on as fast as before, or at half that; nothing where it is not seen.
+  /// Whether the timestamp clock ran at its earlier rate, or at least half of it; nothing if
+  /// unknown.
   std::optional<bool> has_passed() const {
     if (!before_ || !after_) {
       return std::nullopt;
     }
-    constexpr Duration slowest_tick = Duration::milliseconds(12);  // of those that are deployed
+    constexpr Duration slowest_tick = Duration::milliseconds(12);  // of deployed stacks
     constexpr Duration telling = Duration::milliseconds(50);
     constexpr Duration most = Duration::seconds(1'000'000);
     Duration const gap = std::min(after_->at.since(before_->at), most);
@@ -48,7 +49,8 @@ class StampedTime {
     return ticks * 2 >= in_a_second * (gap.ns / 1'000'000'000);
   }
 
-  /// How much less the clock went on than the capture's; nothing where its rate is not known.
+  /// How much less the timestamp clock advanced than the capture's clock; nothing if its rate is
+  /// unknown.
   std::optional<Duration> missing() const {
     if (!before_ || !after_) {
       return std::nullopt;

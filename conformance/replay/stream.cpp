@@ -1,4 +1,4 @@
-// The octets that a side sent, put together from its segments.
+// Assembles the octets that a side sent from its segments.
 #include <algorithm>
 #include <optional>
 
@@ -14,7 +14,7 @@ std::vector<std::byte> stream_of(const Flow& flow, const Endpoint& side, bool re
   std::vector<std::byte> out;
   std::vector<bool> known;
   std::optional<std::uint32_t> first;
-  // No stream is longer than all that was captured of it: beyond it lies what belongs elsewhere.
+  // The stream is no longer than all captured data: numbers beyond it belong elsewhere.
   std::size_t reach = 0;
   for (const Segment& segment : flow.segments) {
     reach += is_from(segment, side) ? segment.payload.size() : 0;

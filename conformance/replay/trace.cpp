@@ -1,4 +1,4 @@
-// Brings captured and live segments into one form, and reckons what had arrived when.
+// Converts captured and live segments to one form and computes what had arrived after each step.
 #include "conformance/replay/trace.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 namespace flag = tools::tcp_flag;
 
-/// What has arrived, as ranges relative to the peer's initial sequence number.
+/// The received octets, as ranges relative to the peer's initial sequence number.
 class Arrivals {
  public:
   void begin(std::uint32_t isn) {
@@ -27,7 +27,7 @@ class Arrivals {
   bool has_gap() const { return !above_.empty(); }
   bool past_fin() const { return fin_ && next_ > *fin_; }
 
-  /// Gives whether the text lies above a gap.
+  /// Returns whether the data lies above a gap.
   bool take(std::uint32_t sequence, std::uint32_t bytes, bool fin) {
     auto const offset = static_cast<std::int32_t>(sequence - next());
     std::int64_t const begin = next_ + offset;
@@ -84,7 +84,7 @@ Trace live_trace(const Script& script, const LiveRun& run, Duration grace) {
 
 namespace {
 
-/// TS.Recent, as the peer's segments make it (RFC 7323, 5.3).
+/// Tracks TS.Recent from the peer's segments (RFC 7323, 5.3).
 class Recent {
  public:
   bool refuses(const tools::Segment& segment) const {
@@ -107,7 +107,7 @@ class Recent {
   bool known_ = false;
 };
 
-/// The rightmost edge of the window that was offered so far.
+/// Tracks the rightmost window edge offered so far.
 class Offers {
  public:
   void take(const tools::Segment& by, std::uint32_t window) {

@@ -1,4 +1,4 @@
-// Which segments carried an octet: found without a walk over the whole trace.
+// Finds the segments that carried an octet without a walk over the whole trace.
 #pragma once
 
 #include <algorithm>
@@ -8,11 +8,11 @@
 
 namespace lockstep::conformance {
 
-/// The segments of one side by the octets that they carried. A question costs as much as there are
-/// segments that begin within the longest segment's length before the octet.
+/// An index of one side's segments by their octets. The cost of a query is the number of segments
+/// that begin within the longest segment's length before the octet.
 class Transmissions {
  public:
-  /// `index` orders them in time. What has no length carries nothing.
+  /// `index` orders the segments in time. A segment without length is ignored.
   void add(std::uint32_t begin, std::uint32_t length, std::size_t index) {
     if (length == 0) {
       return;
@@ -27,7 +27,7 @@ class Transmissions {
     all_.emplace(at, Span{at + length, index});
   }
 
-  /// Calls visit(index) for each segment that carried it, in no order.
+  /// Calls visit(index) for each segment that carried the octet, in no particular order.
   template <class Visit>
   void each(std::uint32_t octet, Visit visit) const {
     if (!known_) {
@@ -42,7 +42,7 @@ class Transmissions {
     }
   }
 
-  /// How many of the segments before `end` carried it.
+  /// The number of segments before `end` that carried the octet.
   std::size_t count(std::uint32_t octet, std::size_t end) const {
     std::size_t out = 0;
     each(octet, [&](std::size_t index) { out += index < end ? 1u : 0u; });
@@ -55,7 +55,7 @@ class Transmissions {
     return out;
   }
 
-  /// The last of those before `end`.
+  /// The last segment before `end` that carried the octet.
   std::optional<std::size_t> last(std::uint32_t octet, std::size_t end) const {
     std::optional<std::size_t> out;
     each(octet, [&](std::size_t index) {
@@ -70,7 +70,7 @@ class Transmissions {
     std::size_t index = 0;
   };
 
-  /// Sequence numbers lie on a circle: a number is taken to be near the last one.
+  /// Sequence numbers wrap: a number is taken to be near the previous one.
   std::int64_t offset(std::uint32_t number) const {
     auto const reference = origin_ + static_cast<std::uint32_t>(last_);
     return last_ + static_cast<std::int32_t>(number - reference);

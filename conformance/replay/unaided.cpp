@@ -1,4 +1,5 @@
-// Weighs breaches by whether they stand if packets were lost, delayed or edited behind the capture.
+// Decides which breaches stand even if packets were lost, delayed or edited after the capture
+// point.
 #include "conformance/replay/unaided.hpp"
 
 #include <fmt/core.h>
@@ -16,7 +17,7 @@ namespace {
 
 namespace flag = tools::tcp_flag;
 
-/// What a difference about this clause is where it is no accusal: nothing if it can be no other.
+/// The allowed difference that a breach of this clause may be, or nothing if it cannot be one.
 std::optional<Rule> rule_of(std::string_view clause) {
   struct Entry {
     std::string_view clause;
@@ -65,7 +66,7 @@ std::optional<Rule> rule_of(std::string_view clause) {
   return found == all.end() ? std::nullopt : std::optional(found->rule);
 }
 
-/// From when on one side has reset the connection: what the other sends is its own affair.
+/// When one side has reset the connection: what the other sends afterwards is not judged.
 Instant reset_at(const Script& script) {
   Instant at = Instant::never();
   for (const Step& step : script.steps) {
@@ -82,7 +83,7 @@ std::uint64_t packet_of(const Script& script, const CrossBreach& breach) {
   return breach.captured ? script.sent[*breach.captured].segment.number : 0;
 }
 
-/// Before which packet of the capture something is.
+/// The number of the first packet at or after this time.
 std::uint64_t packet_at(const Script& script, Instant at) {
   std::uint64_t packet = 0;
   for (const Step& step : script.steps) {
@@ -99,14 +100,14 @@ class Unaided {
     bool const of_core =
         breach.kind == Divergence::Kind::unexpected && breach.breach.text.starts_with("core: ");
     std::string const clause = chosen(breach.breach.clauses, {});
-    // The core's own times are those of a replay: only what it said is held against it.
+    // The core's times are those of the replay: only the contents of its segments count against it.
     bool const said = clause == "9293:P-CLOSE-QUEUED" || clause == "9293:P-SEND-EST";
     if (breach.breach.sure && script_.near && (!of_core || said)) {
       accuse(breach, of_core ? core_ : device_);
       return;
     }
     auto rule = rule_of(clause);
-    // What was sent far away comes by late, in another order, and not all of it.
+    // Segments from a distant sender may arrive late, reordered and incomplete.
     bool const late = clause == "9293:P-WND-FIT" || clause == "9293:P-SEND-EST";
     if (!script_.near && late && breach.captured) {
       rule = clause == "9293:P-WND-FIT" ? Rule::timing : Rule::recovery;

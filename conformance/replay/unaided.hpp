@@ -1,4 +1,4 @@
-// The verdict on a capture that nobody tells more about: what in it is an accusal, and of whom.
+// The verdict on a capture without a scenario: which breaches are violations, and of which side.
 #pragma once
 
 #include <vector>
@@ -9,13 +9,15 @@
 
 namespace lockstep::conformance {
 
-/// `all` is what the audits and the cross checks found. Only what is sure, of a device beside which
-/// the capture was taken, is an accusal; the rest is a difference that is allowed where it is a
-/// matter of time, number or order of what may be lost, and else nothing can be told.
+/// `all` holds the breaches of the audits and the cross checks. Only a sure breach by a device at
+/// the capture point is a violation. Another breach is an allowed difference if it concerns the
+/// time, number or order of packets that may have been lost; otherwise the verdict is "cannot
+/// tell".
 Verdict settle_unaided(const Script& script, const LiveRun& run, std::vector<CrossBreach> all,
                        std::set<Rule> rules);
 
-/// Adds what no TCP may do wherever the capture was taken: it stands beside any other verdict.
+/// Adds findings that no TCP may cause, wherever the capture point is. They are added to any
+/// verdict.
 void add_findings(Verdict& verdict, const Script& script, const std::vector<Finding>& findings);
 
 }  // namespace lockstep::conformance

@@ -1,4 +1,4 @@
-// What a replay comes to: the verdict on a flow, and where it parted from the capture.
+// The result of a replay: the verdict on a flow, and its first divergence from the capture.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@ namespace lockstep::conformance {
 enum class Judgement : std::uint8_t {
   agrees,
   differs_allowed,
-  violates,  ///< the captured device did not do what is owed
+  violates,  ///< the captured device violates a requirement
   cannot_tell,
-  core_differs,  ///< our own TCP did not, and the device did
+  core_differs,  ///< our own TCP violates a requirement, and the device does not
 };
 
 std::string_view name_of(Judgement judgement);
 
-/// The first place at which capture and core part.
+/// The first place at which capture and core diverge.
 struct Divergence {
   enum class Kind : std::uint8_t {
-    missing,     ///< the capture has it, the core did not send it
-    unexpected,  ///< the core sent it, the capture has it not
-    differs,     ///< both, with other contents
-    timing,      ///< both, at other times
-    stuck,       ///< the peer waited for what the core never did
+    missing,     ///< only the capture has the segment
+    unexpected,  ///< only the core sent the segment
+    differs,     ///< both sent it, with different contents
+    timing,      ///< both sent it, at different times
+    stuck,       ///< the peer waits for a segment that the core never sent
   };
   Kind kind = Kind::differs;
   std::optional<std::size_t> captured;  ///< index into Script::sent
@@ -38,19 +38,19 @@ struct Divergence {
   std::string text;  ///< one sentence
 };
 
-/// What the captured device did against one clause: where it shows first, and how often it does.
+/// A violation of one clause by the captured device: its first occurrence and the count.
 struct Violation {
-  std::uint64_t packet = 0;  ///< of the capture; 0: none, something is missing
+  std::uint64_t packet = 0;  ///< packet of the capture; 0 if something is missing
   std::string clause, text;
   std::uint64_t count = 1;
 };
 
 struct Verdict {
   Judgement judgement = Judgement::agrees;
-  std::string reason;              ///< of cannot_tell
-  std::vector<std::string> rules;  ///< of differs_allowed: names out of the closed list
+  std::string reason;              ///< for cannot_tell
+  std::vector<std::string> rules;  ///< for differs_allowed: names from the closed list
   std::optional<Divergence> divergence;
-  /// Of violates and core_differs: one a clause, the first first.
+  /// For violates and core_differs: one for each clause, the earliest first.
   std::vector<Violation> violations;
 };
 

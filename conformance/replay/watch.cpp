@@ -1,4 +1,5 @@
-// The certain findings of a connection: options, sizes, windows, reports, storms, marks.
+// Certain findings about a connection: options, sizes, windows, SACK reports, ACK storms, ECN
+// marks.
 #include "conformance/replay/watch.hpp"
 
 #include <fmt/core.h>
@@ -15,16 +16,16 @@ namespace {
 using tools::Segment;
 namespace flag = tools::tcp_flag;
 
-/// The position of a sequence number that is near `near`.
+/// The 64-bit position of a sequence number that is near `near`.
 std::int64_t position(std::int64_t near, std::uint32_t number) {
   return near + static_cast<std::int32_t>(number - static_cast<std::uint32_t>(near));
 }
 
-/// One finding may rest on so many packets ...
+/// The number of packets that a finding requires ...
 constexpr unsigned oversized_min = 3, shrunk_min = 3, repeats_min = 24, unheeded_min = 24;
-/// ... and a recorder may put packets this far out of their order.
+/// ... and the largest reordering by a recorder.
 constexpr Duration disorder = Duration::milliseconds(20);
-/// What was sent again draws ACKs for so long, also behind one that acknowledges all of it.
+/// Retransmissions trigger ACKs for this time, even after an ACK that covers all of them.
 constexpr Duration on_its_way_most = Duration::seconds(3);
 
 bool is_bare(const Segment& segment) {
@@ -52,7 +53,7 @@ void Watch::find(Side& side, std::uint64_t packet, std::string_view clause, std:
 std::vector<Finding> Watch::findings(const Endpoint& side) const {
   std::size_t const index = sides_[0].endpoint == side ? 0 : 1;
   std::vector<Finding> out = sides_.at(index).findings;
-  // Where the recorder lacks packets of the other side, nobody knows what drew an ACK or a block.
+  // If the capture lacks packets of the other side, the cause of an ACK or a block is unknown.
   const Side& other = sides_.at(1 - index);
   if (!other.known || other.lossy) {
     std::erase_if(out, [](const Finding& finding) {
@@ -91,7 +92,7 @@ void Watch::take(const Segment& segment) {
   move_on(side, other, segment);
 }
 
-/// The ports are used again: what was said before is of another connection.
+/// The ports are reused: earlier state belongs to another connection.
 void Watch::begin_anew(Side& side) {
   side.edge_known = side.acks = side.told_of_mark = false;
   side.fin_end.reset();
@@ -106,7 +107,7 @@ void Watch::take_syn(Side& side, Side& other, const Segment& segment) {
   if (side.known && segment.sequence != static_cast<std::uint32_t>(side.isn)) {
     begin_anew(side);
     begin_anew(other);
-    // Its answer may be missing, and who asks offers options anew.
+    // The answer may be missing, and a new SYN offers options afresh.
     other.syn = other.syn && segment.any(flag::ack);
   }
   bool selective = false;
@@ -152,7 +153,8 @@ void Watch::look_at_options(Side& side, Side& other, const Segment& segment) {
   if (!side.syn || !other.syn || !side.same_options || !other.same_options) {
     return;
   }
-  // Who uses what only its own SYN lacks did offer it: that SYN was edited, and accuses nobody.
+  // Both sides use an option that only one captured SYN lacks: the SYN was edited, which is no
+  // violation.
   bool const edited = stamps_of(segment) && !side.stamps && other.stamps;
   if (edited) {
     side.same_options = false;
@@ -170,8 +172,8 @@ void Watch::look_at_options(Side& side, Side& other, const Segment& segment) {
   }
 }
 
-/// One packet as it was on the wire is larger than the other side takes. What an interface cuts or
-/// puts together is a multiple of a full segment, but for a last one.
+/// Whether one packet on the wire exceeds the other side's MSS. A NIC splits or merges packets in
+/// multiples of a full-sized segment, except for the last.
 void Watch::look_at_size(Side& side, const Side& other, const Segment& segment) {
   std::uint32_t const bytes = segment.data_bytes();
   auto const options = static_cast<std::uint32_t>(segment.options.size());
@@ -191,15 +193,14 @@ void Watch::look_at_size(Side& side, const Side& other, const Segment& segment) 
   }
 }
 
-/// The SYNs agreed on MPTCP: its window is that of all subflows, so what one of them says of it
-/// moves as the others' data arrives, and equal ACKs of a subflow may differ in MPTCP's own numbers
-/// (RFC 8684, 3.3.1).
+/// Whether the SYNs negotiated MPTCP. Its window covers all subflows: it moves as data arrives on
+/// others, and equal ACKs of a subflow may differ in MPTCP's own numbers (RFC 8684, 3.3.1).
 bool Watch::share_window(const Side& side, const Side& other) {
   return side.multipath && other.multipath;
 }
 
-/// Was it sent after what offered the rightmost edge? An equal ACK may have been recorded late, or
-/// at both ends.
+/// Whether the segment was sent after the one that offered the rightmost edge. An equal ACK may
+/// have been recorded late, or at both ends.
 bool Watch::is_later(const Side& side, const Segment& segment, std::int64_t ack) {
   auto const stamps = stamps_of(segment);
   bool const fresh =
@@ -209,7 +210,7 @@ bool Watch::is_later(const Side& side, const Segment& segment, std::int64_t ack)
           static_cast<std::int32_t>(stamps->value - *side.edge_stamp) > 0);
 }
 
-/// The right edge goes left, by more than a scale rounds, and stays there.
+/// Detects a right edge that moves left, by more than the rounding of the scale, and stays there.
 void Watch::look_at_window(Side& side, const Side& other, const Segment& segment) {
   bool const scale_known = side.syn && other.syn && side.same_options && other.same_options;
   if (!segment.any(flag::ack) || !scale_known || !side.acks || share_window(side, other)) {
@@ -221,10 +222,10 @@ void Watch::look_at_window(Side& side, const Side& other, const Segment& segment
   std::int64_t const slack =
       std::max<std::int64_t>(2 * std::max(other.mss, 1460u), std::int64_t{2} << shift);
   if (ack < side.acked) {
-    return;  // an older one
+    return;  // an older ACK
   }
-  // Behind the other's FIN no window means anything. And nobody acknowledges more than it offered:
-  // the recorder lacks what offered it, or the SYNs of a connection of the same ports.
+  // After the other side's FIN the window has no meaning. An ACK above the offered window shows
+  // that the capture lacks the ACK that offered it, or the SYNs of a later connection.
   bool const over = other.fin_end && ack >= *other.fin_end;
   bool const unseen = side.edge_known && ack > side.edge;
   side.edge_known = side.edge_known && !unseen;
@@ -249,7 +250,7 @@ void Watch::look_at_window(Side& side, const Side& other, const Segment& segment
   }
 }
 
-/// SACK of octets that the other side had not sent: it sends them only later, in order.
+/// SACK of octets that the other side had not sent: it sends them later, in order.
 void Watch::look_at_reports(Side& side, const Side& other, const Segment& segment) {
   if (!other.known || side.reported) {
     return;
@@ -264,8 +265,8 @@ void Watch::look_at_reports(Side& side, const Side& other, const Segment& segmen
   }
 }
 
-/// Equal ACKs in a row, more than all that is on its way to their sender could draw, were each of
-/// it doubled by the network.
+/// Equal ACKs in a row, more than all data under way could trigger even if the network duplicated
+/// every packet.
 void Watch::look_at_repeats(Side& side, const Side& other, const Segment& segment) {
   const Segment& last = side.last_ack;
   bool const same = is_bare(segment) && last.number != 0 && last.sequence == segment.sequence &&
@@ -289,8 +290,8 @@ void Watch::look_at_repeats(Side& side, const Side& other, const Segment& segmen
   }
 }
 
-/// Does the segment show that the echo of the mark had come? It may be far away, and much be on its
-/// way to the capture: what says so is a timestamp, or text that only a later ACK let out.
+/// Whether the segment shows that the echo of the mark had arrived. The sender may be far away,
+/// with much data under way. Proof is a timestamp, or data that only a later ACK released.
 bool Watch::has_heard_mark(const Side& side, const Segment& segment) {
   auto const stamps = stamps_of(segment);
   if (stamps && side.told_stamp) {
@@ -299,7 +300,7 @@ bool Watch::has_heard_mark(const Side& side, const Segment& segment) {
   return position(side.next, segment.sequence) >= side.told_edge;
 }
 
-/// The other side echoes a mark in each ACK, round trip after round trip, and it never says CWR.
+/// The other side echoes a mark in every ACK for several round trips, and no segment carries CWR.
 void Watch::look_at_marks(Side& side, Side& other, const Segment& segment) {
   bool const agreed = (side.asks_ecn && other.answers_ecn) || (other.asks_ecn && side.answers_ecn);
   if (!agreed) {
@@ -334,7 +335,7 @@ void Watch::look_at_marks(Side& side, Side& other, const Segment& segment) {
   }
 }
 
-/// How many segments these octets were on the wire: a recorder may have them joined, or lack some.
+/// The number of segments on the wire for these octets: a recorder may have merged or lost some.
 std::int64_t Watch::pieces_of(const Side& side, const Side& other, std::int64_t octets) {
   constexpr std::uint32_t usual = 536, least = 48, options = 20;
   std::uint32_t const most =
@@ -350,7 +351,8 @@ void Watch::move_on(Side& side, Side& other, const Segment& segment) {
     side.isn = side.next = begin;
     side.known = true;
   }
-  // Also an ACK of a number beyond: what lies before that was sent, and the recorder lacks it.
+  // An ACK of a higher number counts as well: the data before it was sent, and the capture lacks
+  // it.
   if (other.reported && end > side.next) {
     bool const whole = begin == side.next && !side.lossy;
     if (whole && end >= *other.reported && segment.time.since(other.reported_at) > disorder) {

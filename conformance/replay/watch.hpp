@@ -1,5 +1,5 @@
-// Looks at a connection packet by packet, in little memory: what no TCP may do, wherever the
-// capture was taken and whatever the rest of it lacks.
+// Watches a connection packet by packet in bounded memory for violations that are certain wherever
+// the capture point is and whatever the capture lacks.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace lockstep::conformance {
 
-/// What one side did wrong, with the first packet that shows it and how many more do.
+/// A violation by one side: the first packet that shows it, and how many more do.
 struct Finding {
   std::uint64_t packet = 0;
   std::string_view clause;
@@ -22,21 +22,21 @@ struct Finding {
   std::uint64_t count = 1;
 };
 
-/// Sees each segment of a connection once, in the order of the capture. Positions are kept in 64
-/// bits: a connection may carry more octets than there are sequence numbers.
+/// Receives each segment of a connection once, in the order of the capture. Positions have 64 bits,
+/// because a connection may carry more octets than there are sequence numbers.
 class Watch {
  public:
   Watch(const Endpoint& first, const Endpoint& second);
   void take(const tools::Segment& segment);
 
-  /// By the packets that show them.
+  /// Sorted by packet.
   std::vector<Finding> findings(const Endpoint& side) const;
-  /// How many octets a side sent, as its numbers tell; with its SYN and FIN.
+  /// The number of octets that a side sent, by its sequence numbers, with SYN and FIN.
   std::int64_t extent(const Endpoint& side) const;
 
  private:
-  /// How many segments were on the wire, each of which may draw an ACK. Beyond `most` records the
-  /// last one stands for what follows.
+  /// The segments on the wire, each of which may trigger an ACK. Beyond the maximum number of
+  /// records the last record stands for all that follow.
   class Pieces {
    public:
     void add(std::int64_t mark, std::int64_t count) {
@@ -47,7 +47,7 @@ class Watch {
       }
       total_ += count;
     }
-    /// Those whose mark lies before `end`, or on it.
+    /// Forgets the records whose mark lies at or before `end`.
     void forget_until(std::int64_t end) {
       while (begin_ != all_.size() && all_[begin_].mark <= end) {
         total_ -= all_[begin_++].count;
@@ -66,48 +66,49 @@ class Watch {
       std::int64_t mark = 0, count = 0;
     };
     std::vector<Piece> all_;
-    std::size_t begin_ = 0;  ///< those before it are forgotten
+    std::size_t begin_ = 0;  ///< records before this index are forgotten
     std::int64_t total_ = 0;
   };
 
-  /// What is known of one side.
+  /// The state of one side.
   struct Side {
     Endpoint endpoint;
-    bool syn = false;  ///< its SYN was captured; else the options are unknown
+    bool syn = false;  ///< its SYN was captured; otherwise the options are unknown
     bool stamps = false, selective = false;
-    bool same_options = true;  ///< on each of its SYNs
+    bool same_options = true;  ///< all its SYNs have the same options
     bool asks_ecn = false, answers_ecn = false;
-    bool multipath = false;  ///< it speaks of MPTCP
+    bool multipath = false;  ///< its SYN has an MPTCP option
     std::optional<unsigned> shift;
-    std::uint32_t mss = 0;  ///< that it told; 0: none
+    std::uint32_t mss = 0;  ///< from its SYN; 0: none
     bool known = false;
     std::int64_t isn = 0;
-    std::int64_t next = 0;   ///< beyond all that it sent, positions of its own numbers
-    std::int64_t acked = 0;  ///< what it acknowledged, positions of the other's numbers
+    std::int64_t next = 0;   ///< SND.NXT as captured, a position in its own numbers
+    std::int64_t acked = 0;  ///< its last ACK, a position in the other side's numbers
     bool acks = false;
-    std::int64_t edge = 0;  ///< the rightmost that it ever offered ...
+    std::int64_t edge = 0;  ///< the rightmost edge that it offered ...
     bool edge_known = false;
     std::int64_t edge_ack = 0;                ///< ... with this acknowledgment ...
     std::optional<std::uint32_t> edge_stamp;  ///< ... and this timestamp
-    std::optional<std::int64_t> fin_end;      ///< behind its FIN
-    bool lossy = false;                       ///< the capture lacks some of what it sent
-    // Blatant deeds that need more than one packet to be certain.
+    std::optional<std::int64_t> fin_end;      ///< the position after its FIN
+    bool lossy = false;                       ///< the capture lacks some of its segments
+    // Violations that need more than one packet to be certain.
     unsigned oversized = 0, shrunk = 0;
     std::uint64_t oversized_packet = 0, shrunk_packet = 0;
     Instant shrunk_at;
-    std::optional<std::int64_t> reported;  ///< of the other's octets: beyond what it had sent
+    std::optional<std::int64_t>
+        reported;  ///< the end of a SACK block beyond what the other side had sent
     std::uint64_t reported_packet = 0;
     Instant reported_at;
-    Pieces flying;             ///< that it sent and the other has not acknowledged
-    Pieces again;              ///< that it sent again, by their nanoseconds
-    std::int64_t repeats = 0;  ///< equal ACKs in a row, with nothing of the other between
+    Pieces flying;             ///< segments that it sent and the other side has not acknowledged
+    Pieces again;              ///< its retransmissions, by time in nanoseconds
+    std::int64_t repeats = 0;  ///< equal ACKs in a row with nothing from the other side in between
     std::uint64_t repeats_packet = 0;
     tools::Segment last_ack;
-    bool told_of_mark = false;                ///< the other echoes marks, and it sent no CWR yet
-    std::int64_t cwr_end = 0;                 ///< the end of what said CWR last
-    std::int64_t told_at = 0;                 ///< what it had sent then ...
-    std::int64_t told_edge = 0;               ///< ... and how far it might go
-    std::optional<std::uint32_t> told_stamp;  ///< the timestamp of what told it
+    bool told_of_mark = false;   ///< the other side echoes marks, and this side has sent no CWR yet
+    std::int64_t cwr_end = 0;    ///< the end of the last segment with CWR
+    std::int64_t told_at = 0;    ///< what it had sent when the echo arrived ...
+    std::int64_t told_edge = 0;  ///< ... and the right edge then
+    std::optional<std::uint32_t> told_stamp;  ///< the timestamp of the segment with the echo
     unsigned unheeded = 0;
     std::uint64_t told_packet = 0;
     std::vector<Finding> findings;

@@ -1,4 +1,4 @@
-// Captures that nobody here made replay to a table of verdicts that was checked by hand.
+// Replays foreign captures and compares with a table of verdicts that was checked by hand.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -66,7 +66,7 @@ TEST_F(ForeignCaptures, ReplayToTheVerdictsCheckedByHand) {
   }
 }
 
-// Whichever side our TCP takes, a verdict comes out, and a verdict has its reason.
+// Whichever side our TCP replaces, there is a verdict, and the verdict has a reason.
 TEST_F(ForeignCaptures, GiveAVerdictForEitherSide) {
   for (const auto& [name, path] : paths_) {
     SCOPED_TRACE(path);
