@@ -84,7 +84,7 @@ class DataAudit {
     bool const same = opened_ && item.segment.sequence == isn_;
     bool const again = opened_ && !same && next_ == isn_ + 1 && steps_ == syn_steps_;
     if (again) {
-      breach(index, {"9293:P-RTO"}, "the SYN was sent again with another number");
+      breach(index, {"9293:P-RTO"}, "the SYN was retransmitted with another sequence number");
       return;
     }
     if (!same) {
@@ -118,7 +118,8 @@ class DataAudit {
     }
     bool const foreign = in_.script.unaided && edited_;
     if (!foreign && conflicts(item.segment)) {
-      breach(index, {"9293:P-SEND-EST"}, "other octets than before under the same numbers", true);
+      breach(index, {"9293:P-SEND-EST"}, "other octets than before with the same sequence numbers",
+             true);
       return;
     }
     if (fin_ && before(*fin_, begin + size) && !is_keep_alive(item.segment, *fin_)) {

@@ -80,9 +80,9 @@ class MarkAudit {
     if (!in_.script.marked) {
       breach(item, "3168:ECN-3", "ECN-capable though both sides did not agree on ECN");
     } else if (segment.data_bytes() == 0) {
-      breach(item, "3168:ECN-11", "an ACK alone is marked as ECN-capable");
+      breach(item, "3168:ECN-11", "a pure ACK is marked as ECN-capable");
     } else if (again) {
-      breach(item, "3168:ECN-12", "what is sent again is marked as ECN-capable");
+      breach(item, "3168:ECN-12", "a retransmission is marked as ECN-capable");
     }
   }
 
@@ -107,14 +107,14 @@ class MarkAudit {
     const Segment& segment = trace_[item].segment;
     bool const fresh = segment.data_bytes() != 0 && !before(segment.sequence, high_);
     if (segment.data_bytes() != 0 && !fresh && segment.any(flag::cwr)) {
-      breach(item, "3168:ECN-19", "what is sent again carries CWR");
+      breach(item, "3168:ECN-19", "a retransmission carries CWR");
     }
     if (!fresh || !told_ || said_) {
       return;
     }
     said_ = true;
     if (!segment.any(flag::cwr)) {
-      breach(item, "3168:ECN-21", "new text after the echo of a mark, without CWR");
+      breach(item, "3168:ECN-21", "new data after the echo of a mark, without CWR");
     }
   }
 

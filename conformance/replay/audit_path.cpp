@@ -36,7 +36,7 @@ std::vector<Breach> audit_path(const AuditInput& input, const Trace& trace) {
     if (most && segment.data_bytes() != 0 && headers + segment.data_bytes() > *most) {
       out.push_back({trace[i].at,
                      {six ? "8201:PMTU-3" : "1191:PMTU-1"},
-                     fmt::format("more than the {} octets that were said to pass", *most),
+                     fmt::format("more than the {} octets of the reported path MTU", *most),
                      i,
                      false});
       return out;

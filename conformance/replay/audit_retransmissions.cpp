@@ -202,7 +202,8 @@ class AgainAudit {
     }
     if (again == nullptr || (in_.script.selective && !comes_again())) {
       breach(step.at, {"5681:CC-16"},
-             fmt::format("the third duplicate ACK, packet {}, drew no retransmission", step.packet),
+             fmt::format("the third duplicate ACK, packet {}, triggered no retransmission",
+                         step.packet),
              std::nullopt);
     } else if (!in_.script.selective && again->segment.sequence != una_) {
       breach(again->at, {"5681:CC-21"},
@@ -254,7 +255,7 @@ class AgainAudit {
       bool const sure = known && !asks && item.at.since(una_at_) >= long_known &&
                         !(in_.script.unaided && was_before(index)) && !is_of_two_clocks(item.at);
       if (!asks || !in_.script.inferred) {
-        breach(item.at, {"6298:RTO-11"}, "sent again after it was acknowledged", index, sure);
+        breach(item.at, {"6298:RTO-11"}, "retransmitted after it was acknowledged", index, sure);
       }
       return;
     }
@@ -277,7 +278,7 @@ class AgainAudit {
     }
     bool const even = gap_ > Duration{} && gap.ns * 10 < gap_.ns * 17;
     if (gap + Duration::milliseconds(1) < in_.config.tcp.rto_min) {
-      breach(item.at, {"6298:RTO-9"}, "sent again before the timer can have run out", index,
+      breach(item.at, {"6298:RTO-9"}, "retransmitted before the timer can have expired", index,
              gap < in_.config.tcp.rto_min / 2 && told_often_ <= 1 && !drawn_late(item) &&
                  !(timed_out_ && before(una_, timeout_high_)));
     } else if (even && may_double(segment, gap)) {
@@ -292,7 +293,7 @@ class AgainAudit {
     alone_after_timeout(index, gap + Duration::milliseconds(1) >= in_.config.tcp.rto_min);
   }
 
-  /// Did what had just arrived draw it? Then it was no timer, whatever the cause.
+  /// Whether a segment that had just arrived triggered the retransmission, so that no timer did.
   bool drawn(const Item& item) const {
     constexpr Duration at_once = Duration::milliseconds(30);
     std::size_t const steps = std::min(item.steps_before, in_.script.steps.size());
@@ -300,7 +301,7 @@ class AgainAudit {
            item.at.since(in_.script.steps[steps - 1].at) < at_once;
   }
 
-  /// Was something of the peer recorded a moment later, which may have drawn it?
+  /// Whether a peer's segment recorded a moment later may have triggered the retransmission.
   bool drawn_late(const Item& item) const {
     for (std::size_t i = item.steps_before; i < in_.script.steps.size(); ++i) {
       const Step& step = in_.script.steps[i];

@@ -238,7 +238,7 @@ class SackAudit {
     std::int64_t const begin = item.segment.sequence;
     if (again && una_known_ && before(una_, item.segment.sequence) &&
         reported_.holds(begin, begin + item.segment.data_bytes())) {
-      breach(index, "2018:SACK-18", "sent again although the peer had reported it");
+      breach(index, "2018:SACK-18", "retransmitted although the peer had reported it by SACK");
     }
   }
 

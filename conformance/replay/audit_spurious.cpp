@@ -105,11 +105,12 @@ class SpuriousAudit {
       resent_end_ = segment.end();
     } else if (stage_ == Stage::tested) {
       if (has_new_text()) {
-        breach(index, "5682:FRTO-4", "sent again where new text is to show whether it was lost");
+        breach(index, "5682:FRTO-4",
+               "retransmitted where new data must be sent to detect a spurious timeout");
       }
       stage_ = Stage::idle;
     } else if (stage_ == Stage::spurious && before(segment.sequence, recover_)) {
-      breach(index, "5682:FRTO-13", "sent again after the timeout was seen to be spurious");
+      breach(index, "5682:FRTO-13", "retransmitted after the timeout had proved spurious");
     }
   }
 

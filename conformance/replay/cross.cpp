@@ -253,8 +253,8 @@ class Data {
       if (audited || in_.script.inferred || in_.script.selective || sent_before > 1) {
         out_.rules.insert(Rule::recovery);
       } else {
-        breach(item.at, attribution_.of_unexpected(sent), "the capture does not send this again",
-               nullptr, &item);
+        breach(item.at, attribution_.of_unexpected(sent),
+               "the captured device does not retransmit this", nullptr, &item);
       }
       return;
     }
@@ -264,7 +264,7 @@ class Data {
     if (judged && next_ack(item) >= item.at + in_.script.round_trip / 2) {
       bool const probe = sent.timer == tcp::TimerKind::loss_probe;
       breach(item.at, {probe ? "8985:TLP-4" : "9293:P-RTO"},
-             "the timer ran out and the capture does not send it again", nullptr, &item);
+             "the timer expired and the captured device does not retransmit", nullptr, &item);
       out_.breaches.back().breach.sure = overdue(item, silent_since);
     } else {
       out_.rules.insert(Rule::timing);
@@ -399,8 +399,8 @@ class Data {
     }
     const Item* live = by_itself(live_, true);
     if (live != nullptr && live->at.since(Instant{}) * 2 <= in_.script.end.since(Instant{})) {
-      breach(live->at, {"9293:P-RTO"}, "the timer ran out, and the capture has no SYN again",
-             nullptr, live);
+      breach(live->at, {"9293:P-RTO"},
+             "the timer expired, and the capture has no SYN retransmission", nullptr, live);
     }
   }
 
@@ -431,8 +431,7 @@ class Data {
     Duration const about = in_.config.tcp.keepalive_interval / 4;
     for (const Item& item : captured_) {
       if (asks(item) && !probed(live_, item, about)) {
-        breach(item.at, {"9293:P-KA-PROBE"}, "the core does not ask whether the peer is there",
-               &item, nullptr);
+        breach(item.at, {"9293:P-KA-PROBE"}, "the core sends no keep-alive probe", &item, nullptr);
       }
     }
     for (const Item& item : live_) {
@@ -440,7 +439,7 @@ class Data {
       bool const probe =
           sent.by_timer && sent.timer == tcp::TimerKind::keepalive && !item.segment.any(flag::rst);
       if (probe && item.at <= in_.script.end && !probed(captured_, item, about)) {
-        breach(item.at, {"9293:P-KA-PROBE"}, "the capture does not ask whether the peer is there",
+        breach(item.at, {"9293:P-KA-PROBE"}, "the captured device sends no keep-alive probe",
                nullptr, &item);
       }
     }

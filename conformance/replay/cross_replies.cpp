@@ -116,7 +116,8 @@ class Replies {
       bool const by_this = sent.steps_before == step + 1 && sent.segment.length() == 0;
       if (by_this) {
         out_.breaches.push_back(
-            {{at, clauses, "the capture answers what is not answered", std::nullopt, false},
+            {{at, clauses, "the captured device replies to a segment that requires no reply",
+              std::nullopt, false},
              Divergence::Kind::missing,
              captured,
              std::nullopt});

@@ -255,7 +255,8 @@ std::string verdict_text(const Verdict& verdict) {
   }
   if (verdict.judgement == Judgement::core_differs) {
     return out + " " + verdict.divergence->clause +
-           ": our own TCP errs here and the capture does not: please report it with the capture";
+           ": our own TCP is wrong here and the captured device is not: please report it with the "
+           "capture";
   }
   if (verdict.divergence) {
     return out + " " + verdict.divergence->clause;

@@ -512,7 +512,7 @@ class Maker {
       }
     }
     script_.taken_away = true;
-    script_.notes.emplace_back("the capture was taken away from the device");
+    script_.notes.emplace_back("the capture point is not at the device");
   }
 
   const Flow& flow_;

@@ -118,8 +118,8 @@ class Unaided {
       rules_.insert(*rule);
     } else if (!of_core && reason_.empty()) {
       reason_ = fmt::format(
-          "after packet {} our TCP and the capture part, and it does not show by "
-          "whose fault: {} ({})",
+          "our TCP and the capture diverge after packet {}, and the capture does not show which "
+          "is wrong: {} ({})",
           packet_at(script_, breach.breach.at), breach.breach.text, clause);
     }
   }

@@ -236,7 +236,7 @@ void Watch::look_at_window(Side& side, const Side& other, const Segment& segment
     side.shrunk_packet = side.shrunk == 0 ? segment.number : side.shrunk_packet;
     side.shrunk_at = side.shrunk == 0 ? segment.time : side.shrunk_at;
     if (++side.shrunk >= shrunk_min && segment.time.since(side.shrunk_at) > disorder) {
-      find(side, side.shrunk_packet, "9293:SHLD-14", "takes back window that it had offered");
+      find(side, side.shrunk_packet, "9293:SHLD-14", "moves the right window edge left");
     }
   } else {
     side.shrunk = 0;
@@ -281,7 +281,7 @@ void Watch::look_at_repeats(Side& side, const Side& other, const Segment& segmen
     side.repeats_packet = side.repeats == 0 ? segment.number : side.repeats_packet;
     std::int64_t const drawing = other.flying.total() + other.again.total();
     if (++side.repeats >= repeats_min + 2 * drawing) {
-      find(side, side.repeats_packet, "5681:CC-28", "one ACK after another, and nothing arrived");
+      find(side, side.repeats_packet, "5681:CC-28", "repeated equal ACKs although nothing arrived");
     }
   }
   side.last_ack = {};
