@@ -74,7 +74,7 @@ class Port {
   void commit(const Egress& egress) {
     out_.push(egress.length);
     ++frames_sent;
-    data_segments_sent += egress.segment_bytes == 0 ? 0 : 1;
+    data_segments_out += egress.segment_bytes == 0 ? 0 : 1;
   }
 
   void reclaim() {
@@ -85,7 +85,7 @@ class Port {
   void flush() {}
 
   std::uint64_t frames_sent = 0;
-  std::uint64_t data_segments_sent = 0;
+  std::uint64_t data_segments_out = 0;
 
  private:
   Ring& in_;

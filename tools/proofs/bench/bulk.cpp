@@ -139,13 +139,13 @@ void Bulk::warm_up() {
 Result Bulk::run() {
   Parts& p = *parts_;
   std::uint32_t const mss = p.settings.pair.mtu.count - 40;
-  std::uint64_t const segments_before = p.pair.client_port.data_segments_sent;
+  std::uint64_t const segments_before = p.pair.client_port.data_segments_out;
   std::uint64_t const frames_before = p.pair.frames();
   Stopwatch const watch;
   p.carry(p.settings.segments * mss);
   Result result;
   result.nanoseconds = watch.nanoseconds();
-  result.units = p.pair.client_port.data_segments_sent - segments_before;
+  result.units = p.pair.client_port.data_segments_out - segments_before;
   result.bytes = p.settings.segments * mss;
   result.frames = p.pair.frames() - frames_before;
   result.retransmissions = p.pair.retransmissions();

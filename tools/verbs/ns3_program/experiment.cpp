@@ -251,7 +251,7 @@ FlowResult result_of(const ExperimentSettings& settings, const Running& running,
   if (flow.kind == "ours") {
     auto const host = running.topology.pairs[i].from->GetObject<LockstepHost>();
     auto const& counters = host->GetStacks().front()->GetCore().statistics().tcp;
-    flow.segments = counters.data_segments_sent;
+    flow.segments = counters.data_segments_out;
     flow.retransmissions = counters.retransmissions;
     flow.timeouts = counters.timeouts;
   }
