@@ -368,7 +368,7 @@ TEST(Ns3FeaturesDeathTest, ATopologyWithoutARouteIsNamed) {
   auto const source = CreateObject<LockstepBulkSend>();
   source->SetAttribute("Remote", AddressValue(InetSocketAddress("10.9.9.9", 5001)));
   nodes.Get(0)->AddApplication(source);
-  EXPECT_DEATH(RunFor(1), HasSubstr("no route from node 0 to 10.9.9.9: set one by"));
+  EXPECT_DEATH(RunFor(1), HasSubstr("no route from node 0 to 10.9.9.9: set one with"));
 }
 
 TEST(Ns3FeaturesDeathTest, ADeviceWithoutAnAddressIsNamed) {

@@ -193,17 +193,17 @@ std::string complaint(const ExperimentSettings& settings) {
 }
 
 TEST(Topologies, WhatIsWrongIsNamed) {
-  EXPECT_THAT(complaint(settings_of("ring")), HasSubstr("no topology is called 'ring': use"));
+  EXPECT_THAT(complaint(settings_of("ring")), HasSubstr("unknown topology 'ring': use"));
   auto lan = settings_of("lan");
   lan.topology.ecn = true;
-  EXPECT_THAT(complaint(lan), HasSubstr("--ecn: the topology lan has no routers"));
+  EXPECT_THAT(complaint(lan), HasSubstr("--ecn: the topology lan has no bottleneck"));
   lan.topology.disc = "codel";
-  EXPECT_THAT(complaint(lan), HasSubstr("--disc: the topology lan has no routers"));
+  EXPECT_THAT(complaint(lan), HasSubstr("--disc: the topology lan has no bottleneck"));
   lan.topology.loss = 0.3;
-  EXPECT_THAT(complaint(lan), HasSubstr("--loss: the topology lan has no routers"));
+  EXPECT_THAT(complaint(lan), HasSubstr("--loss: the topology lan has no bottleneck"));
   auto settings = settings_of("lan");
   settings.flows = {"ours", "veno"};
-  EXPECT_THAT(complaint(settings), HasSubstr("no TCP is called 'veno': use ours, newreno"));
+  EXPECT_THAT(complaint(settings), HasSubstr("unknown TCP 'veno': use ours, newreno"));
   settings.flows = {"ours"};
   settings.attributes = {{"DuplicateAcks", "0"}};
   EXPECT_THAT(complaint(settings), HasSubstr("--set DuplicateAcks=0: LockstepStack has no such"));
