@@ -127,7 +127,8 @@ TEST(Ns3HttpDeathTest, WhatIsWrongIsALine) {
     auto const second = CreateObject<LockstepHttpServer>();
     second->SetAttribute("Port", UintegerValue(8080));
     web.nodes.Get(1)->AddApplication(second);
-    EXPECT_DEATH(web.Run(1), HasSubstr("device 0 of node 1 has an application on the core already"));
+    EXPECT_DEATH(web.Run(1),
+                 HasSubstr("device 0 of node 1 has an application on the core already"));
   }
   {
     Scene const scene;

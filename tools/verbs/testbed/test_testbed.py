@@ -236,7 +236,7 @@ def test_one_line_for_what_cannot_be(tmp_path):
             (["--box", "pair", "--iface", "left", "--iface", "left", *PAIR[6:]], 2, "both ends"),
             ([*PAIR[:-1], "10.5.0.2/24"], 2, "choose another"),
             ([*PAIR[:-1], "10.5.0.3/16"], 2, "choose another"),
-            ([*PAIR, "--lose", "1%"], 2, "your own"),
+            ([*PAIR, "--lose", "1%"], 2, "they do not apply to --box pair"),
             (["--box", "pair", "--iface", "left", "--iface", "nope", *PAIR[6:]], 2, "nope"),
             ([*PAIR[:6], "--client", "10.5.0.2", *PAIR[8:]], 2, "its prefix"),
             ([*PAIR[:8], "--server", "2001:db8::1/64"], 2, "IPv4"),
