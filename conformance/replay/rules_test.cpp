@@ -1,5 +1,6 @@
 // Each rule of the closed list of allowed differences: where it applies and where it must not.
 #include <gtest/gtest.h>
+#include <test_paths.hpp>
 
 #include <algorithm>
 

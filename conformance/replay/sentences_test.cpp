@@ -2,6 +2,7 @@
 #include "conformance/replay/sentences.hpp"
 
 #include <gtest/gtest.h>
+#include <test_paths.hpp>
 
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,6 @@
 // Replays foreign captures and compares with a table of verdicts that was checked by hand.
 #include <gtest/gtest.h>
+#include <test_paths.hpp>
 
 #include <cstdlib>
 #include <filesystem>

@@ -148,15 +148,14 @@ Catalogue load_catalogue(const fs::path& root) {
                   fmt::format("{}/{}: no rfcNNNN.toml there; give the repository with --root",
                               root.string(), requirements_folder));
   }
-  std::sort(files.begin(), files.end());
+  // In order of RFC numbers: rfc791 before rfc1122.
+  std::sort(files.begin(), files.end(), [](const std::string& a, const std::string& b) {
+    return std::make_pair(a.size(), a) < std::make_pair(b.size(), b);
+  });
   Catalogue catalogue;
   for (const std::string& file : files) {
     add_file(catalogue, root, file);
   }
-  // File names sort as strings ("rfc1122" before "rfc791"); the rows must be in order of RFC
-  // numbers.
-  std::stable_sort(catalogue.rows.begin(), catalogue.rows.end(),
-                   [](const Requirement& a, const Requirement& b) { return a.rfc < b.rfc; });
   for (std::size_t place = 0; place < catalogue.rows.size(); ++place) {
     catalogue.index_of[catalogue.rows[place].id] = place;
   }

@@ -2,6 +2,7 @@
 #include "conformance/suite/suite.hpp"
 
 #include <gtest/gtest.h>
+#include <test_paths.hpp>
 
 #include <fstream>
 #include <nlohmann/json.hpp>

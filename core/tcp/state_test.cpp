@@ -2,6 +2,7 @@
 #include "core/tcp/state.hpp"
 
 #include <gtest/gtest.h>
+#include <test_paths.hpp>
 
 #include <fstream>
 #include <set>

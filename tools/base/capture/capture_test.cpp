@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <zlib.h>
+#include <test_paths.hpp>
 
 #include <fstream>
 #include <iterator>

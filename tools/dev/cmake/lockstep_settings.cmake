@@ -16,12 +16,14 @@ if(NOT CMAKE_BUILD_TYPE AND PROJECT_IS_TOP_LEVEL)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
-# ccache treats paths in this tree as relative, so that checkouts share compiled files.
+# ccache treats paths in this tree as relative, so that checkouts share compiled files, and accepts
+# precompiled headers.
 find_program(LOCKSTEP_CCACHE_PROGRAM ccache)
 mark_as_advanced(LOCKSTEP_CCACHE_PROGRAM)
 if(LOCKSTEP_CCACHE AND LOCKSTEP_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}
-    CCACHE_NOHASHDIR=1 CCACHE_ABSSTDERR=1 ${LOCKSTEP_CCACHE_PROGRAM})
+    CCACHE_NOHASHDIR=1 CCACHE_ABSSTDERR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
+    ${LOCKSTEP_CCACHE_PROGRAM})
   set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 

@@ -53,23 +53,84 @@ function(lockstep_library name)
   target_link_libraries(${target} ${scope} ${arg_PUBLIC})
 endfunction()
 
+# Compiles HEADERS once, with the OPTIONS of the targets that will use them: parsing headers is half
+# of the time of compiling most of our files. The target is <name>, and <result> becomes the path
+# that lockstep_use_headers takes. PROGRAM: for sources of a program, not of a library.
+#
+# CMake's own target_precompile_headers is not used: ccache cannot share what it compiles between
+# checkouts.
+function(lockstep_precompile result name)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "PROGRAM" "" "HEADERS;OPTIONS;LIBRARIES")
+  set(folder "${PROJECT_BINARY_DIR}/${name}")
+  set(header "${folder}/${name}.hpp")
+  set(${result} "${header}" PARENT_SCOPE)
+  if(TARGET ${name})
+    return()
+  endif()
+  set(includes "")
+  foreach(each IN LISTS arg_HEADERS)
+    string(APPEND includes "#include <${each}>\n")
+  endforeach()
+  file(CONFIGURE OUTPUT "${header}" CONTENT "${includes}" @ONLY)
+  file(CONFIGURE OUTPUT "${folder}/headers.cpp" CONTENT "${includes}" @ONLY)
+  add_library(${name}_object OBJECT "${folder}/headers.cpp")
+  if(arg_PROGRAM)
+    set_target_properties(${name}_object PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    list(APPEND arg_OPTIONS ${CMAKE_CXX_COMPILE_OPTIONS_PIE})
+  endif()
+  target_link_libraries(${name}_object PRIVATE lockstep_warnings ${arg_LIBRARIES})
+  target_compile_options(${name}_object PRIVATE ${arg_OPTIONS}
+    $<$<CXX_COMPILER_ID:Clang>:-fpch-instantiate-templates>
+    "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>" "SHELL:-x c++-header")
+  add_custom_command(OUTPUT "${header}.gch"
+    COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_OBJECTS:${name}_object> "${header}.gch"
+    DEPENDS ${name}_object $<TARGET_OBJECTS:${name}_object> VERBATIM)
+  add_custom_target(${name} DEPENDS "${header}.gch")
+endfunction()
+
+# Lets all sources of a target begin with the header of lockstep_precompile.
+function(lockstep_use_headers target name header)
+  add_dependencies(${target} ${name})
+  target_compile_options(${target} PRIVATE "SHELL:-include ${header}"
+    $<$<CXX_COMPILER_ID:GNU>:-Winvalid-pch>)
+endfunction()
+
+set(LOCKSTEP_STANDARD_HEADERS algorithm array cstdint functional map memory optional span string
+  string_view vector)
+
+# The folders of the checkout and of its build, for the tests that read files there. They are in a
+# header, so that other tests have the same compiler's command in every checkout.
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/test_paths/test_paths.hpp" @ONLY CONTENT
+[[#pragma once
+#define LOCKSTEP_SOURCE_DIR "@PROJECT_SOURCE_DIR@"
+#define LOCKSTEP_BINARY_DIR "@PROJECT_BINARY_DIR@"
+]])
+
 # <name>_test from gtest sources, run as one ctest entry that writes its counts to gtest/.
+# NO_RTTI: for tests that derive from classes of a library that has no type information.
 function(lockstep_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_RTTI" "" "SOURCES;LIBRARIES")
   if(NOT LOCKSTEP_TESTS OR NOT arg_SOURCES)
     return()
   endif()
   find_package(GTest REQUIRED)
+  # Optimization takes long, and is not needed: the tested code is optimized.
+  set(headers test_headers)
+  set(options -O0)
+  if(arg_NO_RTTI)
+    set(headers test_headers_no_rtti)
+    set(options -O0 -fno-rtti)
+  endif()
+  lockstep_precompile(header ${headers} PROGRAM OPTIONS ${options} LIBRARIES GTest::gmock
+    HEADERS gmock/gmock.h gtest/gtest.h ${LOCKSTEP_STANDARD_HEADERS})
   add_executable(${name}_test ${arg_SOURCES})
+  lockstep_use_headers(${name}_test ${headers} "${header}")
   target_link_libraries(${name}_test PRIVATE
     ${arg_LIBRARIES} lockstep_warnings GTest::gmock GTest::gtest_main)
-  # Optimization is half of the time of compiling a test, and not needed: the tested code is
-  # optimized.
-  target_compile_options(${name}_test PRIVATE -O0)
+  target_compile_options(${name}_test PRIVATE ${options})
   set_target_properties(${name}_test PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
-  target_compile_definitions(${name}_test PRIVATE
-    LOCKSTEP_SOURCE_DIR="${PROJECT_SOURCE_DIR}" LOCKSTEP_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  target_include_directories(${name}_test PRIVATE "${PROJECT_BINARY_DIR}/test_paths")
   add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   set_tests_properties(${name} PROPERTIES TIMEOUT 900
     ENVIRONMENT "GTEST_OUTPUT=json:${PROJECT_BINARY_DIR}/gtest/${name}.json")
@@ -116,11 +177,7 @@ endfunction()
 function(lockstep_sim)
   lockstep_collect(sim sim RECURSE EXCLUDE sim/ns3 sim/examples sim/runner)
   lockstep_library(sim BARE SOURCES ${sim_SOURCES} PUBLIC lockstep_core)
-  lockstep_test(sim SOURCES ${sim_TESTS} LIBRARIES lockstep_sim)
-  if(TARGET sim_test)
-    # Tests derive from classes of sim, which has no type information.
-    target_compile_options(sim_test PRIVATE -fno-rtti)
-  endif()
+  lockstep_test(sim NO_RTTI SOURCES ${sim_TESTS} LIBRARIES lockstep_sim)
   lockstep_fuzzers(SOURCES ${sim_FUZZERS} LIBRARIES lockstep_sim)
 endfunction()
 
@@ -220,11 +277,7 @@ function(lockstep_mpipe)
     target_compile_definitions(lockstep_mpipe PUBLIC LOCKSTEP_MPIPE_KIT)
     target_link_libraries(lockstep_mpipe PUBLIC gxio tmc pthread)
   endif()
-  lockstep_test(mpipe SOURCES ${mpipe_TESTS} LIBRARIES lockstep_mpipe)
-  if(TARGET mpipe_test)
-    # The tests derive from a class of the model, which has no type information.
-    target_compile_options(mpipe_test PRIVATE -fno-rtti)
-  endif()
+  lockstep_test(mpipe NO_RTTI SOURCES ${mpipe_TESTS} LIBRARIES lockstep_mpipe)
 endfunction()
 
 # The other drivers: one library of all their folders.
@@ -237,12 +290,14 @@ endfunction()
 # Reads a folder's optional deps.cmake, which sets LIBS: libraries of ours (lockstep_replay) or of
 # others (pcap) that the folder's own files include; TEST_LIBS: further ones that its tests include;
 # NEEDS: a target without which the folder is left out; CORE_ALONE: the library is installed, and
-# links only core and the third-party libraries that it lists.
+# links only core and the third-party libraries that it lists; NO_RTTI: a source derives from a
+# class of sim, which is compiled without type information, and sets that option itself.
 macro(lockstep_read_deps folder)
   set(LIBS "")
   set(TEST_LIBS "")
   set(NEEDS "")
   set(CORE_ALONE OFF)
+  set(NO_RTTI OFF)
   if(EXISTS "${PROJECT_SOURCE_DIR}/${folder}/deps.cmake")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
       "${PROJECT_SOURCE_DIR}/${folder}/deps.cmake")
@@ -277,6 +332,18 @@ function(lockstep_tool folder)
     list(APPEND LIBS lockstep_third_party)
   endif()
   lockstep_library(${name} SOURCES ${tool_SOURCES} PUBLIC lockstep_core ${LIBS})
+  if(folder MATCHES "^tools/verbs/" AND tool_SOURCES)
+    set(options $<$<BOOL:${LOCKSTEP_PLAIN_VERBS}>:-O0>)
+    lockstep_precompile(header verb_headers OPTIONS ${options} LIBRARIES lockstep_third_party
+      HEADERS CLI/CLI.hpp fmt/format.h nlohmann/json.hpp ${LOCKSTEP_STANDARD_HEADERS})
+    lockstep_use_headers(lockstep_${name} verb_headers "${header}")
+    target_compile_options(lockstep_${name} PRIVATE ${options})
+  elseif(folder MATCHES "^conformance/|^tools/(lib|proofs)/" AND tool_SOURCES AND NOT CORE_ALONE
+      AND NOT NO_RTTI)
+    lockstep_precompile(header tool_headers LIBRARIES lockstep_third_party
+      HEADERS fmt/format.h nlohmann/json.hpp ${LOCKSTEP_STANDARD_HEADERS})
+    lockstep_use_headers(lockstep_${name} tool_headers "${header}")
+  endif()
   if(CORE_ALONE AND tool_SOURCES)
     target_link_libraries(lockstep_${name} PRIVATE $<BUILD_INTERFACE:lockstep_inlined_writes>)
   endif()

@@ -1,6 +1,7 @@
 // Tests of lint on captures with duplicates, joined segments and IPv6 extension headers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <test_paths.hpp>
 
 #include <algorithm>
 #include <fstream>

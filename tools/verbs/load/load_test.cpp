@@ -1,6 +1,7 @@
 // Loads in the simulator: every request is accounted for, runs repeat exactly, and bad options are
 // refused in one line.
 #include <gtest/gtest.h>
+#include <test_paths.hpp>
 
 #include <algorithm>
 #include <fstream>

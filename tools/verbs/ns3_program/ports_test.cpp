@@ -1,6 +1,7 @@
 // Scenarios and cells of the matrix give the same results over ns-3's devices as over the plain
 // port.
 #include <gtest/gtest.h>
+#include <test_paths.hpp>
 
 #include "conformance/replay/live.hpp"
 #include "conformance/suite/suite.hpp"

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <test_paths.hpp>
 
 #include <fstream>
 #include <nlohmann/json.hpp>

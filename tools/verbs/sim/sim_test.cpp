@@ -2,6 +2,7 @@
 #include "tools/verbs/sim/run.hpp"
 
 #include <gtest/gtest.h>
+#include <test_paths.hpp>
 
 #include <algorithm>
 #include <filesystem>
