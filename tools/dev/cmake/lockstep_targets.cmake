@@ -318,6 +318,33 @@ function(lockstep_name_of result folder)
   set(${result} ${name} PARENT_SCOPE)
 endfunction()
 
+# Precompiled headers for the library of a folder. gcc 12 gets them where it does not optimize: else
+# they make it report overflows in std::string that do not exist (its bug 105651).
+function(lockstep_tool_headers target folder)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "INTERFACE_LIBRARY")
+    return()
+  endif()
+  set(clang OFF)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    set(clang ON)
+  endif()
+  if(folder MATCHES "^tools/verbs/")
+    set(options $<$<BOOL:${LOCKSTEP_PLAIN_VERBS}>:-O0>)
+    target_compile_options(${target} PRIVATE ${options})
+    if(clang OR LOCKSTEP_PLAIN_VERBS)
+      lockstep_precompile(header verb_headers OPTIONS ${options} LIBRARIES lockstep_third_party
+        HEADERS CLI/CLI.hpp fmt/format.h nlohmann/json.hpp ${LOCKSTEP_STANDARD_HEADERS})
+      lockstep_use_headers(${target} verb_headers "${header}")
+    endif()
+  elseif(clang AND NOT CORE_ALONE AND NOT NO_RTTI
+      AND folder MATCHES "^conformance/|^tools/(lib|proofs)/")
+    lockstep_precompile(header tool_headers LIBRARIES lockstep_third_party
+      HEADERS fmt/format.h nlohmann/json.hpp ${LOCKSTEP_STANDARD_HEADERS})
+    lockstep_use_headers(${target} tool_headers "${header}")
+  endif()
+endfunction()
+
 # One folder of tools/ or conformance/: its library, its tests, its programs. x_main.cpp makes the
 # program x; main.cpp makes lockstep (tools/verbs/cli) or lockstep-<folder>.
 function(lockstep_tool folder)
@@ -335,18 +362,7 @@ function(lockstep_tool folder)
     list(APPEND LIBS lockstep_third_party)
   endif()
   lockstep_library(${name} SOURCES ${tool_SOURCES} PUBLIC lockstep_core ${LIBS})
-  if(folder MATCHES "^tools/verbs/" AND tool_SOURCES)
-    set(options $<$<BOOL:${LOCKSTEP_PLAIN_VERBS}>:-O0>)
-    lockstep_precompile(header verb_headers OPTIONS ${options} LIBRARIES lockstep_third_party
-      HEADERS CLI/CLI.hpp fmt/format.h nlohmann/json.hpp ${LOCKSTEP_STANDARD_HEADERS})
-    lockstep_use_headers(lockstep_${name} verb_headers "${header}")
-    target_compile_options(lockstep_${name} PRIVATE ${options})
-  elseif(folder MATCHES "^conformance/|^tools/(lib|proofs)/" AND tool_SOURCES AND NOT CORE_ALONE
-      AND NOT NO_RTTI)
-    lockstep_precompile(header tool_headers LIBRARIES lockstep_third_party
-      HEADERS fmt/format.h nlohmann/json.hpp ${LOCKSTEP_STANDARD_HEADERS})
-    lockstep_use_headers(lockstep_${name} tool_headers "${header}")
-  endif()
+  lockstep_tool_headers(lockstep_${name} ${folder})
   if(CORE_ALONE AND tool_SOURCES)
     target_link_libraries(lockstep_${name} PRIVATE $<BUILD_INTERFACE:lockstep_inlined_writes>)
   endif()
