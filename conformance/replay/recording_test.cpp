@@ -1,6 +1,6 @@
-// What a recorder loses, doubles or swaps, and what is lost behind it, accuses nobody: each is a
-// capture of an obeying stack that the test writes itself, beside one that the same edit leaves
-// guilty.
+// Packets that a recorder loses, duplicates or reorders, or that are lost after the capture point,
+// cause no false violation. Each test writes the capture of a conforming stack, and one of a stack
+// that still violates a clause after the same edit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,8 +42,8 @@ Conversation request() {
   return c;
 }
 
-/// The device fills a window of 2,000 octets again and again; `lost` tells of which of its ACKs the
-/// capture knows nothing, and `shut` whether the peer never offers more.
+/// The device repeatedly fills a window of 2,000 octets. `lost`: two of the peer's ACKs are missing
+/// from the capture. `shut`: the peer's ACKs never advance the window.
 Conversation window_filled(bool lost, bool shut) {
   Conversation c;
   c.peer(0, "S", {0, 0, 0, 2000}).device(0, "SA", {0, 1}).peer(10, "A", {1, 1, 0, 2000});
@@ -82,7 +82,8 @@ TEST(Recording, OfOneSideAloneNobodyKnowsWhatDrewItsAcks) {
   }
 }
 
-// The recorder had no room for what came above a gap: the jump of the ACK shows it later.
+// The recorder dropped the data that arrived above a gap. A later jump of the ACK shows that it
+// arrived.
 TEST(Recording, AJumpOfTheAckShowsWhatDrewItsDuplicates) {
   Conversation c = request();
   for (std::uint32_t i = 0; i < 60; ++i) {
@@ -109,18 +110,18 @@ TEST(Recording, AnAckMayShowThatTextIsMissing) {
     tools::put_long(options, Conversation::peer_isn + 301);
     tools::put_long(options, Conversation::peer_isn + 401);
     if (shown) {
-      c.peer(60, "A", {401, 1});  // what was reported had been sent before
+      c.peer(60, "A", {401, 1});  // shows that the SACKed data was sent before
     }
     c.peer(200, "PA", {101, 1, 300}).peer(210, "PA", {401, 1, 300}).device(210, "A", {1, 701});
     EXPECT_EQ(accused_of(c).find("SACK-14") != std::string::npos, !shown) << accused_of(c);
   }
 }
 
-// --- A timer that runs out ---
+// --- Retransmission timer ---
 
-/// The device's 100 octets are acknowledged four seconds later and never sent again; its clock of
-/// timestamps has gone `ticks` meanwhile. `ends`: what it says at the end, if anything. `denied`: a
-/// keep-alive of the peer shows that it did not have them until then.
+/// The device's 100 octets are acknowledged four seconds later and never retransmitted. Its
+/// timestamp clock advances by `ticks` in that time. `ends`: the flags of its last segment, if any.
+/// `denied`: a keep-alive of the peer shows that the octets had not arrived until then.
 Conversation never_again(std::uint32_t ticks, std::string_view ends, bool denied = true) {
   Conversation c;
   c.peer(0, "S", {0, 0}).stamp(100, 0);
@@ -147,18 +148,19 @@ TEST(Recording, AClockThatStepsIsNoTimerThatRanOut) {
   EXPECT_EQ(accused_of(never_again(10, "FA")), "");
 }
 
-// An application may give up after a second, and a machine may lose its power.
+// The application may have ended after a second, or the machine may have lost power.
 TEST(Recording, WhoIsNotHeardOfAgainMayHaveGivenUp) {
   EXPECT_EQ(accused_of(never_again(4000, "")), "");
   EXPECT_EQ(accused_of(never_again(4000, "R")), "");
 }
 
-// The recorder may lack the ACK that came at once; the next one comes with an answer.
+// The immediate ACK may be missing from the capture; the next ACK is sent with a response.
 TEST(Recording, AnAckThatComesLateMayNotBeTheFirst) {
   EXPECT_EQ(accused_of(never_again(4000, "FA", false)), "");
 }
 
-// A FIN is sent again as data is: what a SYN measured that was not recorded makes its timer long.
+// A FIN is retransmitted like data. An RTT sample of a SYN that was not recorded may have made the
+// RTO long.
 TEST(Recording, AFinThatIsSentAgainShowsTheTimer) {
   for (bool const again : {false, true}) {
     Conversation c;
@@ -177,8 +179,8 @@ TEST(Recording, AFinThatIsSentAgainShowsTheTimer) {
   }
 }
 
-/// The device sends its second segment `times` times, and the third once: the ACK of that comes
-/// seven seconds later.
+/// The device sends its second segment `times` times, and the third once. The ACK of the third
+/// arrives seven seconds later.
 Conversation backed_off(unsigned times) {
   Conversation c;
   c.peer(0, "S", {0, 0}).stamp(100, 0).device(0, "SA", {0, 1}).stamp(1000, 100);
@@ -201,7 +203,7 @@ TEST(Recording, ATimerStaysAsLongAsItHasGrown) {
   EXPECT_EQ(accused_of(backed_off(4)), "");
 }
 
-// A SYN,ACK with a cookie is sent once for each SYN (RFC 4987, 3.6).
+// A SYN-ACK with a cookie is sent once for each SYN (RFC 4987, 3.6).
 TEST(Recording, ACookieIsNotSentAgain) {
   Conversation c;
   c.peer(0, "S", {0, 0}).stamp(100, 0);
@@ -234,7 +236,8 @@ TEST(Recording, OneTransmissionMayBeMissing) {
   EXPECT_EQ(accused_of(even), "6298:RTO-14");
 }
 
-/// Two segments are lost; `after` behind the timeout the device sends what follows.
+/// Two segments are lost. The device retransmits the second one `after` the first, which the timer
+/// retransmits.
 Conversation timed_out(Duration after) {
   Conversation c = request();
   c.device(12, "A", {1, 101, 1460}).device(12, "PA", {1461, 101, 1460});
@@ -248,7 +251,8 @@ TEST(Recording, TheAckOfARetransmissionMayBeMissing) {
   EXPECT_EQ(accused_of(timed_out(Duration::milliseconds(12))), "");
 }
 
-// A merged capture of both ends has a joined segment, and later the two that it was cut into.
+// A merged capture of both ends contains a segment before segmentation offload, and later the two
+// segments into which the NIC split it.
 TEST(Recording, WhatIsThereAgainTooSoonWasNoTimeout) {
   for (std::uint64_t const ms : {60u, 312u}) {
     Conversation c = request();
@@ -284,7 +288,7 @@ TEST(Recording, APacketMayBeThereTwiceOrThrice) {
   }
 }
 
-// A port that mirrors both ways has what passes through it twice, and the rest once.
+// A mirror port that copies ingress and egress captures forwarded packets twice and others once.
 TEST(Recording, ARetransmissionMayBeRecordedTwice) {
   Conversation c = request();
   c.device(12, "PA", {1, 101, 300}).device(312, "PA", {1, 101, 300});
@@ -292,7 +296,7 @@ TEST(Recording, ARetransmissionMayBeRecordedTwice) {
   EXPECT_EQ(accused_of(c), "");
 }
 
-// Of captures of both ends that were merged, where the clocks of the two differ.
+// Captures of both ends were merged, and the clocks of the two recorders differ.
 TEST(Recording, APacketMayBeThereOnceMoreByAnotherClock) {
   for (bool const same : {true, false}) {
     Conversation c;
@@ -308,7 +312,7 @@ TEST(Recording, APacketMayBeThereOnceMoreByAnotherClock) {
   }
 }
 
-// The same, where the sender's NIC cut a segment up that the other end has in parts.
+// The same, where the sender's NIC split a segment, and the other end captured the parts.
 TEST(Recording, APacketMayBeThereOnceMoreInPartsByAnotherClock) {
   for (bool const merged : {true, false}) {
     Conversation c;
@@ -328,8 +332,8 @@ TEST(Recording, APacketMayBeThereOnceMoreInPartsByAnotherClock) {
   }
 }
 
-/// Three segments are lost. The timer sends the first again, and `again` sends the second, 95 ms
-/// after the first was acknowledged.
+/// Three segments are lost. The second is retransmitted 95 ms after the first was acknowledged.
+/// `again`: the timer has retransmitted the first.
 Conversation paced(bool again) {
   Conversation c = request();
   for (std::uint32_t i = 0; i < 3; ++i) {
@@ -342,7 +346,7 @@ Conversation paced(bool again) {
   return c.peer(600, "A", {101, 4'381}).device(601, "FA", {4'381, 101});
 }
 
-// A sender that paces what it sends sends the rest of what was lost when it is its time.
+// A sender with pacing retransmits the other lost segments when pacing permits.
 TEST(Recording, WhatWasLostWithATimeoutGoesAgainAtAnyTime) {
   EXPECT_EQ(accused_of(paced(true)), "");
   EXPECT_EQ(accused_of(paced(false)), "6298:RTO-9");
@@ -350,8 +354,8 @@ TEST(Recording, WhatWasLostWithATimeoutGoesAgainAtAnyTime) {
 
 // --- Acknowledged ---
 
-/// A request is answered after `ms` by what `flags`, a sequence number and a length say; of the
-/// ACK between the recorder knows nothing.
+/// The device answers a request after `ms` by a segment with `flags` and `numbers`. An ACK in
+/// between may be missing from the capture.
 Conversation answered(std::uint64_t ms, std::string_view flags, Conversation::Numbers numbers) {
   Conversation c = request();
   c.device(12, "PA", {1, 101, 50}).peer(22, "A", {101, 51});
@@ -367,7 +371,8 @@ TEST(Recording, AnAckMayBeMissingBeforeWhatComesAnyway) {
   EXPECT_EQ(accused_of(answered(800, "A", {50, 201})), "");  // a keep-alive
 }
 
-// The peer's recorder is 12 ms late: what it sent again stands behind what answers that.
+// The peer's recorder is 12 ms late: the peer's retransmission is recorded after the ACK that
+// answers it.
 TEST(Recording, AnAckMayAnswerWhatIsRecordedBehindIt) {
   for (bool const again : {false, true}) {
     Conversation c = request();
@@ -381,7 +386,7 @@ TEST(Recording, AnAckMayAnswerWhatIsRecordedBehindIt) {
   }
 }
 
-/// The same with timestamps, by which the answer came after `ticks` ms.
+/// The same with timestamps, according to which the answer was sent after `ticks` ms.
 Conversation answered_by_clock(std::uint32_t ms, std::uint32_t ticks) {
   Conversation c;
   c.peer(0, "S", {0, 0}).stamp(100, 0).device(0, "SA", {0, 1}).stamp(1000, 100);
@@ -393,14 +398,15 @@ Conversation answered_by_clock(std::uint32_t ms, std::uint32_t ticks) {
   return c.device(2'000, "A", {51, 211}).stamp(3000 + ticks - ms, 2100 + ticks - ms);
 }
 
-// The clock of the capture was set between what came and its ACK: timestamps tell.
+// The clock of the capture was set between a segment and its ACK; the timestamps show it.
 TEST(Recording, AClockThatWasSetDelaysNoAck) {
   EXPECT_EQ(accused_of(answered_by_clock(800, 800)), "9293:MUST-40");
   EXPECT_EQ(accused_of(answered_by_clock(800, 100)), "");
   EXPECT_EQ(accused_of(answered_by_clock(1'500, 0)), "");
 }
 
-/// The device sends again what two ACKs cover; `known`: it has acknowledged what came with one.
+/// The device retransmits data that two ACKs cover. `known`: it has acknowledged the data that was
+/// in the same segment as one of them.
 Conversation sent_again(bool known) {
   Conversation c = request();
   c.device(12, "PA", {1, 101, 300});
@@ -418,7 +424,7 @@ TEST(Recording, SeveralAcksMayBeLostBehindTheCapture) {
   EXPECT_EQ(accused_of(sent_again(false)), "") << verdict_of(sent_again(false));
 }
 
-// Of two ACKs the reset answers the one that arrived, or that arrived first.
+// Of several ACKs the reset answers the one that arrived, or that arrived first.
 TEST(Recording, AResetAnswersAnyAck) {
   for (std::uint32_t const number : {21u, 301u, 77u}) {
     Conversation c;
@@ -429,7 +435,7 @@ TEST(Recording, AResetAnswersAnyAck) {
   }
 }
 
-// A port that is used again at once: resets answer what comes of the connection before.
+// The ports are reused at once: a reset may answer a segment of the previous connection.
 TEST(Recording, AResetMayAnswerTheConnectionBefore) {
   for (std::uint32_t const number : {0u - 2'000'000u, 5u}) {
     Conversation c;
@@ -450,10 +456,11 @@ TEST(Recording, AResetMayAnswerWhatIsMissing) {
   }
 }
 
-// --- Ports used again ---
+// --- Reused ports ---
 
-/// A connection of the same ports, of whose handshake the recorder has the SYN, the answer or
-/// neither, follows one whose end of the peer it lacks too. The device sends and receives more.
+/// A second connection uses the same ports. The capture contains its SYN, its SYN-ACK, both or
+/// neither, and may lack the peer's FIN of the first connection. The device then sends and receives
+/// data.
 Conversation used_again(bool has_syn, bool has_answer, bool ended) {
   constexpr std::uint32_t far = 5'000'000;
   Conversation c = request();
@@ -488,7 +495,7 @@ TEST(Recording, TheHandshakeOfPortsUsedAgainMayBeMissing) {
   }
 }
 
-// What the peer's SYN offered tells what its windows mean.
+// The peer's windows can only be interpreted with the scale that its SYN offered.
 TEST(Recording, TheAnswerToTheSynMayBeMissing) {
   for (bool const recorded : {true, false}) {
     Conversation c;
@@ -509,8 +516,8 @@ TEST(Recording, TheAnswerToTheSynMayBeMissing) {
 
 // --- Windows ---
 
-/// The window grows, and then three ACKs tell the smaller one that it was: older ones, which were
-/// recorded at the other end as well, or newer ones.
+/// The window grows, and then three ACKs advertise the earlier, smaller one. By `stamp` they are
+/// old ACKs, which were also recorded at the other end, or new ones.
 Conversation older_windows(std::uint32_t stamp) {
   Conversation c;
   c.peer(0, "S", {0, 0}).stamp(100, 0).device(0, "SA", {0, 1}).stamp(1000, 100);
@@ -528,7 +535,7 @@ TEST(Recording, AnOlderWindowMayBeRecordedLater) {
   EXPECT_EQ(accused_of(older_windows(1060)), "9293:SHLD-14");
 }
 
-// Behind the peer's FIN no window means anything: Linux tells an old one in TIME-WAIT.
+// After the peer's FIN the window has no meaning: Linux advertises an old one in TIME-WAIT.
 TEST(Recording, NoWindowMeansAnythingBehindTheFin) {
   for (bool const closed : {true, false}) {
     Conversation c = request();
@@ -549,7 +556,8 @@ TEST(Recording, NoWindowMeansAnythingBehindTheFin) {
 
 // --- ACKs ---
 
-// Without SACK all that was sent again after a timeout draws an ACK, also behind one that jumps.
+// Without SACK each segment that is retransmitted after a timeout elicits an ACK, also after an ACK
+// that jumps.
 TEST(Recording, WhatWasSentAgainDrawsAcksBehindTheJump) {
   for (std::uint32_t const size : {88u, 1'000u}) {
     Conversation c;

@@ -52,7 +52,7 @@ TEST(Segmentation, DoesNotApplyToOtherOctets) {
   Conversation c;
   c.handshake().peer(11, "PA", {1, 1, 100});
   c.device(11, "A", {1, 101, 1200}).device(11, "PA", {1101, 101, 900});
-  c.last().payload[0] = std::byte{0xff};  // sent as another octet before
+  c.last().payload[0] = std::byte{0xff};  // differs from the octet that was sent first
   c.peer(21, "A", {101, 2001});
   EXPECT_EQ(verdict_of(c), "violates 9293:P-SEND-EST");
 }
@@ -80,7 +80,7 @@ TEST(AckCoalescing, DoesNotApplyToAnAckAfterHalfASecond) {
   EXPECT_EQ(verdict_of(one_ack(640)), "violates 9293:MUST-40");
 }
 
-/// One segment of the device is acknowledged only after `ms`, and never sent again.
+/// One segment of the device is acknowledged only after `ms`, and never retransmitted.
 Conversation slow_ack(std::uint64_t ms) {
   Conversation c;
   c.handshake().device(11, "PA", {1, 1, 100}).peer(21, "A", {1, 101});
@@ -88,14 +88,15 @@ Conversation slow_ack(std::uint64_t ms) {
   return c;
 }
 
-/// The same, with timestamps that show the time and the device alive at its end.
+/// The same, with timestamps that confirm the time, and a segment of the device at the end that
+/// shows that it was still running.
 Conversation slow_ack_by_clocks(std::uint32_t ms) {
   Conversation c;
   c.peer(0, "S", {0, 0, 0}).stamp(500, 0).device(0, "SA", {0, 1, 0}).stamp(900, 500);
   c.peer(10, "A", {1, 1, 0}).stamp(510, 900);
   c.device(11, "PA", {1, 1, 100}).stamp(911, 510).peer(21, "A", {1, 101}).stamp(521, 911);
   c.device(30, "PA", {101, 1, 100}).stamp(930, 521);
-  c.peer(29 + ms, "A", {0, 101}).stamp(529 + ms, 911);  // it did not have them until then
+  c.peer(29 + ms, "A", {0, 101}).stamp(529 + ms, 911);  // the data had not arrived until then
   c.peer(30 + ms, "A", {1, 201}).stamp(530 + ms, 930);
   return c.device(30 + ms, "FA", {201, 1}).stamp(930 + ms, 530 + ms);
 }
@@ -145,7 +146,7 @@ TEST(CongestionWindow, AppliesWhereTheCoreIsMoreCareful) {
   EXPECT_NE(verdict.find("congestion-window"), std::string::npos) << verdict;
 }
 
-/// Two segments are lost; after the timeout the device sends `again` of them at once.
+/// Two segments are lost; after the timeout the device retransmits `again` of them at once.
 Conversation after_timeout(std::uint32_t again) {
   Conversation c;
   c.handshake().peer(11, "PA", {1, 1, 10});
@@ -166,7 +167,7 @@ TEST(Recovery, AppliesToWhatWasNotAcknowledged) {
   Conversation c;
   c.handshake().peer(11, "PA", {1, 1, 10});
   c.device(11, "A", {1, 11, 1460}).device(11, "PA", {1461, 11, 1460});
-  c.device(150, "PA", {1461, 11, 1460});  // a probe of the tail
+  c.device(150, "PA", {1461, 11, 1460});  // a tail loss probe
   c.peer(160, "A", {11, 2921});
   std::string const verdict = verdict_of(c);
   EXPECT_NE(verdict.find("recovery"), std::string::npos) << verdict;
@@ -236,19 +237,19 @@ TEST(Names, AreDistinct) {
   }
 }
 
-// The peer's first two SYNs never reached the device: it owes them nothing.
+// The peer's first two SYNs were lost before the device, so it need not answer them.
 TEST(Inference, LeavesOutSynsThatDrewNoAnswer) {
   Conversation c;
   c.peer(0, "S", {0, 0}).peer(1000, "S", {0, 0}).peer(3000, "S", {0, 0});
   c.device(3000, "SA", {0, 1}).peer(3010, "A", {1, 1}).peer(3011, "PA", {1, 1, 100});
   c.device(3011, "A", {1, 101});
   EXPECT_EQ(verdict_of(c), "differs, allowed: ack-coalescing");
-  // With a scenario it is known to have listened.
+  // The scenario states that it was listening.
   EXPECT_EQ(verdict_of(c, {listen_call()}).substr(0, 8), "violates");
 }
 
-// The application is gone without a word that was captured: text draws the reset of a host that has
-// no connection, of the number that the text acknowledged.
+// The application ended, and no FIN or RST was captured. Data then elicits the reset of a host
+// without the connection, whose SEQ is the ACK number of that segment.
 TEST(Inference, AResetOfWhoHasNoConnectionAccusesNobody) {
   for (std::uint32_t const seq : {101u, 150u}) {
     Conversation c;
@@ -258,7 +259,7 @@ TEST(Inference, AResetOfWhoHasNoConnectionAccusesNobody) {
   }
 }
 
-// A probe of a shut window lies outside of it, so that its ACK field does not count.
+// A zero-window probe is outside the window, so its ACK field is not processed.
 TEST(Audit, TheAckOfAProbeThatLiesOutsideTheWindowDoesNotCount) {
   Conversation c;
   c.handshake().peer(11, "PA", {1, 1, 1000}).device(11, "PA", {1, 1001, 1000, 0});
@@ -282,7 +283,7 @@ TEST(Inference, FindsUrgentData) {
   EXPECT_EQ(verdict_of(other), "agrees");
 }
 
-// The end of the data goes again with its FIN.
+// The end of the data is retransmitted with the FIN.
 TEST(Audit, AFinMayComeTwiceWithItsData) {
   Conversation c;
   c.handshake().device(11, "PAF", {1, 1, 2000}).device(250, "PAF", {1461, 1, 540});
@@ -309,7 +310,7 @@ Conversation scaled_handshake() {
   return c;
 }
 
-/// After three round trips of slow start the device sends so many full segments at once into a
+/// After three round trips of slow start the device sends `segments` full segments at once into a
 /// window of 128,000 octets.
 Conversation bulk(std::uint32_t segments) {
   Conversation c = scaled_handshake();
@@ -333,17 +334,18 @@ TEST(Scaling, LetsTheDeviceSendBeyondSixteenBits) {
   Conversation beyond = bulk(88);
   std::uint32_t const end = 1 + 158 * Conversation::mss;
   beyond.device(60, "A", {end, 1, 100, 1000}).peer(70, "A", {1, end + 100, 0, 1000});
-  // One ACK more may have been lost by the recorder: twice is once too often.
+  // One ACK may be missing from the capture; the second overrun is a violation.
   beyond.device(71, "A", {end + 100, 1, 1400, 1000});
   for (std::uint32_t i = 0; i < 88; ++i) {
     beyond.device(72, "A", {end + 1500 + i * Conversation::mss, 1, Conversation::mss, 1000});
   }
-  // The peer offers no more when all that may be recorded late has come.
+  // The peer's later ACKs, which allow for a late recorder, do not advance the window.
   beyond.peer(82, "A", {1, end + 1500, 0, 1000}).peer(100, "A", {1, end + 1500, 0, 1000});
   EXPECT_EQ(verdict_of(beyond), "violates 9293:P-WND-FIT");
 }
 
-// One segment of loopback's size after another, each of which the core's own window holds in part.
+// Consecutive segments of loopback's size, of each of which the core's own window covers only a
+// part.
 TEST(Scaling, LetsThePeerSendBeyondSixteenBits) {
   Conversation c = scaled_handshake();
   for (std::uint32_t i = 0; i < 12; ++i) {
@@ -364,7 +366,7 @@ TEST(CannotTell, SaysWhy) {
   Conversation no_syn;
   no_syn.peer(0, "A", {1, 1}).device(1, "A", {1, 1});
   EXPECT_EQ(verdict_of(no_syn), "cannot tell: missing handshake: no SYN was captured");
-  // A reset alone: whether it was due, only what came before could say.
+  // A reset alone: only the missing packets before it could show whether it was required.
   Conversation reset;
   reset.device(0, "R", {1, 0});
   EXPECT_EQ(verdict_of(reset), "cannot tell: missing handshake: no SYN was captured");
@@ -383,7 +385,7 @@ TEST(CannotTell, SaysWhy) {
   EXPECT_EQ(verdict_of(back),
             "cannot tell: packets of the device were overtaken before they were captured: packet 7 "
             "acknowledges less than one before it");
-  // 40 ms away from the device, which never saw packet 5.
+  // The capture point is 40 ms from the device; packet 5 was lost before it arrived there.
   Conversation away;
   away.peer(0, "S", {0, 0}).device(40, "SA", {0, 1}).peer(40, "A", {1, 1});
   away.peer(41, "A", {1, 1, 1460}).peer(41, "A", {1461, 1, 1460}).device(581, "A", {1, 1461});

@@ -524,7 +524,7 @@ class Maker {
   bool exact_ = true;
   Instant start_;
   std::optional<std::uint32_t> missing_isn_;
-  Segment held_;  ///< a SYN whose data is held back
+  Segment held_;  ///< a SYN whose data is delivered later
   std::uint64_t peer_window_ = 0;
   std::uint32_t max_sent_ = 0, una_ = 0, edge_ = 0;
   Instant edge_at_;

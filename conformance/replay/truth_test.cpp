@@ -1,5 +1,5 @@
-// Causes for which obeying stacks were accused, each as a capture that the test writes itself; and
-// deeds that no difference is allowed to hide.
+// Causes of false violations that were found, each as a capture that the test writes; and
+// violations that no allowed difference may hide.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ bool accuses(const Conversation& conversation) {
   return judgement == Judgement::violates || judgement == Judgement::core_differs;
 }
 
-/// Neither accused nor passed over.
+/// The device was judged, and no violation was found.
 bool obeys(const Conversation& conversation) {
   Judgement const judgement = replayed(conversation).verdict.judgement;
   return judgement == Judgement::agrees || judgement == Judgement::differs_allowed;
@@ -39,7 +39,7 @@ Conversation request() {
   return c;
 }
 
-// --- Accused wrongly ---
+// --- False violations ---
 
 TEST(Truth, AWrongChecksumThatWasAcknowledgedWasReceived) {
   Conversation c;
@@ -68,7 +68,7 @@ TEST(Truth, AKeepAliveMayCarryAnOctet) {
   EXPECT_TRUE(obeys(c)) << verdict_of(c);
 }
 
-// The number before the next is the FIN's.
+// SND.NXT - 1 is the sequence number of the FIN.
 TEST(Truth, AKeepAliveBehindAFinMayCarryAnOctet) {
   Conversation c = request();
   c.device(12, "FPA", {1, 101, 300}).peer(22, "A", {101, 302});
@@ -78,7 +78,7 @@ TEST(Truth, AKeepAliveBehindAFinMayCarryAnOctet) {
   EXPECT_TRUE(accuses(c)) << verdict_of(c);
 }
 
-// Nobody waits an hour for an ACK without sending again: the clock of the capture was set.
+// No TCP waits an hour for an ACK without retransmitting: the clock of the capture was set.
 TEST(Truth, AClockThatStepsIsNoDelay) {
   for (std::uint64_t const late : {800u, 3'600'000u}) {
     Conversation c = request();
@@ -138,14 +138,14 @@ TEST(Truth, PacketsMayBeRecordedInAnotherOrder) {
   swapped.peer(22, "A", {101, 2001});
   EXPECT_EQ(verdict_of(c).substr(0, 6), verdict_of(swapped).substr(0, 6));
   EXPECT_TRUE(obeys(swapped)) << verdict_of(swapped);
-  // An ACK before what it acknowledges.
+  // An ACK is recorded before the data that it acknowledges.
   Conversation before;
   before.handshake().device(11, "A", {1, 101}).peer(11, "PA", {1, 1, 100});
   before.device(12, "PA", {1, 101, 300}).peer(22, "A", {101, 301});
   EXPECT_TRUE(obeys(before)) << verdict_of(before);
 }
 
-/// Data of the peer, some of which comes twice at once.
+/// Data of the peer, of which the first `twice` segments are duplicated.
 Conversation doubled(std::uint32_t twice) {
   Conversation c;
   c.handshake();
@@ -194,7 +194,7 @@ TEST(Truth, ALargerWindowThanTheCoresIsNoViolation) {
   EXPECT_TRUE(obeys(c)) << verdict_of(c);
 }
 
-// 20 ms away: what the device sent first never came by.
+// The device is 20 ms from the capture point, and its first segment was lost before it.
 TEST(Truth, WhatWasLostBeforeTheCaptureIsNoDisorder) {
   Conversation c;
   c.peer(0, "S", {0, 0}).device(20, "SA", {0, 1}).peer(20, "A", {1, 1}).peer(21, "PA", {1, 1, 100});
@@ -224,7 +224,7 @@ void stamp(Conversation& c, std::uint8_t value, std::uint8_t echo) {
   add_option(c, {8, 10, 0, 0, 0, value, 0, 0, 0, echo});
 }
 
-// What came a second time is recorded 30 us behind the ACK that echoes its timestamp.
+// A duplicate is recorded 30 us after the ACK that echoes its timestamp.
 TEST(Order, WhatIsEchoedStandsBeforeItsEcho) {
   for (std::uint8_t const value : {std::uint8_t{50}, std::uint8_t{60}}) {
     Conversation c;
@@ -251,8 +251,8 @@ TEST(Order, WhatIsEchoedStandsBeforeItsEcho) {
   }
 }
 
-// One direction has a recorder of its own, which stamps 20 ms later: ten packets lie between an ACK
-// and what it answers, and the timestamp that it echoes tells.
+// Each direction has its own recorder, and one is 20 ms late. So ten packets are between an ACK and
+// the segment that it answers; the echoed timestamp shows the right order.
 TEST(Order, ADirectionThatIsRecordedLate) {
   for (bool const echoed : {true, false}) {
     Conversation c;
@@ -289,7 +289,7 @@ TEST(Blatant, SegmentsLargerThanThePeerTakes) {
   EXPECT_EQ(first_clause(c), "9293:MUST-16");
 }
 
-// Who names a very small MSS is sent more all the same: FreeBSD sends 216 octets, options included.
+// A very small MSS of the peer is not obeyed: FreeBSD sends 216 octets, options included.
 TEST(Blatant, NothingThatAFloorOfSegmentsExplains) {
   for (std::uint32_t const size : {216u, 217u}) {
     Conversation c;
@@ -304,7 +304,7 @@ TEST(Blatant, NothingThatAFloorOfSegmentsExplains) {
   }
 }
 
-// The subflows of MPTCP share one window, which each of them tells.
+// The subflows of MPTCP share one window, which each of them advertises.
 TEST(Blatant, AWindowThatSubflowsShareIsNotTakenBack) {
   for (bool const both : {false, true}) {
     Conversation c;
@@ -374,7 +374,7 @@ TEST(Blatant, OptionsThatWereNotAgreedOn) {
   EXPECT_EQ(first_clause(scale), "7323:TS-33");
 }
 
-// Both use what only the SYN as it was captured lacks: it was edited.
+// Both sides use timestamps, although the captured SYN has no such option: the SYN was edited.
 TEST(Blatant, NobodyIsAccusedByASynThatWasEdited) {
   for (bool const edited : {false, true}) {
     Conversation c;
@@ -408,7 +408,7 @@ TEST(Blatant, EchoesOfAMarkThatAreNotHeeded) {
   EXPECT_EQ(first_clause(c), "3168:ECN-21");
 }
 
-// --- What a verdict says ---
+// --- The text of verdicts ---
 
 TEST(Verdicts, NameAllThatAFlowDoesWithPacketAndSentence) {
   Conversation c = selective(false);
@@ -448,7 +448,7 @@ TEST(Verdicts, TellTheCoresFaultsFromTheDevices) {
   breach.breach.text = "capture: the FIN moved";
   EXPECT_EQ(verdict_text(settle_unaided(script, run, {breach}, {})),
             "violates 9293:P-CLOSE-QUEUED");
-  script.near = false;  // its packets may have been overtaken on the way here
+  script.near = false;  // packets may have been reordered between the device and the capture
   EXPECT_EQ(settle_unaided(script, run, {breach}, {}).judgement, Judgement::cannot_tell);
 }
 
