@@ -445,13 +445,13 @@ Clauses Attribution::of_extra_bytes(const Sent& captured, const LiveSent& live) 
   if (size < live.segment.data_bytes()) {
     return {"9293:P-SEND-EST"};
   }
-  bool told_mss = false;
+  bool offered_mss = false;
   for (const Step& step : script_.steps) {
-    told_mss |=
+    offered_mss |=
         step.kind == Step::Kind::segment && step.segment.any(flag::syn) && has_mss(step.segment);
   }
   if (size > live.view.info.send.mss.count) {
-    return {told_mss ? "9293:MUST-16" : "9293:MUST-15"};
+    return {offered_mss ? "9293:MUST-16" : "9293:MUST-15"};
   }
   return beyond_window(captured, live.view);
 }

@@ -41,7 +41,7 @@ std::vector<Breach> audit_spurious(const AuditInput& input, const Trace& trace);
 std::vector<Breach> audit_path(const AuditInput& input, const Trace& trace);
 
 /// The path MTU, in octets, that an ICMP packet-too-big message reports (RFC 1191, 8201).
-std::optional<std::uint32_t> path_told(const tools::IcmpError& error);
+std::optional<std::uint32_t> reported_path_mtu(const tools::IcmpError& error);
 
 /// The clauses of the last step before `item` that required a response.
 Clauses clauses_of_cause(const AuditInput& input, const Item& item);

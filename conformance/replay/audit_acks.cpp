@@ -209,8 +209,8 @@ class AckAudit {
   /// Two full-sized segments must not wait for an ACK.
   void second_segment(std::size_t index, Instant answered) {
     std::uint32_t const next = in_.reception.after[index].next;
-    for (; told_ < trace_.size() && trace_[told_].steps_before <= index; ++told_) {
-      const tools::Segment& segment = trace_[told_].segment;
+    for (; taken_ < trace_.size() && trace_[taken_].steps_before <= index; ++taken_) {
+      const tools::Segment& segment = trace_[taken_].segment;
       if (segment.any(flag::ack) && !segment.any(flag::rst)) {
         acknowledged_ = segment.acknowledgment;
         known_ = true;
@@ -229,25 +229,25 @@ class AckAudit {
 
   /// Each segment above a gap requires a duplicate ACK. With SACK several may be combined.
   void duplicates() {
-    std::size_t owed = 0;
+    std::size_t required = 0;
     Instant first;
     std::size_t first_step = 0;
     for (std::size_t i = 0; i < in_.script.steps.size(); ++i) {
       const Reception::After& after = in_.reception.after[i];
       if (after.above_gap) {
-        owed += 1;
-        first = owed == 1 ? in_.script.steps[i].at : first;
-        first_step = owed == 1 ? i : first_step;
+        required += 1;
+        first = required == 1 ? in_.script.steps[i].at : first;
+        first_step = required == 1 ? i : first_step;
       } else if (after.advanced) {
-        settle(owed, first_step, i);
-        owed = 0;
+        settle(required, first_step, i);
+        required = 0;
       }
     }
-    settle(owed, first_step, in_.script.steps.size());
+    settle(required, first_step, in_.script.steps.size());
   }
 
-  void settle(std::size_t owed, std::size_t first_step, std::size_t end_step) {
-    if (owed == 0) {
+  void settle(std::size_t required, std::size_t first_step, std::size_t end_step) {
+    if (required == 0) {
       return;
     }
     std::uint32_t const next = in_.reception.after[first_step].next;
@@ -259,11 +259,11 @@ class AckAudit {
       bool const same = item->segment.acknowledgment == next;
       sent += item->segment.any(flag::ack) && same ? 1u : 0u;
     }
-    std::size_t const needed = in_.script.selective && in_.script.inferred ? 1 : owed;
+    std::size_t const needed = in_.script.selective && in_.script.inferred ? 1 : required;
     Instant const at = in_.script.steps[first_step].at;
     if (sent < needed && at + prompt_ <= end_ && at + prompt_ <= gone_) {
       breach(at, {"5681:CC-14"},
-             fmt::format("{} segments above a gap drew {} duplicate ACKs", owed, sent),
+             fmt::format("{} segments above a gap, but {} duplicate ACKs", required, sent),
              std::nullopt);
     }
   }
@@ -276,7 +276,7 @@ class AckAudit {
   Instant end_, gone_ = Instant::never();
   std::vector<Breach> breaches_;
   std::vector<std::uint32_t> next_;  ///< SND.NXT after each item
-  std::size_t asked_ = 0, first_ = 0, told_ = 0;
+  std::size_t asked_ = 0, first_ = 0, taken_ = 0;
   std::uint32_t asked_next_ = 0, acknowledged_ = 0;
   bool known_ = false;
 };

@@ -59,8 +59,8 @@ class MarkAudit {
       bool const marked = ecn_of(step.segment) == experienced && step.segment.data_bytes() != 0;
       echoes_ |= marked;
       marked_end_ = marked ? step.segment.end() : marked_end_;
-      unsaid_ |= marked;
-      told_ |= step.segment.any(flag::ece);
+      marked_since_ack_ |= marked;
+      ece_arrived_ |= step.segment.any(flag::ece);
     }
   }
 
@@ -96,10 +96,10 @@ class MarkAudit {
     // arrived.
     if (echoes_ && !says && !before(segment.acknowledgment, marked_end_)) {
       breach(item, "3168:ECN-10", "does not echo a mark that the peer has not answered yet");
-    } else if (says && !echoes_ && !unsaid_) {
+    } else if (says && !echoes_ && !marked_since_ack_) {
       breach(item, "3168:ECN-28", "echoes a mark that the peer has answered");
     }
-    unsaid_ = false;
+    marked_since_ack_ = false;
   }
 
   /// The first new data after the first echo of a mark must carry CWR.
@@ -109,10 +109,10 @@ class MarkAudit {
     if (segment.data_bytes() != 0 && !fresh && segment.any(flag::cwr)) {
       breach(item, "3168:ECN-19", "a retransmission carries CWR");
     }
-    if (!fresh || !told_ || said_) {
+    if (!fresh || !ece_arrived_ || cwr_checked_) {
       return;
     }
-    said_ = true;
+    cwr_checked_ = true;
     if (!segment.any(flag::cwr)) {
       breach(item, "3168:ECN-21", "new data after the echo of a mark, without CWR");
     }
@@ -123,7 +123,8 @@ class MarkAudit {
   std::vector<Breach> breaches_;
   std::size_t steps_ = 0;
   std::uint32_t high_ = 0, marked_end_ = 0;
-  bool opened_ = false, echoes_ = false, unsaid_ = false, told_ = false, said_ = false;
+  bool opened_ = false, echoes_ = false, marked_since_ack_ = false, ece_arrived_ = false,
+       cwr_checked_ = false;
 };
 
 }  // namespace

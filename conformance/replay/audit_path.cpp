@@ -9,7 +9,7 @@
 
 namespace lockstep::conformance {
 
-std::optional<std::uint32_t> path_told(const tools::IcmpError& error) {
+std::optional<std::uint32_t> reported_path_mtu(const tools::IcmpError& error) {
   auto const type = tools::octet_at(error.message, 0);
   if (error.sender.is_v4()) {
     bool const needs = type == 3 && tools::octet_at(error.message, 1) == 4;
@@ -28,7 +28,8 @@ std::vector<Breach> audit_path(const AuditInput& input, const Trace& trace) {
     const tools::Segment& segment = trace[i].segment;
     for (; steps < std::min(trace[i].steps_before, input.script.steps.size()); ++steps) {
       const Step& step = input.script.steps[steps];
-      auto const octets = step.kind == Step::Kind::icmp ? path_told(step.icmp) : std::nullopt;
+      auto const octets =
+          step.kind == Step::Kind::icmp ? reported_path_mtu(step.icmp) : std::nullopt;
       most = octets ? std::min(most.value_or(*octets), *octets) : most;
     }
     bool const six = !segment.source.address.is_v4();

@@ -133,8 +133,8 @@ class AgainAudit {
     for (; steps_ < std::min(end, in_.script.steps.size()); ++steps_) {
       const Step& step = in_.script.steps[steps_];
       if (step.kind == Step::Kind::icmp) {
-        told_ = high_;
-        told_known_ = true;
+        too_big_nxt_ = high_;
+        too_big_known_ = true;
       }
       if (step.kind != Step::Kind::segment || !step.segment.has(flag::ack) ||
           step.segment.any(flag::rst | flag::syn)) {
@@ -156,13 +156,13 @@ class AgainAudit {
       if (opened_ && before(una_, ack)) {
         una_ = ack;
         una_at_ = step.at;
-        told_often_ = 1;
+        acks_of_una_ = 1;
         duplicates_ = 0;
         gap_ = {};
         even_ = 0;
         continue;
       }
-      told_often_ += opened_ && ack == una_ ? 1u : 0u;
+      acks_of_una_ += opened_ && ack == una_ ? 1u : 0u;
       if (opened_ && ack == una_ && step.segment.length() == 0 && before(una_, high_) &&
           (in_.script.selective ? tells_of_gap(step.segment) : same_window)) {
         ++duplicates_;
@@ -266,7 +266,7 @@ class AgainAudit {
     bool const fast = duplicates_ >= in_.config.tcp.duplicate_acks.value ||
                       (recover_known_ && before(una_, recover_));
     // A packet that was too big for the path is retransmitted without a timer: it is not a loss.
-    bool const too_big = told_known_ && before(una_, told_);
+    bool const too_big = too_big_known_ && before(una_, too_big_nxt_);
     if (!first_hole || fast || too_big || in_.script.selective) {
       return;
     }
@@ -279,7 +279,7 @@ class AgainAudit {
     bool const even = gap_ > Duration{} && gap.ns * 10 < gap_.ns * 17;
     if (gap + Duration::milliseconds(1) < in_.config.tcp.rto_min) {
       breach(item.at, {"6298:RTO-9"}, "retransmitted before the timer can have expired", index,
-             gap < in_.config.tcp.rto_min / 2 && told_often_ <= 1 && !drawn_late(item) &&
+             gap < in_.config.tcp.rto_min / 2 && acks_of_una_ <= 1 && !drawn_late(item) &&
                  !(timed_out_ && before(una_, timeout_high_)));
     } else if (even && may_double(segment, gap)) {
       // If the capture lacks a transmission, two gaps look like one: less than half of the next gap
@@ -363,13 +363,13 @@ class AgainAudit {
   bool peer_known_ = false;
   std::vector<Breach> breaches_;
   bool opened_ = false, recover_known_ = false, timed_out_ = false, fin_sent_ = false;
-  bool told_known_ = false;  ///< an ICMP message reported packets that were too big ...
-  std::uint32_t told_ = 0;   ///< ... SND.NXT at that time (RFC 1191, 8201)
+  bool too_big_known_ = false;     ///< an ICMP message reported packets that were too big ...
+  std::uint32_t too_big_nxt_ = 0;  ///< ... SND.NXT at that time (RFC 1191, 8201)
   std::uint32_t early_ =
       0;  ///< the last octet that a SYN carried; without SYN data, the SYN itself
   std::uint32_t isn_ = 0, una_ = 0, high_ = 0, recover_ = 0, duplicates_ = 0;
   std::uint32_t timeout_high_ = 0;  ///< data below this is retransmitted as the window allows
-  std::uint32_t told_often_ = 0;    ///< number of segments that acknowledged up to una_
+  std::uint32_t acks_of_una_ = 0;   ///< number of segments that acknowledged up to una_
   unsigned even_ = 0;               ///< consecutive gaps that were not twice the previous gap
   std::uint16_t window_ = 0;
   Instant una_at_;

@@ -65,7 +65,7 @@ class Ranges {
 };
 
 /// What the next ACK must report about the last data that arrived.
-struct Owed {
+struct Expected {
   std::uint64_t packet = 0;
   Block text;  ///< it arrived above a gap
   bool above = false;
@@ -147,9 +147,9 @@ class SackAudit {
     std::int64_t const next = received_.end_from(0);
     received_.add(begin, end);
     unanswered_ += 1;
-    owed_ = {step.packet, block(begin, end), begin > next, std::nullopt};
+    expected_ = {step.packet, block(begin, end), begin > next, std::nullopt};
     if (common) {
-      owed_.repeated = block(common->first, common->second);
+      expected_.repeated = block(common->first, common->second);
     }
   }
 
@@ -180,36 +180,37 @@ class SackAudit {
     const Segment& segment = trace_[index].segment;
     auto const blocks = blocks_of(segment);
     bool const twice = reports_duplicate(segment.acknowledgment, blocks);
-    if (judged && in_.config.tcp.dsack && owed_.repeated && !repeated(index, blocks)) {
+    if (judged && in_.config.tcp.dsack && expected_.repeated && !repeated(index, blocks)) {
       return;
     }
     for (std::size_t i = twice ? 1 : 0; i < blocks.size(); ++i) {
       if (!received_.holds(offset(blocks[i].left), offset(blocks[i].right))) {
-        return breach(index, judged && owed_.above && i == 0 ? "2018:SACK-5" : "2018:SACK-14",
-                      fmt::format("block {} reports what had not come", i + 1));
+        return breach(index, judged && expected_.above && i == 0 ? "2018:SACK-5" : "2018:SACK-14",
+                      fmt::format("block {} reports data that had not arrived", i + 1));
       }
     }
-    bool const said = in_.config.tcp.dsack && owed_.repeated;
-    if (judged && !said && owed_.above) {
+    bool const said = in_.config.tcp.dsack && expected_.repeated;
+    if (judged && !said && expected_.above) {
       above(index, blocks);
     } else if (judged && !said && twice) {
-      breach(index, "2883:DSACK-3", "reports as come twice what came once");
+      breach(index, "2883:DSACK-3", "reports data as duplicate that arrived once");
     }
   }
 
   /// Returns whether the report of duplicates is correct.
   bool repeated(std::size_t index, const std::vector<Block>& blocks) {
-    const Block& owed = *owed_.repeated;
-    bool const below = at_or_before(owed.right, trace_[index].segment.acknowledgment);
+    const Block& duplicate = *expected_.repeated;
+    bool const below = at_or_before(duplicate.right, trace_[index].segment.acknowledgment);
     if (blocks.empty()) {
       breach(index, below ? "2883:DSACK-7" : "2883:DSACK-1",
-             fmt::format("does not report that packet {} came twice", owed_.packet));
-    } else if (blocks.front().left != owed.left || blocks.front().right != owed.right) {
+             fmt::format("does not report that data of packet {} arrived twice", expected_.packet));
+    } else if (blocks.front().left != duplicate.left || blocks.front().right != duplicate.right) {
       breach(index, "2883:DSACK-1",
-             fmt::format("the first block is not what of packet {} came twice", owed_.packet));
-    } else if (!below && (blocks.size() < 2 || before(owed.left, blocks[1].left) ||
-                          before(blocks[1].right, owed.right))) {
-      breach(index, "2883:DSACK-4", "the second block does not hold what came twice");
+             fmt::format("the first block is not the part of packet {} that arrived twice",
+                         expected_.packet));
+    } else if (!below && (blocks.size() < 2 || before(duplicate.left, blocks[1].left) ||
+                          before(blocks[1].right, duplicate.right))) {
+      breach(index, "2883:DSACK-4", "the second block does not contain the duplicate data");
     } else {
       return true;
     }
@@ -219,11 +220,12 @@ class SackAudit {
   void above(std::size_t index, const std::vector<Block>& blocks) {
     if (blocks.empty()) {
       breach(index, "2018:SACK-3",
-             fmt::format("no SACK of packet {}, which came above a gap", owed_.packet));
-    } else if (before(owed_.text.left, blocks.front().left) ||
-               before(blocks.front().right, owed_.text.right)) {
+             fmt::format("no SACK of packet {}, whose data is above a gap", expected_.packet));
+    } else if (before(expected_.text.left, blocks.front().left) ||
+               before(blocks.front().right, expected_.text.right)) {
       breach(index, "2018:SACK-5",
-             fmt::format("the first block does not hold packet {}, which drew it", owed_.packet));
+             fmt::format("the first block does not contain packet {}, which caused the ACK",
+                         expected_.packet));
     }
   }
 
@@ -247,7 +249,7 @@ class SackAudit {
   std::vector<Breach> breaches_;
   Ranges received_;  ///< offsets from the peer's initial sequence number
   Ranges reported_;  ///< in the device's own sequence numbers
-  Owed owed_;
+  Expected expected_;
   std::size_t steps_ = 0, unanswered_ = 0;
   std::uint32_t isn_ = 0, una_ = 0, high_ = 0;
   Instant una_at_;

@@ -32,7 +32,7 @@ class StampAudit {
         breach(i, "7323:TS-9", "no timestamp although both sides agreed on them");
       } else if (recent_ && stamps->echo != *recent_ && !overtaken(item, *stamps)) {
         breach(i, "7323:TS-15",
-               fmt::format("echoes timestamp {}, and {} is owed", stamps->echo, *recent_));
+               fmt::format("echoes timestamp {} instead of {}", stamps->echo, *recent_));
       }
       acknowledged_ = item.segment.acknowledgment;
       known_ = true;

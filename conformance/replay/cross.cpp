@@ -205,7 +205,7 @@ class Data {
         known = true;
       } else if (step.kind == Step::Kind::icmp) {
         std::uint32_t const headers = in_.script.device.address.is_v4() ? 40 : 60;
-        full = std::min(full, path_told(step.icmp).value_or(65'535) - headers);
+        full = std::min(full, reported_path_mtu(step.icmp).value_or(65'535) - headers);
       }
     }
     full -= in_.script.stamped ? 12u : 0u;

@@ -160,18 +160,19 @@ bool proves(const Segment& later, const Segment& earlier, bool near) {
   if (near || !answers(later, earlier)) {
     return answers(later, earlier);
   }
-  auto const said = stamps_of(earlier);
-  auto const heard = stamps_of(later);
+  auto const earlier_stamps = stamps_of(earlier);
+  auto const later_stamps = stamps_of(later);
   return earlier.time.since(later.time) <= late_most &&
-         (!heard || (said && heard->echo == said->value));
+         (!later_stamps || (earlier_stamps && later_stamps->echo == earlier_stamps->value));
 }
 
 /// Whether `later` echoes the timestamp of `earlier`, which is recorded slightly after it, or
 /// within that side's known lateness.
 bool echoes(const Segment& later, const Segment& earlier, const Lateness& late) {
-  auto const said = stamps_of(earlier);
-  auto const heard = stamps_of(later);
-  if (!said || !heard || later.source != earlier.destination || heard->echo != said->value) {
+  auto const earlier_stamps = stamps_of(earlier);
+  auto const later_stamps = stamps_of(later);
+  if (!earlier_stamps || !later_stamps || later.source != earlier.destination ||
+      later_stamps->echo != earlier_stamps->value) {
     return false;
   }
   auto const known = late.find(earlier.source);

@@ -416,8 +416,8 @@ class Player {
     part_tried_ = highest_;
     advance(port_.now() + script_.round_trip);
     std::uint32_t const seen = run_.as_captured(script_, highest_, step.incarnation);
-    std::uint32_t const told = std::uint32_t{part.segment.window} << script_.peer_shift;
-    run_.part_acks.push_back({steps_, seen + told});
+    std::uint32_t const window_bytes = std::uint32_t{part.segment.window} << script_.peer_shift;
+    run_.part_acks.push_back({steps_, seen + window_bytes});
     port_.arrive(segment_bytes(part));
     turns(true);
     return true;

@@ -26,7 +26,7 @@ std::string lost_after_capture(const Script& script) {
       continue;
     }
     bool const again = next && !step.segment.any(flag::syn) && before(step.segment.sequence, *next);
-    if (again && script.taken_away) {
+    if (again && script.away_from_device) {
       return fmt::format(
           "packets of the peer were lost after they were captured: packet {} is "
           "sent again",

@@ -511,7 +511,7 @@ class Maker {
         --sent.steps_before;
       }
     }
-    script_.taken_away = true;
+    script_.away_from_device = true;
     script_.notes.emplace_back("the capture point is not at the device");
   }
 

@@ -84,7 +84,7 @@ struct Script {
   Bytes device_mss{536}, peer_mss{536};
   std::uint32_t receive_buffer = 0;    ///< the largest window that the device offered; 0: unknown
   Duration round_trip;                 ///< least time from a device segment to its ACK
-  bool taken_away = false;             ///< the capture point is not at the device
+  bool away_from_device = false;       ///< the capture point is not at the device
   bool near = true;                    ///< no packet is lost between device and capture point
   Duration distance;                   ///< least time from the capture point to the device and back
   std::vector<std::byte> peer_stream;  ///< the peer's data, from its SYN on

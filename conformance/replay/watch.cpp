@@ -94,7 +94,7 @@ void Watch::take(const Segment& segment) {
 
 /// The ports are reused: earlier state belongs to another connection.
 void Watch::begin_anew(Side& side) {
-  side.edge_known = side.acks = side.told_of_mark = false;
+  side.edge_known = side.acks = side.ece_pending = false;
   side.fin_end.reset();
   side.reported.reset();
   side.flying.clear();
@@ -292,12 +292,12 @@ void Watch::look_at_repeats(Side& side, const Side& other, const Segment& segmen
 
 /// Whether the segment shows that the echo of the mark had arrived. The sender may be far away,
 /// with much data under way. Proof is a timestamp, or data that only a later ACK released.
-bool Watch::has_heard_mark(const Side& side, const Segment& segment) {
+bool Watch::has_received_ece(const Side& side, const Segment& segment) {
   auto const stamps = stamps_of(segment);
-  if (stamps && side.told_stamp) {
-    return static_cast<std::int32_t>(stamps->echo - *side.told_stamp) > 0;
+  if (stamps && side.ece_stamp) {
+    return static_cast<std::int32_t>(stamps->echo - *side.ece_stamp) > 0;
   }
-  return position(side.next, segment.sequence) >= side.told_edge;
+  return position(side.next, segment.sequence) >= side.ece_edge;
 }
 
 /// The other side echoes a mark in every ACK for several round trips, and no segment carries CWR.
@@ -307,29 +307,29 @@ void Watch::look_at_marks(Side& side, Side& other, const Segment& segment) {
     return;
   }
   if (segment.any(flag::cwr)) {
-    side.told_of_mark = false;
+    side.ece_pending = false;
     side.unheeded = 0;
     side.cwr_end = position(side.next, segment.sequence) + segment.length();
-  } else if (side.told_of_mark && segment.data_bytes() != 0 &&
-             position(side.next, segment.sequence) >= side.next && other.acked > side.told_at &&
-             has_heard_mark(side, segment)) {
+  } else if (side.ece_pending && segment.data_bytes() != 0 &&
+             position(side.next, segment.sequence) >= side.next && other.acked > side.ece_at &&
+             has_received_ece(side, segment)) {
     if (++side.unheeded >= unheeded_min) {
-      find(side, side.told_packet, "3168:ECN-21",
+      find(side, side.ece_packet, "3168:ECN-21",
            "new data round trip after round trip, without CWR, while the peer echoes a mark");
     }
   }
   if (segment.any(flag::ack)) {
     if (!segment.any(flag::ece)) {
-      other.told_of_mark = false;
+      other.ece_pending = false;
       other.unheeded = 0;
-    } else if (!other.told_of_mark &&
+    } else if (!other.ece_pending &&
                position(other.next, segment.acknowledgment) >= other.cwr_end) {
-      other.told_of_mark = true;
-      other.told_at = other.next;
-      other.told_packet = segment.number;
+      other.ece_pending = true;
+      other.ece_at = other.next;
+      other.ece_packet = segment.number;
       auto const stamps = stamps_of(segment);
-      other.told_stamp = stamps ? std::optional(stamps->value) : std::nullopt;
-      other.told_edge =
+      other.ece_stamp = stamps ? std::optional(stamps->value) : std::nullopt;
+      other.ece_edge =
           side.edge_known ? std::max(side.edge, other.next) : other.next + (std::int64_t{1} << 30);
     }
   }

@@ -104,13 +104,13 @@ class Watch {
     std::int64_t repeats = 0;  ///< equal ACKs in a row with nothing from the other side in between
     std::uint64_t repeats_packet = 0;
     tools::Segment last_ack;
-    bool told_of_mark = false;   ///< the other side echoes marks, and this side has sent no CWR yet
-    std::int64_t cwr_end = 0;    ///< the end of the last segment with CWR
-    std::int64_t told_at = 0;    ///< what it had sent when the echo arrived ...
-    std::int64_t told_edge = 0;  ///< ... and the right edge then
-    std::optional<std::uint32_t> told_stamp;  ///< the timestamp of the segment with the echo
+    bool ece_pending = false;   ///< the other side echoes marks, and this side has sent no CWR yet
+    std::int64_t cwr_end = 0;   ///< the end of the last segment with CWR
+    std::int64_t ece_at = 0;    ///< what it had sent when the echo arrived ...
+    std::int64_t ece_edge = 0;  ///< ... and the right edge then
+    std::optional<std::uint32_t> ece_stamp;  ///< the timestamp of the segment with the echo
     unsigned unheeded = 0;
-    std::uint64_t told_packet = 0;
+    std::uint64_t ece_packet = 0;
     std::vector<Finding> findings;
   };
 
@@ -126,7 +126,7 @@ class Watch {
   static std::int64_t pieces_of(const Side& side, const Side& other, std::int64_t octets);
   static bool is_later(const Side& side, const tools::Segment& segment, std::int64_t ack);
   static bool share_window(const Side& side, const Side& other);
-  static bool has_heard_mark(const Side& side, const tools::Segment& segment);
+  static bool has_received_ece(const Side& side, const tools::Segment& segment);
   void move_on(Side& side, Side& other, const tools::Segment& segment);
 
   std::array<Side, 2> sides_;
