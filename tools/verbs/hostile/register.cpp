@@ -17,7 +17,7 @@ void register_hostile(CLI::App& app, int& exit_code) {
       "the attacked stack's profile: default, rfc, linux or freebsd; for profiles other "
       "than default only memory, invariants and liveness are checked");
   verb->add_option("--frames", options->frames,
-                   "frames that each attack sends (default: a number of its own)");
+                   "frames that each attack sends (default: depends on the attack)");
   verb->add_option("--seed", options->seed, "the seed: any 64-bit number (default: 1)");
   verb->add_option("--json", options->json, "also write the results to this file");
   verb->footer(

@@ -18,8 +18,10 @@ void add_loads(CLI::App& verb, LoadOptions& options) {
   verb.add_option("--connections", options.connections,
                   "connections open at the same time (default: 1)")
       ->check(CLI::Range(1, 1'000'000));
-  verb.add_option("--requests-per-connection", options.requests_a_connection,
-                  "after so many a new connection is opened; 0: connections stay open (default: 0)")
+  verb.add_option(
+          "--requests-per-connection", options.requests_a_connection,
+          "open a new connection after this number of requests; 0: connections stay open (default: "
+          "0)")
       ->check(CLI::Range(0, 1'000'000'000));
   verb.add_option("--pipeline", options.pipeline,
                   "unanswered requests allowed on a connection (default: 1)")
@@ -46,19 +48,20 @@ void add_loads(CLI::App& verb, LoadOptions& options) {
   verb.add_option("--updates", options.updates,
                   "percent of memcached's requests that are set (default: 0)")
       ->check(CLI::Range(0, 100));
-  verb.add_option("--upload", options.upload,
-                  "PUT so many octets to the URL's path instead of GET; from /sink the answer must "
-                  "be their number and SHA-256")
+  verb.add_option(
+          "--upload", options.upload,
+          "PUT this number of octets to the URL's path instead of GET; /sink must answer with that "
+          "number and the SHA-256")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40));
   verb.add_option(
           "--close", options.close_mode,
-          "who closes first: server or client, or reset: the client aborts (default: server; "
-          "with echo: client)")
+          "the side that closes first: server or client; reset: the client aborts (default: "
+          "server; with echo: client)")
       ->check(CLI::IsMember({"server", "client", "reset"}));
 }
 
 void add_ends(CLI::App& verb, LoadOptions& options) {
-  verb.add_option("--requests", options.requests, "end after so many requests");
+  verb.add_option("--requests", options.requests, "end after this number of requests");
   verb.add_option("--duration", options.duration, "end after this time (default: 10s)");
   verb.add_option("--warm-up", options.warm_up, "time before the measurement begins (default: 0s)");
   verb.add_option("--timeout", options.timeout, "for a connect, and for a request (default: 10s)");

@@ -49,7 +49,7 @@ int main(int count, char** arguments) {
   app.require_subcommand(1);
   app.footer("Example: lockstep ns3 run dumbbell --flows ours,newreno --seed 7 --out run");
   RunOptions options;
-  CLI::App* const run = app.add_subcommand("run", "Run one topology");
+  CLI::App* const run = app.add_subcommand("run", "Runs one topology");
   add_run_options(*run, options);
   // The verbs that have an option for the port.
   add_port_kind(ns3_port_kind());

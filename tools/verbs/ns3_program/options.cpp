@@ -31,7 +31,7 @@ void add_flows(CLI::App& run, RunOptions& options) {
   run.add_option(
          "--flows", settings.flows,
          "the sender's TCP of each flow: ours, newreno, cubic, bbr, dctcp, vegas, linuxreno, "
-         "or newreno-ruled, cubic-ruled: single rules of these can be set as in ours by --default")
+         "or newreno-ruled, cubic-ruled, in which --default can set single rules as in ours")
       ->delimiter(',')
       ->capture_default_str();
   run.add_option("--receivers", settings.receivers, "the receivers' TCP")

@@ -337,7 +337,7 @@ void add_journal_options(CLI::App& verb, ReplayOptions& options, CLI::Option* ca
   verb.add_option("--until", options.until,
                   "journal only: stop this long after the first turn, like 1.5s")
       ->excludes(capture);
-  verb.add_option("--turns", options.turns, "journal only: stop after so many turns")
+  verb.add_option("--turns", options.turns, "journal only: stop after this number of turns")
       ->excludes(capture);
   verb.add_flag("--frames", options.frames, "journal only: print a line for each replayed frame")
       ->excludes(capture);

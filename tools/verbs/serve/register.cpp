@@ -152,9 +152,9 @@ void register_serve(CLI::App& app, int& exit_code) {
   add_books(*verb, *options, " (dashboard: tools/verbs/serve/grafana.json)");
   verb->add_option(
       "--record-on", options->record_on,
-      "with --record: keep the last seconds in memory, and write only those from five "
-      "before to five after these events: rto, reset, drop:NAME, separated by commas; at "
-      "most 16 files, FILE, FILE-2 and so on");
+      "with --record: keep the last seconds in memory; at each of these events write from "
+      "five seconds before it to five seconds after it: rto, reset, drop:NAME, separated by "
+      "commas; at most 16 files, FILE, FILE-2 and so on");
   verb->footer(
       "--tap needs /dev/net/tun and CAP_NET_ADMIN, --iface CAP_NET_RAW, AF_XDP also CAP_BPF and\n"
       "CAP_NET_ADMIN. AF_XDP takes all frames of the interface: the kernel gets none.\n"

@@ -1,4 +1,4 @@
-"""tools/mutants --listed: applies listed changes to core/, one by one; shows what notices each."""
+"""tools/mutants --listed: applies listed changes to core/, one by one; shows what detects each."""
 
 import argparse
 import hashlib
