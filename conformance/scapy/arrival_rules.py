@@ -65,7 +65,7 @@ class Outcome:
 
     state: str
     reply: Reply | None = None
-    told: tuple = ()
+    events: tuple = ()
 
 
 def rule(function):
@@ -169,7 +169,7 @@ def bad_acknowledgment_in_syn_sent(s, g):
 @rule
 def reset_in_syn_sent(s, g):
     if s.state == "SYN-SENT" and g.rst and g.ack:
-        return Outcome("CLOSED", told=("closed:refused", "closed:reset"))
+        return Outcome("CLOSED", events=("closed:refused", "closed:reset"))
 
 
 #= rfc9293#3.10.7.3
@@ -261,7 +261,7 @@ def reset_inside(s, g):
 @rule
 def reset_in_syn_received(s, g):
     if s.state == "SYN-RECEIVED" and g.rst:
-        return Outcome("LISTEN") if s.passive else Outcome("CLOSED", told=("closed:refused",))
+        return Outcome("LISTEN") if s.passive else Outcome("CLOSED", events=("closed:refused",))
 
 
 #= rfc9293#3.10.7.4
@@ -271,7 +271,7 @@ def reset_in_syn_received(s, g):
 @rule
 def reset_at_edge(s, g):
     if g.rst and s.state in ("ESTABLISHED", "FIN-WAIT-1", "FIN-WAIT-2", "CLOSE-WAIT"):
-        return Outcome("CLOSED", told=("closed:reset",))
+        return Outcome("CLOSED", events=("closed:reset",))
 
 
 #= rfc9293#3.10.7.4
@@ -365,7 +365,7 @@ def fin_acknowledged_in_closing(s, g):
 @rule
 def fin_acknowledged_in_last_ack(s, g):
     if s.state == "LAST-ACK" and g.acknowledges == s.snd_nxt:
-        return Outcome("CLOSED", told=("closed:finished",))
+        return Outcome("CLOSED", events=("closed:finished",))
 
 
 # A segment at or above RCV.NXT is beyond the peer's FIN: it is invalid and restarts no timer. A

@@ -208,8 +208,8 @@ def test_text_behind_the_fin(tcp, state):
 @pytest.mark.parametrize("state", ["close_wait", "closing", "last_ack"])
 def test_urgent_behind_the_fin(tcp, state):
     getattr(tcp, state)().send("UA", ack=1, urgent=10).expect_silence("900ms")
-    told = tcp.target.events(tcp.connection)
-    tcp.check("urgent", False, told is not None and "urgent" in told)
+    events = tcp.target.events(tcp.connection)
+    tcp.check("urgent", False, events is not None and "urgent" in events)
 
 
 #= rfc9293#3.10.4

@@ -207,7 +207,7 @@ def test_urgent_advances(tcp):
     for urgent, times in ((10, 1), (6, 1), (20, 2)):
         at = tcp.peer_nxt
         tcp.send("UPA", payload=b"word", urgent=urgent, seq=at).advance("300ms").drain()
-        tcp.check("told", times, tcp.told.count("urgent"))
+        tcp.check("events", times, tcp.events.count("urgent"))
 
 
 #= rfc9293#3.4

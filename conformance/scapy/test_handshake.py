@@ -78,10 +78,10 @@ def test_text_on_syn(tcp):
     tcp.listen()
     tcp.send("S", seq=0, payload=b"early")
     ack = tcp.expect("SA", seq=0)[TCP].ack
-    told = (ack - tcp.peer_iss) % (1 << 32)
-    tcp.check("ACK", True, told in (1, 6))  # of the SYN alone, or of its data as well
-    tcp.send("A", seq=told, ack=1)
-    if told == 1:
+    acknowledged = (ack - tcp.peer_iss) % (1 << 32)
+    tcp.check("ACK", True, acknowledged in (1, 6))  # of the SYN alone, or of its data as well
+    tcp.send("A", seq=acknowledged, ack=1)
+    if acknowledged == 1:
         tcp.send("PA", seq=1, payload=b"early")
     tcp.accept().advance("500ms").drain()
     tcp.expect_read(b"early")

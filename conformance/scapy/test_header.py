@@ -113,8 +113,8 @@ def test_window_is_unsigned(tcp, window):
 def test_urgent_pointer_without_urg(tcp):
     tcp.established().send("PA", payload=b"text", urgent=3)
     tcp.expect("A", within="499ms", ack=5)
-    told = tcp.target.events(tcp.connection)
-    tcp.check("urgent", False, told is not None and "urgent" in told)
+    events = tcp.target.events(tcp.connection)
+    tcp.check("urgent", False, events is not None and "urgent" in events)
 
 
 #= rfc9293#3.4

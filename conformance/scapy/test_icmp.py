@@ -50,8 +50,8 @@ def test_soft_errors(tcp, state, which):
         tcp.write(b"text").expect("PA")
     before = tcp.state
     tcp.inject(error(tcp, kind, code)).expect_silence("900ms").expect_state(before)
-    told = tcp.target.events(tcp.connection)
-    tcp.check("told", True, told is None or any(w.startswith("soft_error:") for w in told))
+    events = tcp.target.events(tcp.connection)
+    tcp.check("events", True, events is None or any(w.startswith("soft_error:") for w in events))
     tcp.ignore_rest()
 
 
@@ -136,7 +136,7 @@ def test_source_quench(tcp, state):
     before, cwnd = tcp.state, tcp.info["cwnd"]
     tcp.inject(error(tcp, 4, 0)).expect_silence("900ms").expect_state(before)
     tcp.check("cwnd", cwnd, tcp.info["cwnd"])
-    tcp.check("told", False, any("error" in w for w in tcp.target.events(tcp.connection) or ()))
+    tcp.check("events", False, any("error" in w for w in tcp.target.events(tcp.connection) or ()))
     tcp.ignore_rest()
 
 

@@ -184,8 +184,8 @@ def test_not_given_up_early(tcp):
 def test_told_before(tcp):
     tcp.established().write(b"text").expect("PA")
     tcp.advance("3s").drain()
-    told = tcp.target.events(tcp.connection)
-    tcp.check("early", False, told is not None and "soft_error:retransmitting" in told)
+    events = tcp.target.events(tcp.connection)
+    tcp.check("early", False, events is not None and "soft_error:retransmitting" in events)
     tcp.advance("30s").drain()
     tcp.expect_event("soft_error:retransmitting").expect_state("ESTABLISHED").ignore_rest()
 

@@ -67,9 +67,9 @@ def test_segment_arrives(tcp, state, kind, place):
     reach, snd_una, snd_nxt, rcv_nxt = STATES[state]
     reach(tcp)
     # The target's last segment has set the edge; before the first one there is none.
-    told = tcp.device_window or 65535
+    window = tcp.device_window or 65535
     name, passive = state.removesuffix("-active"), not state.endswith("-active")
-    arrive(tcp, kind, place, Situation(name, passive, rcv_nxt, told, snd_una, snd_nxt))
+    arrive(tcp, kind, place, Situation(name, passive, rcv_nxt, window, snd_una, snd_nxt))
 
 
 # A listener under load keeps less state for an attempt; on the wire nothing differs.
@@ -100,22 +100,22 @@ def arrive(tcp, kind, place, situation):
     rule, outcome = judge(situation, segment)
     tcp.clauses = cited(rule)
     extra = {"ack": ack} if "A" in flags else {}
-    before = heard(tcp)
+    before = events_of(tcp)
     tcp.send(flags, seq=segment.number, payload=TEXT[:octets], **extra)
     if outcome.reply is not None:
         expect_reply(tcp, outcome.reply)
     tcp.expect_state(outcome.state)
     tcp.expect_silence("900ms")  # less than the retransmission timeout of a SYN or FIN
     tcp.expect_state(outcome.state)
-    if outcome.told and tcp.connection is not None:
-        tcp.expect_event(*outcome.told)
-    if not outcome.told:
+    if outcome.events and tcp.connection is not None:
+        tcp.expect_event(*outcome.events)
+    if not outcome.events:
         over = outcome.state in ("CLOSED", "TIME-WAIT")  # then it gets the event of the end
-        tcp.check("told", [], [word for word in heard(tcp)[len(before):]
+        tcp.check("events", [], [word for word in events_of(tcp)[len(before):]
                                if word not in HARMLESS and not (over and "closed" in word)])
 
 
-def heard(tcp):
+def events_of(tcp):
     """The events of the program so far; empty if the target cannot report them."""
     return tcp.connection is not None and tcp.target.events(tcp.connection) or []
 

@@ -73,16 +73,16 @@ def test_a_difference_with_its_reason_is_fine(small, monkeypatch, capsys):
 def test_reasons_and_differences_belong_together(small, monkeypatch, capsys, patterns, said):
     (small / "differences.toml").write_text("difference = []\n")
     explain(small, *patterns) if patterns else None
-    code, told = run_check(monkeypatch, capsys, "--from", str(small))
-    assert code == 1 and said in told
+    code, output = run_check(monkeypatch, capsys, "--from", str(small))
+    assert code == 1 and said in output
 
 
 def test_a_table_that_was_edited_is_found(small, monkeypatch, capsys):
     run_check(monkeypatch, capsys, "--from", str(small))
     table = small / "targets.md"
     table.write_text(table.read_text().replace("2 of 3", "3 of 3"))
-    code, told = run_check(monkeypatch, capsys, "--check")
-    assert code == 1 and "targets.md: does not match targets.json" in told
+    code, output = run_check(monkeypatch, capsys, "--check")
+    assert code == 1 and "targets.md: does not match targets.json" in output
     assert run_check(monkeypatch, capsys, "--table")[0] == 0
     assert run_check(monkeypatch, capsys, "--check")[0] == 0
 
@@ -92,8 +92,8 @@ def test_a_requirement_that_is_none_is_found(small, monkeypatch, capsys):
     data = json.loads(targets.DATA.read_text())
     data["clauses"]["9293:MUST-999"] = copy.deepcopy(data["clauses"]["9293:MUST-1"])
     targets.DATA.write_text(json.dumps(data))
-    code, told = run_check(monkeypatch, capsys, "--table")
-    assert code == 1 and "9293:MUST-999 is not a requirement" in told
+    code, output = run_check(monkeypatch, capsys, "--table")
+    assert code == 1 and "9293:MUST-999 is not a requirement" in output
 
 
 @pytest.mark.parametrize("later,outcome", [
@@ -121,11 +121,11 @@ def test_three_that_agree_decide(small, later, outcome):
 ])
 def test_bad_reasons_are_said_in_a_line(small, monkeypatch, capsys, text, said):
     (small / "differences.toml").write_text(text)
-    code, told = run_check(monkeypatch, capsys, "--from", str(small))
-    assert code == 2 and said in told and told.count("\n") == 1
+    code, output = run_check(monkeypatch, capsys, "--from", str(small))
+    assert code == 2 and said in output and output.count("\n") == 1
 
 
 def test_a_folder_without_results_is_refused(small, monkeypatch, capsys, tmp_path_factory):
     empty = tmp_path_factory.mktemp("empty")
-    code, told = run_check(monkeypatch, capsys, "--from", str(empty))
-    assert code == 2 and "there are no results" in told
+    code, output = run_check(monkeypatch, capsys, "--from", str(empty))
+    assert code == 2 and "there are no results" in output

@@ -55,9 +55,9 @@ TEST(Witness, JudgesSentPackets) {
   EXPECT_FALSE(ran.capture.empty());
   Report report;
   report.scripts.push_back(ran);
-  for (std::string const& told :
+  for (std::string const& output :
        {table_text(report, true, 0), tap_text(report), junit_text(report), json_text(report)}) {
-    EXPECT_THAT(told, HasSubstr("breaks 9293:P-ACK-CUMUL")) << told;
+    EXPECT_THAT(output, HasSubstr("breaks 9293:P-ACK-CUMUL")) << output;
   }
   acks_more.referee = false;
   EXPECT_EQ(run_text(text, acks_more).verdict, Verdict::passed);

@@ -8,7 +8,7 @@
 namespace lockstep::link {
 namespace {
 
-enum class Known : std::uint8_t { vacant, incomplete, told, failed, fixed };
+enum class Known : std::uint8_t { vacant, incomplete, resolved, failed, fixed };
 
 struct Entry {
   IpAddress address;
@@ -47,7 +47,7 @@ struct Room {
   Index known(std::uint8_t number, bool active) {
     Index const index = table.add(host(number));
     table.leave_order(index);
-    table[index].state = Known::told;
+    table[index].state = Known::resolved;
     table[index].active = active;
     table.join_order(index);
     return index;
@@ -137,7 +137,7 @@ TEST(NeighbourTable, AnAnswerEvictsTheOldestEntry) {
   EXPECT_EQ(room.table.used(), 7u);
   room.table.make_room_for_answer();
   room.table.leave_order(asked);
-  room.table[asked].state = Known::told;
+  room.table[asked].state = Known::resolved;
   room.table[asked].active = true;
   room.table.join_order(asked);
   EXPECT_EQ(room.table.used(), 6u);

@@ -152,7 +152,7 @@ TEST(Neighbours, RequestsAreRepeatedAtTheirIntervalThenFail) {
 // The round trip takes longer than all tries: the answer is still accepted, whether or not the
 // failure was reported by then, but not indefinitely.
 TEST(Neighbours, AnAnswerAfterTheLastTry) {
-  for (bool const told : {true, false}) {
+  for (bool const reported : {true, false}) {
     World world(small());
     Index const index = world.resolve(7).neighbour;
     for (int tries = 0; tries < 3; ++tries) {
@@ -160,13 +160,13 @@ TEST(Neighbours, AnAnswerAfterTheLastTry) {
       world.advance(Duration::seconds(1));
     }
     NeighbourChange change;
-    if (told) {
+    if (reported) {
       ASSERT_TRUE(world.cache.next_change(change));
       EXPECT_FALSE(change.resolved);
     }
     EXPECT_EQ(world.reply(7), Drop::none);
-    EXPECT_EQ(world.cache.next_change(change), !told);
-    EXPECT_EQ(change.resolved, !told);
+    EXPECT_EQ(world.cache.next_change(change), !reported);
+    EXPECT_EQ(change.resolved, !reported);
     EXPECT_EQ(world.resolve(7).kind, LookupKind::resolved);
     EXPECT_EQ(world.resolve(7).neighbour, index);
     EXPECT_TRUE(world.cache.sound());

@@ -96,14 +96,14 @@ void Discovery::forget_router(IpAddress router) {
 
 //= rfc4861#6.3.4
 //# 4861:ND-40 L=0 has no meaning for the link; L=1: on-link for its lifetime, 0 removes it
-void Discovery::process_prefix(const wire::NdPrefix& told, Instant now) {
-  if (!told.on_link || told.bits == 0 || told.prefix.is_link_local()) {
+void Discovery::process_prefix(const wire::NdPrefix& option, Instant now) {
+  if (!option.on_link || option.bits == 0 || option.prefix.is_link_local()) {
     return;
   }
   OnLink* place = nullptr;
   for (OnLink& known : state_->prefixes) {
     bool const same =
-        known.bits == told.bits && common_bits({known.prefix, told.prefix}) >= told.bits;
+        known.bits == option.bits && common_bits({known.prefix, option.prefix}) >= option.bits;
     if (same) {
       place = &known;
       break;
@@ -113,7 +113,7 @@ void Discovery::process_prefix(const wire::NdPrefix& told, Instant now) {
     }
   }
   if (place != nullptr) {
-    *place = {told.prefix, end_of(now, told.lifetime_s), told.bits};
+    *place = {option.prefix, end_of(now, option.lifetime_s), option.bits};
   }
 }
 

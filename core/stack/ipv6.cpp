@@ -62,8 +62,8 @@ bool Stack::Body::next_hop6(IpAddress destination, IpAddress& out) {
     return true;
   }
   Instant const now = engine.state->now;
-  std::uint8_t const told = discovery.on_link_bits(destination, now);
-  return routes6.next_hop(addresses, destination, told, out) || discovery.default_router(out, now);
+  std::uint8_t const bits = discovery.on_link_bits(destination, now);
+  return routes6.next_hop(addresses, destination, bits, out) || discovery.default_router(out, now);
 }
 
 link::Lookup Stack::Body::resolve6(IpAddress destination, IpAddress source, link::Asker asker) {
@@ -119,15 +119,15 @@ Drop Stack::Body::process_discovery(const Parsed& frame, const wire::Icmp6Messag
   if (!has_discovery()) {
     return Drop::icmp_type_unknown;
   }
-  wire::NdMessage told;
-  Drop drop = wire::parse(message, told);
+  wire::NdMessage discovery_message;
+  Drop drop = wire::parse(message, discovery_message);
   if (drop != Drop::none) {
     return drop;
   }
   wire::IpHeader const& header = frame.ip.packet.header;
   drop = discovery.receive(
       {header.source, header.destination, frame.from, header.time_to_live, frame.six.has_fragment},
-      told, engine.state->now);
+      discovery_message, engine.state->now);
   engine.state->hop_limit6 = discovery.hop_limit();
   engine.state->mtu6 = discovery.mtu();
   // At once, so that the result does not depend on how the burst is split (law 8).

@@ -17,7 +17,7 @@ struct PoolUse {
   std::uint32_t blocks = 0;
   std::uint32_t pieces = 0;
   std::uint32_t extents = 0;
-  std::uint32_t owed = 0;
+  std::uint32_t pending_acks = 0;
   std::uint32_t half_open = 0;  // in the SYN cache
 };
 

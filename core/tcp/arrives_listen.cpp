@@ -152,7 +152,7 @@ Connection* open_passive(Engine& e, Index at_listener, const InboundSegment& arr
   //# 9293:P-LISTEN-BIND the remote socket is filled in from the SYN
   Listener& listener = e.listeners[at_listener];
   c->passive = true;
-  c->established_untold = true;
+  c->accepted_unreported = true;
   c->backlog = {at_listener, listener.generation};
   ++listener.pending;
   adopt_settings(listener, *c);

@@ -148,7 +148,7 @@ AckStep process_ack_field(Engine& e, Connection& c, const InboundSegment& arriva
   //= rfc9293#3.8.6.1
   //# 9293:MUST-37 the ACK of a zero-window probe shows in CLOSING, too, that the peer is alive
   c.heard_at = e.state->now;
-  heard_while_probing(e, c);
+  reset_unanswered_probes(e, c);
   return ends(Drop::tcp_closing_ack);
 }
 
@@ -227,7 +227,7 @@ Drop process_segment(Engine& e, Connection& c, const InboundSegment& arrival,
     c.unbroken = {};  // after a pause the peer starts with a small congestion window again
   }
   c.heard_at = e.state->now;
-  heard_while_probing(e, c);
+  reset_unanswered_probes(e, c);
   if (segment.options.has_user_timeout) [[unlikely]] {
     process_user_timeout(e, c, segment);
   }

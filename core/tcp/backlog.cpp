@@ -6,7 +6,7 @@
 namespace lockstep::tcp {
 
 Listener* listener_of(Engine& e, const Connection& c) {
-  if (!c.established_untold) {
+  if (!c.accepted_unreported) {
     return nullptr;
   }
   Listener* const listener = e.listeners.find(c.backlog.listener);
@@ -32,11 +32,11 @@ void complete_in_backlog(Engine& e, const Connection& c) {
 }
 
 void leave_backlog(Engine& e, Connection& c) {
-  if (c.established_untold) {
+  if (c.accepted_unreported) {
     if (Listener* listener = listener_of(e, c)) {
       --listener->pending;
     }
-    c.established_untold = false;
+    c.accepted_unreported = false;
   }
 }
 

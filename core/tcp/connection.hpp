@@ -221,8 +221,8 @@ struct Connection {
   memory::Index active = memory::nil;
   static memory::Index& next_free(Connection& c) { return c.active; }  // of a record not in use
 
-  // `backlog` of a passive connection until `accepted` is reported (while established_untold), then
-  // `writing`. Always `writing` of an active one.
+  // `backlog` of a passive connection until `accepted` is reported (while accepted_unreported),
+  // then `writing`. Always `writing` of an active one.
   union {
     BacklogPlace backlog;
     WritingVariables writing{};
@@ -267,9 +267,9 @@ struct Connection {
   Resource wants : 2 = Resource::none;
   std::uint8_t reorder_persist : 5 = 0;  // RACK: recoveries until reorder_steps is 0 again
   // Opening.
-  bool passive : 1 = false;             // by a listener
-  bool established_untold : 1 = false;  // `accepted` is not reported: counted in the backlog
-  bool syn_lost : 1 = false;            // our SYN was retransmitted
+  bool passive : 1 = false;              // by a listener
+  bool accepted_unreported : 1 = false;  // `accepted` is not reported: counted in the backlog
+  bool syn_lost : 1 = false;             // our SYN was retransmitted
   // Settings of the application, or Config's.
   bool nagle : 1 = true;
   bool delayed_acks : 1 = true;

@@ -80,7 +80,7 @@ Event make_event(Engine& e, Index at, EventKind kind) {
     event.cause = c.soft_cause;
     c.soft_cause = Cause::none;
   } else if (kind == EventKind::accepted) {
-    CHECK(c.established_untold);
+    CHECK(c.accepted_unreported);
     event.listener = {c.backlog.listener, c.backlog.generation};
     if (Listener* listener = listener_of(e, c)) {
       CHECK(listener->admitted != 0);
@@ -88,7 +88,7 @@ Event make_event(Engine& e, Index at, EventKind kind) {
       --listener->complete;
       --listener->pending;
     }
-    c.established_untold = false;
+    c.accepted_unreported = false;
     c.writing = {e.config.send_buffer, Bytes{}};
   }
   return event;

@@ -22,7 +22,7 @@ inline void notify(Engine& e, Connection& c, EventKind kind) {
   if (kind == EventKind::soft_error) {
     // `accepted` is the first event of an id: before it the application does not know the
     // connection.
-    bool const unknown = c.passive && c.established_untold &&
+    bool const unknown = c.passive && c.accepted_unreported &&
                          ((c.pending | c.deferred) & bit_of(EventKind::accepted)) == 0;
     if (unknown) {
       return;

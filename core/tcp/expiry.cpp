@@ -258,7 +258,7 @@ void set_give_up(const Engine& e, const Connection& c, InFlightState& a) {
   a.give_up_due = e.state->now + limit;
 }
 
-void heard_while_probing(Engine& e, Connection& c) {
+void reset_unanswered_probes(Engine& e, Connection& c) {
   if (c.keepalive_probes != 0) {
     c.keepalive_probes = 0;
     if (is_watched(c)) {

@@ -17,7 +17,7 @@ Duration probe_interval(const Engine& e, const Connection& c);
 // R2 of a SYN or SYN-ACK, given a user timeout (0: none).
 Duration syn_limit(const Engine& e, std::uint32_t user_timeout_ms);
 // An acceptable segment arrived: resets the counts of unanswered persist and keep-alive probes.
-void heard_while_probing(Engine& e, Connection& c);
+void reset_unanswered_probes(Engine& e, Connection& c);
 // Whether keep-alives apply: more data from either side is possible.
 bool is_watched(const Connection& c);
 // Starts the keep-alive timer if keep-alive is on.

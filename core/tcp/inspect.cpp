@@ -115,7 +115,7 @@ void visit_variables(const Connection& c, FieldSink& sink) {
                       c.congestion.acked, c.receive_buffer, c.unbroken}) {
     sink.add(value);
   }
-  WritingVariables const writing = c.established_untold ? WritingVariables{} : c.writing;
+  WritingVariables const writing = c.accepted_unreported ? WritingVariables{} : c.writing;
   sink.add(writing.send_buffer);
   sink.add(writing.acknowledged_untold);
   visit_options(c.options, sink);
@@ -168,7 +168,7 @@ void visit_flags(const Connection& c, FieldSink& sink) {
                     c.send_urgent,
                     c.receive_urgent,
                     c.syn_lost,
-                    c.established_untold,
+                    c.accepted_unreported,
                     c.doubt_next_hop,
                     c.congestion.recovering,
                     c.congestion.partial_seen,
@@ -379,7 +379,7 @@ void visit_connection(Engine& e, Connection& c, FieldSink& sink) {
   visit_variables(c, sink);
   visit_flags(c, sink);
   Index const slot = e.slot_of(c);
-  BacklogPlace const backlog = c.established_untold ? c.backlog : BacklogPlace{};
+  BacklogPlace const backlog = c.accepted_unreported ? c.backlog : BacklogPlace{};
   sink.add(slow_due(e, c));
   sink.add_exact(std::uint64_t{slot} << 32 | c.generation);
   sink.add_exact(std::uint64_t{backlog.listener} << 32 | backlog.generation);
@@ -578,8 +578,8 @@ State state_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_addr
   if (state == State::closed && find_half_open(e, tuple, local_address) != nil) {
     return State::syn_received;
   }
-  bool const heard = state == State::closed && find_listener(e, tuple) != nil;
-  return heard ? State::listen : state;
+  bool const listening = state == State::closed && find_listener(e, tuple) != nil;
+  return listening ? State::listen : state;
 }
 
 }  // namespace lockstep::tcp

@@ -214,7 +214,7 @@ void detach(Engine& e, Connection& c, Cause cause) {
   // The application is not notified of a connection that was never reported (RFC 9293 3.10.7.4,
   // SYN-RECEIVED).
   bool const unknown =
-      c.passive && c.established_untold && (c.pending & bit_of(EventKind::accepted)) == 0;
+      c.passive && c.accepted_unreported && (c.pending & bit_of(EventKind::accepted)) == 0;
   if (unknown) {
     release(e, c);
     return;

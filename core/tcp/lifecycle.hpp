@@ -92,7 +92,7 @@ inline Connection* find(const Engine& e, ConnectionId id) {
 // The same for calls of the application, which knows an id only after its `accepted` event.
 inline Connection* find_told(const Engine& e, ConnectionId id) {
   Connection* const c = find(e, id);
-  return c != nullptr && !c->established_untold ? c : nullptr;
+  return c != nullptr && !c->accepted_unreported ? c : nullptr;
 }
 // In-order octets that the application has not consumed.
 inline Bytes unread_of(const Connection& c) {

@@ -33,11 +33,11 @@ std::uint16_t reported_mtu(const Engine& e, const Connection& c, const internet:
   }
   //= rfc1191#3
   //# 1191:PMTU-6 a router that gives no MTU: the next plateau below the size sent
-  std::uint16_t const told =
+  std::uint16_t const reported =
       error.mtu != 0 ? error.mtu : internet::plateau_below(error.quoted_bytes);
   //= rfc1191#3
   //# 1191:PMTU-3 never below 68, nor below Config's minimum, because the message may be forged
-  return std::max(told, least);
+  return std::max(reported, least);
 }
 
 // Lowers the path MTU: smaller segments from now on, and data in flight is retransmitted.

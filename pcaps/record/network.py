@@ -96,8 +96,8 @@ class TooBig:
 def is_kept(frame):
     """Whether to capture a frame: TCP, and "packet too big" about it."""
     kind = frames.protocol(frame)
-    told = {frames.ICMP: 3, frames.ICMP6: 2}
-    return kind == frames.TCP or frame[54 if frames.is_ipv6(frame) else 34] == told.get(kind)
+    types = {frames.ICMP: 3, frames.ICMP6: 2}
+    return kind == frames.TCP or frame[54 if frames.is_ipv6(frame) else 34] == types.get(kind)
 
 
 class Wire:

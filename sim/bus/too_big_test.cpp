@@ -77,9 +77,9 @@ TEST(TooBig, SendsNoErrorWhereRoutersDoNot) {
   EXPECT_EQ(answer_to(large_frame(group, 1'400), room), 0u);
   wire::Ipv4Header error = good;
   error.protocol = wire::IpProtocol::icmp;
-  std::vector<std::byte> told = large_frame(error, 1'400);
-  told[wire::ethernet_header_bytes + wire::ipv4_header_bytes] = std::byte{3};
-  EXPECT_EQ(answer_to(told, room), 0u);
+  std::vector<std::byte> error_frame = large_frame(error, 1'400);
+  error_frame[wire::ethernet_header_bytes + wire::ipv4_header_bytes] = std::byte{3};
+  EXPECT_EQ(answer_to(error_frame, room), 0u);
   EXPECT_EQ(answer_to(std::vector<std::byte>(1'400), room), 0u);
 }
 

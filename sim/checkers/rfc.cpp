@@ -43,7 +43,7 @@ referee::Terms host_terms(const Config& config) {
   terms.mss_least = most(terms.mss_least, config.tcp.mss_least);
   terms.connections_max = ~std::uint32_t{0};
   terms.violations_max = violations_max;
-  terms.told_max = FindingGroup::kept_max;
+  terms.reported_max = FindingGroup::kept_max;
   terms.kept_octets_max = 4'096;
   return terms;
 }
@@ -102,8 +102,8 @@ void RfcChecker::tell_counted(HostIndex host, Instant at) {
 
 void RfcChecker::tell(HostIndex host, Instant at) {
   Bench& bench = *benches_[host.value];
-  for (; bench.told < bench.violations.kept().size(); ++bench.told) {
-    referee::Violation const& violation = bench.violations.kept()[bench.told];
+  for (; bench.reported < bench.violations.kept().size(); ++bench.reported) {
+    referee::Violation const& violation = bench.violations.kept()[bench.reported];
     if (violation.certainty() == referee::Certainty::certain) {
       report(host, {CheckerKind::rfc,
                     violation.at,
@@ -150,11 +150,11 @@ void RfcChecker::delivered(const Kernel&, const FrameNote& note) {
   SegmentView view;
   LinkType const link = world_.hosts[note.node.index].config.link;
   if (read_frame(link, note.bytes, view) == FrameContent::tcp) {
-    judge_heard({{note.node.index}, note.at, view});
+    judge_arrived({{note.node.index}, note.at, view});
   }
 }
 
-void RfcChecker::judge_sent(const Heard& said) {
+void RfcChecker::judge_sent(const SegmentSeen& said) {
   Bench& bench = *benches_[said.host.value];
   referee::Allowances may = allowances_of(world_.hosts[said.host.value].config);
   may.unsent = may.unsent || said.unseen;
@@ -162,7 +162,7 @@ void RfcChecker::judge_sent(const Heard& said) {
   tell(said.host, said.at);
 }
 
-void RfcChecker::judge_heard(const Heard& heard) {
+void RfcChecker::judge_arrived(const SegmentSeen& heard) {
   benches_[heard.host.value]->judge.see(sighting_of(heard.view, heard.at));
   tell(heard.host, heard.at);
 }

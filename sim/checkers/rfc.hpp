@@ -33,22 +33,22 @@ class RfcChecker : public Observer {
   void delivered(const Kernel& kernel, const FrameNote& note) override;
 
   // One segment at a host, as read from the wire.
-  struct Heard {
+  struct SegmentSeen {
     HostIndex host;
     Instant at;
     const SegmentView& view;
     bool unseen = false;  // the host's NIC has lost frames that it was to send
   };
-  void judge_sent(const Heard& said);
-  void judge_heard(const Heard& heard);
+  void judge_sent(const SegmentSeen& said);
+  void judge_arrived(const SegmentSeen& heard);
 
  private:
   // The referee of one host and what it has reported.
   struct Bench {
     referee::Violations violations;
     referee::Referee judge;
-    std::uint32_t told = 0;     // kept violations that were reported
-    std::uint64_t dropped = 0;  // violations not kept, at the last report
+    std::uint32_t reported = 0;  // kept violations that were reported
+    std::uint64_t dropped = 0;   // violations not kept, at the last report
     std::array<std::uint64_t, referee::rule_count> counted{};  // by rule: those reported
 
     explicit Bench(const referee::Terms& terms)

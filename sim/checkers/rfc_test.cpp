@@ -56,7 +56,7 @@ class RfcRules : public testing::Test {
   }
   void hear(const Text& text) {
     SegmentView const view = view_of(text, false);
-    checker_.judge_heard({{0}, Instant{1}, view});
+    checker_.judge_arrived({{0}, Instant{1}, view});
   }
   void shake_hands() {
     say({flag::syn, 100, 0, 1'000, 0});
@@ -78,7 +78,7 @@ TEST_F(RfcRules, ASynOfTheSameNumberMayOfferALargerMss) {
   SegmentView small = view_of({flag::syn, 500, 0, 1'000, 0}, false);
   small.segment.options.has_mss = true;
   small.segment.options.mss = 28;
-  checker_.judge_heard({{0}, Instant{1}, small});
+  checker_.judge_arrived({{0}, Instant{1}, small});
   hear({flag::syn, 500, 0, 1'000, 0});
   say({flag::syn | flag::ack, 100, 501, 1'000, 0});
   hear({flag::ack, 501, 101, 1'000, 0});
@@ -104,7 +104,7 @@ TEST_F(RfcRules, AGapIsWrongUnlessANicHasLostFrames) {
     Findings findings;
     RfcChecker checker(world_, findings);
     checker.judge_sent({{0}, Instant{1}, view_of({flag::syn, 100, 0, 1'000, 0}, true)});
-    checker.judge_heard(
+    checker.judge_arrived(
         {{0}, Instant{1}, view_of({flag::syn | flag::ack, 500, 101, 1'000, 0}, false)});
     checker.judge_sent({{0}, Instant{1}, view_of({flag::ack, 101, 501, 1'000, 0}, true)});
     checker.judge_sent({{0}, Instant{1}, view_of({flag::ack, 102, 501, 1'000, 0}, true), lost});

@@ -442,8 +442,8 @@ void LockstepStack::Store(Ptr<const Packet> packet, std::uint16_t protocol, cons
 void LockstepStack::NoteDrops(std::uint32_t frames) {
   // Drops before a trace sink was connected are not reported: their packets no longer exist.
   auto const drops = IsLent() ? drops_seen_ : core_->statistics().drops;
-  bool const told = frames != 0 && !drop_trace_.IsEmpty();
-  for (std::uint32_t i = 0; i < lockstep::drop_count && told; ++i) {
+  bool const traced = frames != 0 && !drop_trace_.IsEmpty();
+  for (std::uint32_t i = 0; i < lockstep::drop_count && traced; ++i) {
     auto const reason = static_cast<lockstep::Drop>(i);
     for (auto seen = drops_seen_.of(reason); seen < drops.of(reason); ++seen) {
       drop_trace_(waiting_[frames - 1].packet, std::string(lockstep::name_of(reason)));

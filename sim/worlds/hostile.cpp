@@ -86,7 +86,7 @@ class Meter final : public Observer {
     most.blocks = std::max(most.blocks, now.blocks);
     most.pieces = std::max(most.pieces, now.pieces);
     most.extents = std::max(most.extents, now.extents);
-    most.owed = std::max(most.owed, now.owed);
+    most.pending_acks = std::max(most.pending_acks, now.pending_acks);
     most.half_open = std::max(most.half_open, now.half_open);
   }
 

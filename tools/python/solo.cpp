@@ -90,17 +90,17 @@ std::uint64_t hash_of(std::span<const std::byte> bytes) {
   return hash.finish();
 }
 
-void write_told(Writer& out, const Told& told) {
-  out.word(told.at.ns);
-  out.word(static_cast<std::uint64_t>(told.event.kind) << 8 |
-           static_cast<std::uint64_t>(told.event.cause));
-  out.id(told.event.id);
-  out.id(told.event.listener);
-  out.word(told.event.bytes.count);
+void write_event(Writer& out, const TimedEvent& timed) {
+  out.word(timed.at.ns);
+  out.word(static_cast<std::uint64_t>(timed.event.kind) << 8 |
+           static_cast<std::uint64_t>(timed.event.cause));
+  out.id(timed.event.id);
+  out.id(timed.event.listener);
+  out.word(timed.event.bytes.count);
 }
 
-Told read_told(SnapshotReader& in) {
-  Told out;
+TimedEvent read_event(SnapshotReader& in) {
+  TimedEvent out;
   out.at.ns = in.word();
   std::uint64_t const what = in.word();
   out.event.kind = static_cast<EventKind>(what >> 8);
@@ -243,8 +243,8 @@ std::vector<std::byte> Solo::snapshot() const {
     body.id(id);
   }
   body.word(inbox_.events.size());
-  for (Told const& each : inbox_.events) {
-    write_told(body, each);
+  for (TimedEvent const& each : inbox_.events) {
+    write_event(body, each);
   }
   std::size_t const before = body.bytes.size();
   body.bytes.resize(before + stack_.snapshot_bytes());
@@ -289,7 +289,7 @@ bool Solo::restore(std::span<const std::byte> from) {
   then.accepted.resize(in.word());
   std::ranges::generate(then.accepted, [&] { return in.id<ConnectionId>(); });
   then.events.resize(in.word());
-  std::ranges::generate(then.events, [&] { return read_told(in); });
+  std::ranges::generate(then.events, [&] { return read_event(in); });
   if (stack_.restore(in.rest) != Refusal::none) {
     return false;
   }

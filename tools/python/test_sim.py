@@ -74,9 +74,9 @@ def test_a_world_from_a_file_runs_as_the_command_runs_it(tmp_path):
         pytest.skip("build/release/lockstep is not built")
     sim = lockstep.Sim.from_file(EXAMPLE, seed=7, settings=["*.sack=false"])
     assert sim.run() == "completed"
-    told = subprocess.run([program, "sim", "run", EXAMPLE, "--seed", "7", "--set", "*.sack=false"],
+    done = subprocess.run([program, "sim", "run", EXAMPLE, "--seed", "7", "--set", "*.sack=false"],
                           capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert f"{sim.fingerprint():016x}" in told.stdout
+    assert f"{sim.fingerprint():016x}" in done.stdout
 
 
 def test_a_world_that_was_built_is_a_file_as_well(tmp_path):

@@ -158,8 +158,8 @@ Instant detect_losses(Engine& e, Connection& c, Scoreboard& board, const AckSamp
   //# 3042:LTX-3 nothing else lets limited transmit send
   //= rfc5681#3.2
   //# 5681:CC-19 nor counts as a duplicate
-  bool const tells = !news.newly_sacked.empty();
-  if (tells && !v.recovering) {
+  bool const has_new_sacks = !news.newly_sacked.empty();
+  if (has_new_sacks && !v.recovering) {
     v.duplicates = static_cast<std::uint8_t>(std::min(v.duplicates + 1, 255));
   }
   //= rfc8985#4
@@ -167,7 +167,7 @@ Instant detect_losses(Engine& e, Connection& c, Scoreboard& board, const AckSamp
   if (e.config.rack) {
     return rack::on_ack(e, c, board, news, over);
   }
-  if (tells) {
+  if (has_new_sacks) {
     board.lose_below_edge(c);
   }
   return Instant::never();
@@ -185,9 +185,9 @@ void repair(Engine& e, Connection& c, Scoreboard& board, const AckSample& news) 
   //# 2018:SACK-19 a single report of out-of-order data is not enough
   //= rfc3042#2
   //# 3042:LTX-4 the threshold is unchanged
-  bool const tells = !news.newly_sacked.empty();
+  bool const has_new_sacks = !news.newly_sacked.empty();
   bool const enough =
-      !e.config.rack && tells && c.congestion.duplicates >= e.config.duplicate_acks.value;
+      !e.config.rack && has_new_sacks && c.congestion.duplicates >= e.config.duplicate_acks.value;
   if (board.tracks() && (enough || !board.lost_not_retransmitted().empty()) &&
       may_begin(c, e.active(c))) {
     begin_recovery(e, c, board, news);
@@ -293,11 +293,11 @@ void process_sack(Engine& e, Connection& c, const wire::Segment& segment) {
       note_duplicate(e, c);
     }
   }
-  bool const tells = !news.newly_sacked.empty();
+  bool const has_new_sacks = !news.newly_sacked.empty();
   bool held = false;
   if (a.doubtful()) {
     bool const marked = c.ecn.tx && segment.flags.ece();
-    held = spurious::on_ack(e, c, board, news, segment, {advances, same && !tells, marked});
+    held = spurious::on_ack(e, c, board, news, segment, {advances, same && !has_new_sacks, marked});
   }
   Bytes const restored = v.cwnd;
   bool const over = advances && update_recovery(e, c, newly, segment.flags.ece());

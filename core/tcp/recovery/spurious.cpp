@@ -141,8 +141,8 @@ bool check_echo(Engine& e, Connection& c, Scoreboard& board, AckSample& news,
   bool const sent = watch.exact ? echo == first : between;
   //= rfc3522#3.2
   //# 3522:EIFD-5 no D-SACK in it; and the peer supports D-SACK, or more data is in flight
-  bool const told = c.options.has(negotiated::duplicates) || c.send.una != c.send.nxt;
-  if (!segment.options.has_timestamps || !before || !sent || news.has_duplicate || !told) {
+  bool const detectable = c.options.has(negotiated::duplicates) || c.send.una != c.send.nxt;
+  if (!segment.options.has_timestamps || !before || !sent || news.has_duplicate || !detectable) {
     return false;
   }
   bool const marked = is_marked(c, segment);

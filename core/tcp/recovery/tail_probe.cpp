@@ -122,9 +122,9 @@ void on_ack(Engine& e, Connection& c, const wire::Segment& segment, const AckSam
   }
   //= rfc8985#7.4.2
   //# 8985:TLP-11 new data was delivered, or the segment arrived twice: nothing was lost
-  Sequence const told = news.duplicate.end;
-  bool const twice =
-      news.has_duplicate && (told == a.tail.end || (c.fin_sent && told.next() == a.tail.end));
+  Sequence const block_end = news.duplicate.end;
+  bool const twice = news.has_duplicate &&
+                     (block_end == a.tail.end || (c.fin_sent && block_end.next() == a.tail.end));
   if (!a.tail.retransmitted || twice) {
     a.tail.out = false;
   } else if (segment.acknowledgment.after(a.tail.end)) {
@@ -143,9 +143,9 @@ void on_idle_ack(Engine& e, Connection& c, const wire::Segment& segment) {
       !segment.length().empty()) {
     return;
   }
-  Sequence const told = segment.options.sack[0].end;
-  bool const twice = segment.options.sack_count == 0 || told == c.send.una ||
-                     (c.fin_sent && told.next() == c.send.una);
+  Sequence const block_end = segment.options.sack[0].end;
+  bool const twice = segment.options.sack_count == 0 || block_end == c.send.una ||
+                     (c.fin_sent && block_end.next() == c.send.una);
   if (twice) {
     c.probe_doubtful = false;
     if (c.active != nil) {

@@ -8,7 +8,7 @@
 #include "core/units/sequence.hpp"
 #include "core/units/time.hpp"
 #include "core/units/window.hpp"
-#include "sim/checkers/heard_text.hpp"
+#include "sim/checkers/received_ranges.hpp"
 #include "sim/checkers/referee/rules.hpp"
 #include "sim/checkers/referee/violation.hpp"
 
@@ -27,8 +27,8 @@ inline void follow(Sequence& origin, Sequence acknowledged) {
 // One SYN: where its sequence numbers begin, and how far they were seen.
 struct Opening {
   Sequence iss;
-  Sequence origin;  // the first number after the SYN; later it follows the acknowledgments
-  Sequence heard;   // the end of all that was seen
+  Sequence origin;    // the first number after the SYN; later it follows the acknowledgments
+  Sequence seen_end;  // the end of all that was seen
   Bytes mss;
   Bytes window;  // the largest that its copies offer
   WindowScale scale;
@@ -79,16 +79,16 @@ struct EndpointState {
   bool has_former = false;
   bool fin_sent = false;
   Sequence fin_end;
-  Sequence fin_ack;        // the FIN's acknowledgment number
-  bool fin_heard = false;  // a FIN was seen, even if it was not judged
-  Sequence fin_heard_end;
+  Sequence fin_ack;       // the FIN's acknowledgment number
+  bool fin_seen = false;  // a FIN was seen, even if it was not judged
+  Sequence fin_seen_end;
   bool fins_differ = false;
   bool scaled = false;
   WindowScale scale;
   bool sack = false;
   bool early = false;  // its SYN had data ...
   Sequence early_end;  // ... up to here
-  HeardText text;
+  ReceivedRanges text;
   KeptText kept;
   bool kept_unsure = false;  // not every segment in `kept` had a right checksum
   std::array<Spoiled, spoiled_max> spoiled{};
@@ -178,20 +178,20 @@ struct EndpointState {
   std::uint32_t repeats = 0;  // retransmissions of it since the other's last segment
   Duration repeat_gap;        // the time before the last of them
   bool timed_out = false;     // the last of them must have been caused by an RTO
-  bool told_of_gap = false;   // a duplicate ACK or SACK has arrived since the ACK last advanced
+  bool gap_reported = false;  // a duplicate ACK or SACK has arrived since the ACK last advanced
   std::uint32_t duplicates = 0;
   bool moved_known = false;
   Sequence moved_to;  // the other's highest acknowledgment
   bool recovering = false;
-  Sequence recover;         // recovery ends when this is acknowledged
-  HeardText sacked;         // what the other has reported in SACK blocks
-  HeardText sacked_late;    // the same at sacked_late_at
-  HeardText sacked_before;  // the same a round trip before that
+  Sequence recover;              // recovery ends when this is acknowledged
+  ReceivedRanges sacked;         // what the other has reported in SACK blocks
+  ReceivedRanges sacked_late;    // the same at sacked_late_at
+  ReceivedRanges sacked_before;  // the same a round trip before that
   Instant sacked_late_at;
-  bool heard_anything = false;
-  Instant heard_at;        // the other's last segment
-  std::uint32_t owed = 0;  // duplicate ACKs that it has to send
-  Instant owed_since;
+  bool any_arrived = false;
+  Instant last_arrival_at;           // the other's last segment
+  std::uint32_t duplicates_due = 0;  // duplicate ACKs that it has to send
+  Instant duplicates_due_since;
   bool small = false;  // a small segment is unacknowledged ...
   Sequence small_end;  // ... which ends here
   Bytes last_text;     // payload of its last new segment
@@ -200,16 +200,16 @@ struct EndpointState {
   bool is_old() const { return origin != iss; }
 
   // --- Replies that it has to send ---
-  bool owes_reset = false;  // for an ACK that does not acknowledge its SYN ...
-  Sequence owed_reset_for;  // ... but this number
+  bool reset_due = false;  // for an ACK that does not acknowledge its SYN ...
+  Sequence reset_due_for;  // ... but this number
   bool unheeded_words =
       false;               // it sent a segment other than RST, and the other has sent none since
   bool was_reset = false;  // the other sent a RST with the expected number
   Instant reset_at;
   std::uint32_t after_reset = 0;  // segments that it sent long after the RST
-  bool owes_ack = false;          // for one segment, which ends at ...
-  Sequence owed_ack;
-  Instant owed_ack_at;
+  bool ack_due = false;           // for one segment, which ends at ...
+  Sequence ack_due_for;
+  Instant ack_due_at;
   std::uint32_t full_waiting = 0;  // full segments since its last ACK
   std::uint32_t full_acks = 0;     // its ACKs of any full segments ...
   std::uint32_t stretched = 0;     // ... and of stretched_least or more
@@ -217,15 +217,15 @@ struct EndpointState {
   std::uint32_t drawn = 0;         // pure ACKs that received segments entitle it to ...
   std::uint32_t undrawn = 0;       // ... and those sent beyond them, since the last such segment
   Sequence storm_edge;
-  bool told_unheeded = false;
+  bool acks_ignored_reported = false;
   Instant third_duplicate_at;
-  bool ce_heard = false;  // a segment with CE arrived ...
-  Sequence ce_end;        // ... which ends here
+  bool ce_arrived = false;  // a segment with CE arrived ...
+  Sequence ce_end;          // ... which ends here
   bool has_text = false;
-  Sequence text_top;        // the end of its latest data
-  bool owes_reply = false;  // an ACK of a segment that is not acceptable
-  Instant owed_reply_at;
-  Sequence owed_reply_for;
+  Sequence text_top;       // the end of its latest data
+  bool reply_due = false;  // an ACK of a segment that is not acceptable
+  Instant reply_due_at;
+  Sequence reply_due_for;
   std::uint32_t unanswered = 0;  // how often the other sent the same data without a reply ...
   Sequence unanswered_begin;     // ... which begins here
   Instant unanswered_at;         // the first time
@@ -254,7 +254,7 @@ struct EndpointState {
   std::uint32_t former_stamp = 0;
 
   // How many findings of each rule and standing were kept.
-  std::array<std::array<std::uint8_t, standing_count>, rule_count> told{};
+  std::array<std::array<std::uint8_t, standing_count>, rule_count> reported{};
 };
 
 }  // namespace lockstep::sim::referee

@@ -21,7 +21,7 @@ void judge_flight(const Moment& m, std::uint32_t mss) {
   Sequence const end = m.said.text_begin() + m.said.text();
   // Neither octets reported by SACK nor lost ones count as in flight.
   bool const unknown = v.middle || v.is_old() || v.recovering;
-  if (!end.after(v.sent) || unknown || (v.told_of_gap && m.other.sack)) {
+  if (!end.after(v.sent) || unknown || (v.gap_reported && m.other.sack)) {
     return;
   }
   std::uint64_t const flight = end.since(una).count;

@@ -42,7 +42,7 @@ void judge_text_marks(const Moment& m) {
 }
 
 // Whether ECE has reached the sender: its timestamp echo shows it, or two round trips have passed.
-bool has_heard_ece(const Moment& m) {
+bool has_received_ece(const Moment& m) {
   EndpointState const& v = m.speaker;
   wire::Options const& options = m.segment().options;
   if (v.ece_stamped && options.has_timestamps) {
@@ -67,7 +67,7 @@ void judge_heed(const Moment& m) {
   //# 3168:ECN-26 the first new data after a window reduction carries CWR
   if (m.segment().flags.cwr()) {
     v.ece_open = false;
-  } else if (v.limited && v.limit_ack.after(v.ece_high) && has_heard_ece(m)) {
+  } else if (v.limited && v.limit_ack.after(v.ece_high) && has_received_ece(m)) {
     v.ece_open = false;
     m.judge.call_whole(m, Rule::ece_unheeded, Ambiguity::hidden, {1, 0});
   }
@@ -116,19 +116,19 @@ void judge_marks(const Moment& m) {
 
 void hear_marks(const Moment& m) {
   wire::Flags const flags = m.segment().flags;
-  EndpointState& told = m.other;
-  told.ece_heeded =
-      told.ece_heeded && !(flags.ack() && m.segment().acknowledgment.after(told.ece_until));
-  if (flags.syn() || flags.rst() || !flags.ece() || !told.begun || !speaks_ecn(m)) {
+  EndpointState& other = m.other;
+  other.ece_heeded =
+      other.ece_heeded && !(flags.ack() && m.segment().acknowledgment.after(other.ece_until));
+  if (flags.syn() || flags.rst() || !flags.ece() || !other.begun || !speaks_ecn(m)) {
     return;
   }
-  bool const former = told.ece_heeded && m.segment().acknowledgment.at_or_before(told.ece_until);
-  if (!told.ece_open && !former) {
-    told.ece_open = true;
-    told.ece_high = told.sent;
-    told.ece_at = m.said.at;
-    told.ece_stamped = m.segment().options.has_timestamps;
-    told.ece_stamp = m.segment().options.timestamp_value;
+  bool const former = other.ece_heeded && m.segment().acknowledgment.at_or_before(other.ece_until);
+  if (!other.ece_open && !former) {
+    other.ece_open = true;
+    other.ece_high = other.sent;
+    other.ece_at = m.said.at;
+    other.ece_stamped = m.segment().options.has_timestamps;
+    other.ece_stamp = m.segment().options.timestamp_value;
   }
 }
 

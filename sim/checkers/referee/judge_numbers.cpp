@@ -104,8 +104,8 @@ Sequence reach_of(const Moment& m) {
   EndpointState const& endpoint = m.other;
   Sequence const from = m.speaker.offered ? m.speaker.last_ack : endpoint.openings[0].origin;
   Sequence const reach = endpoint.text.reach(from);
-  return endpoint.fin_heard && endpoint.fin_heard_end.previous() == reach ? endpoint.fin_heard_end
-                                                                          : reach;
+  return endpoint.fin_seen && endpoint.fin_seen_end.previous() == reach ? endpoint.fin_seen_end
+                                                                        : reach;
 }
 
 void judge_claim(const Moment& m, Sequence last) {
@@ -142,7 +142,7 @@ void forgive(const Moment& m) {
     (spoiled.text.empty() ? v.forgiven_header : v.forgiven) = true;
     v.text.add(spoiled.begin, spoiled.text);
     for (std::uint32_t i = 0; i < v.opening_count; ++i) {
-      v.openings[i].heard = last_of(v.openings[i].heard, spoiled.end);
+      v.openings[i].seen_end = last_of(v.openings[i].seen_end, spoiled.end);
     }
     v.sent = last_of(v.sent, spoiled.end);
   }
@@ -168,11 +168,11 @@ void judge_ack(const Moment& m) {
   bool heard = m.other.middle && segment.acknowledgment.at_or_before(m.other.sent);
   for (std::uint32_t i = 0; i < m.other.opening_count; ++i) {
     Opening const& opening = m.other.openings[i];
-    heard = heard || within(segment.acknowledgment, opening.origin, opening.heard);
+    heard = heard || within(segment.acknowledgment, opening.origin, opening.seen_end);
   }
   if (!heard) {
     std::uint32_t const count = m.other.opening_count;
-    judge_claim(m, count == 0 ? m.other.sent : m.other.openings[count - 1].heard);
+    judge_claim(m, count == 0 ? m.other.sent : m.other.openings[count - 1].seen_end);
     return;
   }
   bool const odd = m.other.fins_differ || m.other.text.forgetful();
@@ -221,7 +221,7 @@ void judge_blocks(const Moment& m) {
   for (std::uint32_t i = 0; i < segment.options.sack_count; ++i) {
     wire::SackBlock const& block = segment.options.sack[i];
     forgive_block(m, block);
-    bool const fin = m.other.fin_heard && block.end == m.other.fin_heard_end;
+    bool const fin = m.other.fin_seen && block.end == m.other.fin_seen_end;
     Sequence const end = fin ? block.end.previous() : block.end;
     bool const whole = end == block.begin || m.other.text.holds(block.begin, end);
     //= rfc2018#3
@@ -255,7 +255,7 @@ std::uint32_t opening_of(const EndpointState& other, Sequence number) {
     Opening const& opening = other.openings[i];
     bool const nearer =
         found == other.opening_count || opening.origin.after(other.openings[found].origin);
-    found = within(number, opening.origin, opening.heard) && nearer ? i : found;
+    found = within(number, opening.origin, opening.seen_end) && nearer ? i : found;
   }
   return found;
 }
@@ -288,7 +288,7 @@ void judge_edge(const Moment& m) {
   //# 7323:TS-36 the rounding of a scaled window may move the edge left by less than one unit
   // After the other's FIN no data can arrive, so the window has no meaning.
   bool const over =
-      m.other.fin_heard && !m.terms.whole && segment.acknowledgment == m.other.fin_heard_end;
+      m.other.fin_seen && !m.terms.whole && segment.acknowledgment == m.other.fin_seen_end;
   // A SYN-ACK, whose window is unscaled, may arrive after later segments with scaled windows.
   std::uint32_t const rounding = unit_of(v, m.other, false) - 1;
   if (v.offered && !scale_unsure(m) && v.edge.after(edge + Bytes{rounding})) {
@@ -432,7 +432,7 @@ void open(const Moment& m) {
   Opening fresh;
   fresh.iss = syn.sequence;
   fresh.origin = syn.sequence.next();
-  fresh.heard = m.said.end();
+  fresh.seen_end = m.said.end();
   fresh.mss = mss;
   fresh.window = {syn.window.value};
   fresh.scale = syn.options.window_scale;
@@ -462,27 +462,27 @@ namespace {
 
 // Updates how far the other may send, if it would accept this segment's ACK.
 void tell_limit(const Moment& m) {
-  EndpointState& told = m.other;
+  EndpointState& other = m.other;
   wire::Segment const& segment = m.segment();
-  bool const known = told.begun && segment.flags.ack() &&
-                     (told.middle || within(segment.acknowledgment, told.origin, told.sent));
+  bool const known = other.begun && segment.flags.ack() &&
+                     (other.middle || within(segment.acknowledgment, other.origin, other.sent));
   if (!known) {
     return;
   }
   Bytes const window{segment.window.value * largest_unit_of(m)};
-  told.limit_widest = told.limited ? most(told.limit_widest, window) : window;
+  other.limit_widest = other.limited ? most(other.limit_widest, window) : window;
   // A segment from before SND.WL1 moves SND.UNA but not SND.WND (RFC 9293 3.10.7.4).
-  bool const late = told.limited && segment.sequence.before(told.limit_latest);
-  told.limit_ack =
-      told.limited ? last_of(told.limit_ack, segment.acknowledgment) : segment.acknowledgment;
-  follow(told.origin, told.limit_ack);
+  bool const late = other.limited && segment.sequence.before(other.limit_latest);
+  other.limit_ack =
+      other.limited ? last_of(other.limit_ack, segment.acknowledgment) : segment.acknowledgment;
+  follow(other.origin, other.limit_ack);
   // Segments may arrive in another order than they were captured.
-  Sequence const from = m.terms.whole && !m.own ? segment.acknowledgment : told.limit_ack;
-  Sequence const edge = from + (late ? told.limit_widest : window);
-  told.limit_latest =
-      told.limited ? last_of(told.limit_latest, segment.sequence) : segment.sequence;
-  told.limit = told.limited ? last_of(told.limit, edge) : edge;
-  told.limited = true;
+  Sequence const from = m.terms.whole && !m.own ? segment.acknowledgment : other.limit_ack;
+  Sequence const edge = from + (late ? other.limit_widest : window);
+  other.limit_latest =
+      other.limited ? last_of(other.limit_latest, segment.sequence) : segment.sequence;
+  other.limit = other.limited ? last_of(other.limit, edge) : edge;
+  other.limited = true;
 }
 
 }  // namespace
@@ -526,23 +526,23 @@ void hear_numbers(const Moment& m) {
   for (std::uint32_t i = 0; i < v.opening_count; ++i) {
     Opening& opening = v.openings[i];
     if (m.said.end().after(opening.origin)) {
-      opening.heard = last_of(opening.heard, m.said.end());
+      opening.seen_end = last_of(opening.seen_end, m.said.end());
     }
   }
   // A RST from a host without the connection acknowledges whatever arrived, including forged data.
   bool const acks = segment.flags.ack() && !segment.flags.rst();
   for (std::uint32_t i = 0; i < m.other.opening_count && acks; ++i) {
     Opening& opening = m.other.openings[i];
-    if (within(segment.acknowledgment, opening.origin, opening.heard)) {
+    if (within(segment.acknowledgment, opening.origin, opening.seen_end)) {
       follow(opening.origin, segment.acknowledgment);
     }
   }
   v.text.add(m.said.text_begin(), m.said.text());
   settle_claims(m);
   if (segment.flags.fin() && !segment.flags.rst()) {
-    v.fins_differ = v.fins_differ || (v.fin_heard && v.fin_heard_end != m.said.end());
-    v.fin_heard = true;
-    v.fin_heard_end = m.said.end();
+    v.fins_differ = v.fins_differ || (v.fin_seen && v.fin_seen_end != m.said.end());
+    v.fin_seen = true;
+    v.fin_seen_end = m.said.end();
   }
   tell_limit(m);
   if (segment.flags.ack() &&

@@ -92,21 +92,21 @@ void judge_progress(const Moment& m) {
 
 // Counts transmissions of the data at RCV.NXT, which fits any window that is not zero.
 void hear_progress(const Moment& m) {
-  EndpointState& told = m.other;
+  EndpointState& other = m.other;
   wire::Segment const& segment = m.segment();
-  bool const expected = told.offered && segment.sequence == told.last_ack &&
-                        !told.last_window.empty() && !m.said.length().empty() &&
+  bool const expected = other.offered && segment.sequence == other.last_ack &&
+                        !other.last_window.empty() && !m.said.length().empty() &&
                         !segment.flags.any_of(flag::syn | flag::rst) && m.said.sum != Sum::bad;
   if (!expected) {
     return;
   }
-  if (told.refused == 0 || told.refused_begin != segment.sequence) {
-    told.refused = 0;
-    told.refusals = 0;
-    told.refused_begin = segment.sequence;
-    told.refused_at = m.said.at;
+  if (other.refused == 0 || other.refused_begin != segment.sequence) {
+    other.refused = 0;
+    other.refusals = 0;
+    other.refused_begin = segment.sequence;
+    other.refused_at = m.said.at;
   }
-  ++told.refused;
+  ++other.refused;
 }
 
 }  // namespace lockstep::sim::referee

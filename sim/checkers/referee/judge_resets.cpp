@@ -11,7 +11,7 @@ bool among_own(const Moment& m) {
   Sequence const at = m.segment().sequence;
   for (std::uint32_t i = 0; i < v.opening_count; ++i) {
     Opening const& opening = v.openings[i];
-    if (opening.origin.previous().at_or_before(at) && at.at_or_before(opening.heard)) {
+    if (opening.origin.previous().at_or_before(at) && at.at_or_before(opening.seen_end)) {
       return true;
     }
   }

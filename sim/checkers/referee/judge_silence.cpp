@@ -32,25 +32,25 @@ void judge_syn_sent(const Moment& m) {
   EndpointState& v = m.speaker;
   wire::Flags const flags = m.segment().flags;
   if (flags.rst()) {
-    v.owes_reset = false;
+    v.reset_due = false;
   }
-  if (v.owes_reset && !flags.syn()) {
-    v.owes_reset = false;
+  if (v.reset_due && !flags.syn()) {
+    v.reset_due = false;
     m.judge.call_whole(m, Rule::reset_missing, Ambiguity::hidden,
-                       {v.iss.next().value, v.owed_reset_for.value});
+                       {v.iss.next().value, v.reset_due_for.value});
   }
 }
 
 void hear_syn_sent(const Moment& m) {
   wire::Segment const& segment = m.segment();
-  EndpointState& told = m.other;
-  bool const waits = told.opening_count == 1 && !told.middle && !told.openings[0].is_answer &&
-                     told.sent == told.openings[0].heard && !told.offered;
+  EndpointState& other = m.other;
+  bool const waits = other.opening_count == 1 && !other.middle && !other.openings[0].is_answer &&
+                     other.sent == other.openings[0].seen_end && !other.offered;
   bool const wrong =
-      segment.acknowledgment.at_or_before(told.iss) || segment.acknowledgment.after(told.sent);
+      segment.acknowledgment.at_or_before(other.iss) || segment.acknowledgment.after(other.sent);
   if (waits && wrong && segment.flags.syn() && segment.flags.ack() && !segment.flags.rst()) {
-    told.owes_reset = true;
-    told.owed_reset_for = segment.acknowledgment;
+    other.reset_due = true;
+    other.reset_due_for = segment.acknowledgment;
   }
 }
 
@@ -70,11 +70,11 @@ void judge_reset_heeded(const Moment& m) {
 void judge_delay(const Moment& m) {
   EndpointState& v = m.speaker;
   wire::Segment const& segment = m.segment();
-  if (!v.owes_ack || !segment.flags.ack() || segment.acknowledgment.before(v.owed_ack)) {
+  if (!v.ack_due || !segment.flags.ack() || segment.acknowledgment.before(v.ack_due_for)) {
     return;
   }
-  v.owes_ack = false;
-  Duration const took = m.said.at.since(v.owed_ack_at);
+  v.ack_due = false;
+  Duration const took = m.said.at.since(v.ack_due_at);
   //= rfc9293#3.8.6.3
   //# 9293:MUST-40 an ACK is delayed by less than half a second
   if (m.connection.round_known && took > delayed_ack_most + two_rounds(m)) {
@@ -103,9 +103,9 @@ void judge_stretched(const Moment& m) {
 // An upper bound on the ACKs for so many octets: they may be several segments of 512 or more.
 std::uint32_t draws_of(std::uint32_t octets) { return 2 + octets / 512; }
 
-std::uint32_t drawn_max(const EndpointState& sender, const EndpointState& told) {
-  bool const flying = told.offered && sender.sent.after(told.last_ack);
-  return 4 * storm_least + (flying ? draws_of(sender.sent.value - told.last_ack.value) : 0);
+std::uint32_t drawn_max(const EndpointState& sender, const EndpointState& other) {
+  bool const flying = other.offered && sender.sent.after(other.last_ack);
+  return 4 * storm_least + (flying ? draws_of(sender.sent.value - other.last_ack.value) : 0);
 }
 
 // Pure ACKs without cause: each segment that occupies sequence space or has an unexpected number
@@ -129,12 +129,12 @@ void judge_storm(const Moment& m) {
 
 // Adds the ACKs that this segment may cause: data that hardware has joined causes several.
 void hear_drawn(const Moment& m) {
-  EndpointState& told = m.other;
-  bool const expected = told.offered && m.segment().sequence == told.last_ack;
+  EndpointState& other = m.other;
+  bool const expected = other.offered && m.segment().sequence == other.last_ack;
   std::uint32_t const octets = m.said.length().count;
   std::uint32_t const draws = octets != 0 ? draws_of(octets) : expected ? 0 : 1;
-  told.drawn = std::min(told.drawn + draws, drawn_max(m.speaker, told));
-  told.undrawn = draws != 0 ? 0 : told.undrawn;
+  other.drawn = std::min(other.drawn + draws, drawn_max(m.speaker, other));
+  other.undrawn = draws != 0 ? 0 : other.undrawn;
 }
 
 //= rfc6298#5
@@ -147,7 +147,7 @@ void judge_loss_heeded(const Moment& m) {
       v.front_known && v.limited && v.limit_ack.before(v.sent) && v.limit_ack.after(v.iss);
   bool const again = !m.said.length().empty() && m.segment().sequence.at_or_before(v.limit_ack);
   bool const shut = m.other.last_window.empty();
-  if (!out || again || shut || v.told_unheeded || m.segment().flags.rst() ||
+  if (!out || again || shut || v.acks_ignored_reported || m.segment().flags.rst() ||
       !m.connection.round_known) {
     return;
   }
@@ -157,7 +157,7 @@ void judge_loss_heeded(const Moment& m) {
   Duration const since = m.said.at.since(v.front_at);
   bool const timer = since > every_timer + v.repeat_gap * 4;
   if (dups || timer) {
-    v.told_unheeded = true;
+    v.acks_ignored_reported = true;
     m.judge.call_whole(m, dups ? Rule::duplicate_acks_ignored : Rule::retransmission_missing,
                        Ambiguity::hidden, {v.limit_ack.value, v.sent.value});
   }
@@ -168,10 +168,10 @@ void judge_loss_heeded(const Moment& m) {
 void judge_echoed(const Moment& m) {
   EndpointState& v = m.speaker;
   wire::Flags const flags = m.segment().flags;
-  bool const covers = v.ce_heard && flags.ack() && !flags.any_of(flag::syn | flag::rst) &&
+  bool const covers = v.ce_arrived && flags.ack() && !flags.any_of(flag::syn | flag::rst) &&
                       m.segment().acknowledgment.at_or_after(v.ce_end);
   if (covers) {
-    v.ce_heard = false;
+    v.ce_arrived = false;
     if (!flags.ece()) {
       m.judge.call_whole(m, Rule::ce_unechoed, Ambiguity::hidden, {1, 0});
     }
@@ -179,63 +179,63 @@ void judge_echoed(const Moment& m) {
 }
 
 void hear_mark(const Moment& m) {
-  EndpointState& told = m.other;
+  EndpointState& other = m.other;
   EndpointState& v = m.speaker;
   bool const fresh = !v.has_text || m.said.text_begin().at_or_after(v.text_top);
   v.text_top = m.said.text().empty() ? v.text_top : m.said.end();
   v.has_text = v.has_text || !m.said.text().empty();
   if (m.segment().flags.cwr()) {
-    told.ce_heard = false;
+    other.ce_arrived = false;
   }
   if (m.said.ecn == 3 && fresh && !m.said.text().empty() && speaks_ecn(m)) {
-    told.ce_heard = true;
-    told.ce_end = m.said.end();
+    other.ce_arrived = true;
+    other.ce_end = m.said.end();
   }
 }
 
 //= rfc9293#3.10.7.4
 //# 9293:P-ACCEPT-REPLY a segment that is not acceptable gets an ACK
 void judge_unanswered(const Moment& m) {
-  EndpointState& owes = m.other;
-  m.speaker.owes_reply = false;
-  bool const late = owes.owes_reply && m.connection.round_known &&
-                    m.said.at.since(owes.owed_reply_at) > delayed_ack_most + two_rounds(m);
+  EndpointState& other = m.other;
+  m.speaker.reply_due = false;
+  bool const late = other.reply_due && m.connection.round_known &&
+                    m.said.at.since(other.reply_due_at) > delayed_ack_most + two_rounds(m);
   if (late) {
-    owes.owes_reply = false;
+    other.reply_due = false;
     m.judge.call_whole(about_other(m), Rule::reply_missing, Ambiguity::hidden,
-                       {owes.last_ack.value, owes.owed_reply_for.value});
+                       {other.last_ack.value, other.reply_due_for.value});
   }
 }
 
 // The host that has to reply may send an unrelated segment first.
 void judge_unanswered_by_itself(const Moment& m) {
   EndpointState& v = m.speaker;
-  bool const late = v.owes_reply && m.connection.round_known &&
-                    m.said.at.since(v.owed_reply_at) > delayed_ack_most + two_rounds(m);
+  bool const late = v.reply_due && m.connection.round_known &&
+                    m.said.at.since(v.reply_due_at) > delayed_ack_most + two_rounds(m);
   if (late) {
     m.judge.call_whole(m, Rule::reply_missing, Ambiguity::hidden,
-                       {v.last_ack.value, v.owed_reply_for.value});
+                       {v.last_ack.value, v.reply_due_for.value});
   }
 }
 
 void hear_unacceptable(const Moment& m) {
-  EndpointState& told = m.other;
+  EndpointState& other = m.other;
   wire::Segment const& segment = m.segment();
-  if (!told.offered || told.middle || m.speaker.middle || segment.flags.rst() || told.fin_sent ||
-      m.speaker.fin_heard || told.was_reset || told.resets != 0) {
+  if (!other.offered || other.middle || m.speaker.middle || segment.flags.rst() || other.fin_sent ||
+      m.speaker.fin_seen || other.was_reset || other.resets != 0) {
     return;
   }
-  bool const old = !m.said.text().empty() && m.said.end().at_or_before(told.last_ack) &&
+  bool const old = !m.said.text().empty() && m.said.end().at_or_before(other.last_ack) &&
                    segment.sequence.after(m.speaker.iss);
-  bool const established = told.sent.after(told.iss.next()) ||
-                           (m.speaker.has_former && told.last_ack == m.speaker.former);
+  bool const established = other.sent.after(other.iss.next()) ||
+                           (m.speaker.has_former && other.last_ack == m.speaker.former);
   bool const syn = segment.flags.syn() && !segment.flags.ack() && established;
   bool const future = segment.flags.ack() && !segment.flags.syn() &&
-                      segment.acknowledgment.after(told.sent) && !m.connection.lossy;
-  if ((old || syn || future) && !told.owes_reply) {
-    told.owes_reply = true;
-    told.owed_reply_at = m.said.at;
-    told.owed_reply_for = segment.sequence;
+                      segment.acknowledgment.after(other.sent) && !m.connection.lossy;
+  if ((old || syn || future) && !other.reply_due) {
+    other.reply_due = true;
+    other.reply_due_at = m.said.at;
+    other.reply_due_for = segment.sequence;
   }
 }
 
@@ -247,26 +247,26 @@ void judge_repeated(const Moment& m) {
   constexpr std::uint32_t least = 4;
   constexpr Duration least_time = Duration::seconds(3);
   m.speaker.unanswered = 0;
-  EndpointState& owes = m.other;
+  EndpointState& other = m.other;
   Sequence const begin = m.segment().sequence;
   bool const again = !m.said.length().empty() && !m.segment().flags.any_of(flag::syn | flag::rst) &&
                      m.said.end().at_or_before(m.speaker.sent);
-  bool const live = owes.offered && owes.resets == 0 && !owes.was_reset && m.speaker.resets == 0;
+  bool const live = other.offered && other.resets == 0 && !other.was_reset && m.speaker.resets == 0;
   if (!again || !live) {
     return;
   }
-  if (owes.unanswered == 0 || begin.before(owes.unanswered_begin)) {
-    owes.unanswered = 1;
-    owes.unanswered_begin = begin;
-    owes.unanswered_at = m.said.at;
-  } else if (begin == owes.unanswered_begin) {
-    ++owes.unanswered;
+  if (other.unanswered == 0 || begin.before(other.unanswered_begin)) {
+    other.unanswered = 1;
+    other.unanswered_begin = begin;
+    other.unanswered_at = m.said.at;
+  } else if (begin == other.unanswered_begin) {
+    ++other.unanswered;
   }
-  if (owes.unanswered >= least && m.said.at.since(owes.unanswered_at) > least_time) {
-    bool const closed = owes.fin_sent && !m.said.text().empty();
+  if (other.unanswered >= least && m.said.at.since(other.unanswered_at) > least_time) {
+    bool const closed = other.fin_sent && !m.said.text().empty();
     m.judge.call_whole(about_other(m), closed ? Rule::closed_unanswered : Rule::text_unacknowledged,
-                       Ambiguity::hidden, {begin.value, owes.unanswered + 1});
-    owes.unanswered = 0;
+                       Ambiguity::hidden, {begin.value, other.unanswered + 1});
+    other.unanswered = 0;
   }
 }
 
@@ -284,21 +284,21 @@ void judge_probed(const Moment& m) {
 }
 
 void hear_window(const Moment& m) {
-  EndpointState& told = m.other;
+  EndpointState& other = m.other;
   wire::Segment const& segment = m.segment();
   if (!segment.flags.ack() || segment.flags.any_of(flag::syn | flag::rst)) {
     return;
   }
   bool const shut = segment.window.value == 0;
-  if (shut && !told.shut) {
-    told.silent_since = segment.acknowledgment == told.sent;
-    told.shut_at = m.said.at;
+  if (shut && !other.shut) {
+    other.silent_since = segment.acknowledgment == other.sent;
+    other.shut_at = m.said.at;
   }
-  if (!shut && told.shut) {
-    told.opened_at = m.said.at;
-    told.unprobed = told.silent_since && m.said.at.since(told.shut_at) > every_timer;
+  if (!shut && other.shut) {
+    other.opened_at = m.said.at;
+    other.unprobed = other.silent_since && m.said.at.since(other.shut_at) > every_timer;
   }
-  told.shut = shut;
+  other.shut = shut;
 }
 
 //= rfc9293#3.8.4
@@ -374,7 +374,7 @@ void judge_silence(const Moment& m) {
 }
 
 void hear_silence(const Moment& m) {
-  EndpointState& told = m.other;
+  EndpointState& other = m.other;
   wire::Segment const& segment = m.segment();
   hear_syn_sent(m);
   hear_drawn(m);
@@ -382,26 +382,26 @@ void hear_silence(const Moment& m) {
   hear_unacceptable(m);
   hear_window(m);
   m.speaker.unheeded_words = m.speaker.unheeded_words || !segment.flags.rst();
-  told.unheeded_words = false;
+  other.unheeded_words = false;
   if (segment.flags.rst()) {
-    bool const good = told.offered && segment.sequence == told.last_ack && !told.was_reset;
-    told.was_reset = told.was_reset || good;
-    told.reset_at = good ? m.said.at : told.reset_at;
+    bool const good = other.offered && segment.sequence == other.last_ack && !other.was_reset;
+    other.was_reset = other.was_reset || good;
+    other.reset_at = good ? m.said.at : other.reset_at;
     return;
   }
   std::uint32_t const text = m.said.text().count;
-  bool const next =
-      told.offered && segment.sequence.at_or_after(told.last_ack) && m.said.end() == m.speaker.sent;
-  if (text != 0 && next && !told.owes_ack && segment.sequence == told.last_ack) {
-    told.owes_ack = true;
-    told.owed_ack = m.said.end();
-    told.owed_ack_at = m.said.at;
+  bool const next = other.offered && segment.sequence.at_or_after(other.last_ack) &&
+                    m.said.end() == m.speaker.sent;
+  if (text != 0 && next && !other.ack_due && segment.sequence == other.last_ack) {
+    other.ack_due = true;
+    other.ack_due_for = m.said.end();
+    other.ack_due_at = m.said.at;
   } else {
-    told.owes_ack = false;  // with several segments waiting, the delay of one cannot be measured
+    other.ack_due = false;  // with several segments waiting, the delay of one cannot be measured
   }
   m.speaker.largest_text = std::max(m.speaker.largest_text, text);
   bool const full = text >= full_least && text == m.speaker.largest_text;
-  told.full_waiting = text != 0 && !next ? 0 : told.full_waiting + (full ? 1 : 0);
+  other.full_waiting = text != 0 && !next ? 0 : other.full_waiting + (full ? 1 : 0);
 }
 
 }  // namespace lockstep::sim::referee

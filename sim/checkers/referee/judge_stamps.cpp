@@ -136,17 +136,17 @@ void judge_echo(const Moment& m) {
 // The sender acknowledges data whose timestamp is older than one it had echoed before.
 void judge_paws(const Moment& m) {
   wire::Segment const& segment = m.segment();
-  EndpointState& told = m.other;
-  if (!told.stale || !segment.flags.ack() || m.may.paws_off ||
-      !segment.acknowledgment.after(told.stale_begin)) {
+  EndpointState& other = m.other;
+  if (!other.stale || !segment.flags.ack() || m.may.paws_off ||
+      !segment.acknowledgment.after(other.stale_begin)) {
     return;
   }
-  told.stale = false;
+  other.stale = false;
   //= rfc7323#5.3
   //# 7323:TS-17 a segment with a timestamp before TS.Recent is dropped
   m.judge.call_whole(m, Rule::old_stamp_accepted,
-                     m.terms.whole || told.stale_sure ? Ambiguity::none : Ambiguity::order,
-                     {told.stale_begin.value, segment.acknowledgment.value});
+                     m.terms.whole || other.stale_sure ? Ambiguity::none : Ambiguity::order,
+                     {other.stale_begin.value, segment.acknowledgment.value});
 }
 
 // Whether the other had echoed a later timestamp even if packets were recorded late.

@@ -32,7 +32,7 @@ void judge_timer(const Moment& m, Duration gap) {
   // With SACK the last segment may be sent as a tail loss probe after two round trips.
   bool const may_probe = selective(m) && m.said.end() == v.sent && !m.segment().flags.syn();
   // A segment received since may have caused it, and data of a SYN may be retransmitted at once.
-  bool const prompted = v.heard_anything && v.heard_at > v.front_at;
+  bool const prompted = v.any_arrived && v.last_arrival_at > v.front_at;
   bool const early = v.early && !v.is_old() && front_of(v).at_or_before(v.early_end);
   // A tail loss probe is sent once, and not before the other could have replied.
   bool const probe =
@@ -43,7 +43,7 @@ void judge_timer(const Moment& m, Duration gap) {
   bool const deployed = gap >= least_deployed && m.terms.rto_min > silence;
   //= rfc6298#2
   //# 6298:RTO-4 the RTO is at least the minimum
-  bool const recovers = v.told_of_gap || (v.recovering && v.repeats == 0);
+  bool const recovers = v.gap_reported || (v.recovering && v.repeats == 0);
   if (first && !recovers && !probe && gap < m.terms.rto_min) {
     m.judge.call_whole(m, Rule::timeout_too_soon, deployed ? Ambiguity::choice : Ambiguity::hidden,
                        {m.terms.rto_min.ns, gap.ns});
@@ -55,7 +55,7 @@ void judge_timer(const Moment& m, Duration gap) {
     m.judge.call_whole(m, Rule::timeout_not_doubled, Ambiguity::hidden,
                        {v.repeat_gap.ns * 2, gap.ns});
   }
-  v.timed_out = gap >= silence && !may_probe && !v.told_of_gap && !v.recovering;
+  v.timed_out = gap >= silence && !may_probe && !v.gap_reported && !v.recovering;
 }
 
 // Keeps the SACK blocks of at least a round trip ago (of 4 ms ago at the sender itself), which have
@@ -76,10 +76,10 @@ void judge_sacked(const Moment& m) {
   Sequence const begin = m.said.text_begin();
   Sequence const end = begin + m.said.text();
   age_reports(m, v);
-  if (m.said.text().count < 2 || !v.sacked_before.holds(begin, end) || !v.heard_anything) {
+  if (m.said.text().count < 2 || !v.sacked_before.holds(begin, end) || !v.any_arrived) {
     return;
   }
-  bool const timer = m.said.at.since(v.heard_at) > silence || v.timed_out;
+  bool const timer = m.said.at.since(v.last_arrival_at) > silence || v.timed_out;
   if (!timer) {
     m.judge.call_whole(m, Rule::sacked_sent_again, Ambiguity::hidden, {begin.value, end.value});
   }
@@ -122,15 +122,15 @@ void judge_loss_window(const Moment& m) {
 }
 
 // Data above a gap requires an immediate ACK; after a round trip it is late.
-void judge_owed(const Moment& m) {
+void judge_duplicates_due(const Moment& m) {
   EndpointState& v = m.speaker;
   Duration const most = m.own ? at_once : m.connection.round + scheduling;
-  bool const late = m.segment().flags.ack() && v.owed >= 3 && m.connection.round_known &&
-                    m.said.at.since(v.owed_since) > most;
+  bool const late = m.segment().flags.ack() && v.duplicates_due >= 3 && m.connection.round_known &&
+                    m.said.at.since(v.duplicates_due_since) > most;
   //= rfc5681#3.2
   //# 5681:CC-14 out-of-order data causes an immediate duplicate ACK
   if (late) {
-    v.owed = 0;
+    v.duplicates_due = 0;
     m.judge.call_whole(m, Rule::duplicate_ack_missing, Ambiguity::hidden, {1, 0});
   }
 }
@@ -154,7 +154,7 @@ void note_round(const Moment& m) {
 }  // namespace
 
 void judge_time(const Moment& m) {
-  judge_owed(m);
+  judge_duplicates_due(m);
   if (m.said.length().empty()) {
     return;
   }
@@ -165,46 +165,46 @@ void judge_time(const Moment& m) {
 // Updates what the other side learns from this segment.
 void hear_time(const Moment& m) {
   wire::Segment const& segment = m.segment();
-  EndpointState& told = m.other;
+  EndpointState& other = m.other;
   note_round(m);
   if (segment.flags.rst()) {
     return;
   }
-  told.heard_anything = true;
-  told.heard_at = m.said.at;
-  told.repeats = 0;
-  told.timed_out = false;
+  other.any_arrived = true;
+  other.last_arrival_at = m.said.at;
+  other.repeats = 0;
+  other.timed_out = false;
   if (segment.flags.ack()) {
-    m.speaker.owed = 0;
-    bool const moved = !told.moved_known || segment.acknowledgment.after(told.moved_to);
+    m.speaker.duplicates_due = 0;
+    bool const moved = !other.moved_known || segment.acknowledgment.after(other.moved_to);
     if (moved) {
-      told.moved_known = true;
-      told.moved_to = segment.acknowledgment;
-      told.told_of_gap = false;
-      told.duplicates = 0;
-      told.front_at = later(told.front_at, m.said.at);
-      told.sacked.forget_before(segment.acknowledgment);
-      told.recovering = told.recovering && segment.acknowledgment.before(told.recover);
+      other.moved_known = true;
+      other.moved_to = segment.acknowledgment;
+      other.gap_reported = false;
+      other.duplicates = 0;
+      other.front_at = later(other.front_at, m.said.at);
+      other.sacked.forget_before(segment.acknowledgment);
+      other.recovering = other.recovering && segment.acknowledgment.before(other.recover);
     } else if (m.said.length().empty()) {
-      told.told_of_gap = true;
-      told.third_duplicate_at = ++told.duplicates == 3 ? m.said.at : told.third_duplicate_at;
+      other.gap_reported = true;
+      other.third_duplicate_at = ++other.duplicates == 3 ? m.said.at : other.third_duplicate_at;
     }
   }
   for (std::uint32_t i = 0; i < segment.options.sack_count; ++i) {
     wire::SackBlock const& block = segment.options.sack[i];
-    told.told_of_gap = true;
+    other.gap_reported = true;
     if (block.begin.after(segment.acknowledgment) && block.end.after(block.begin) &&
-        block.end.at_or_before(told.sent)) {
-      told.sacked.add(block.begin, block.end.since(block.begin));
+        block.end.at_or_before(other.sent)) {
+      other.sacked.add(block.begin, block.end.since(block.begin));
     }
   }
-  age_reports(m, told);
-  Sequence const known = told.offered ? told.last_ack : m.speaker.openings[0].origin;
+  age_reports(m, other);
+  Sequence const known = other.offered ? other.last_ack : m.speaker.openings[0].origin;
   bool const above = m.speaker.opening_count == 1 && !m.said.text().empty() &&
                      m.said.text_begin().after(m.speaker.text.reach(known));
   if (above) {
-    told.owed_since = told.owed == 0 ? m.said.at : told.owed_since;
-    ++told.owed;
+    other.duplicates_due_since = other.duplicates_due == 0 ? m.said.at : other.duplicates_due_since;
+    ++other.duplicates_due;
   }
 }
 

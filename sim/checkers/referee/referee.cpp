@@ -46,7 +46,7 @@ void begin(const Moment& m) {
     v.iss = v.origin = m.segment().sequence;
     v.sack = false;
     v.sent = m.said.end();
-    v.limited = v.offered = v.fin_sent = v.was_reset = v.owes_reset = v.owes_ack = false;
+    v.limited = v.offered = v.fin_sent = v.was_reset = v.reset_due = v.ack_due = false;
     v.ack_top_known = false;
     v.urgent = v.stamp_known = v.small = v.front_known = v.recovering = false;
     // Octets of an earlier connection with the same numbers must not be compared.
@@ -241,17 +241,17 @@ std::uint32_t Referee::add(const Moment& m, Violation violation) {
   if (violation.ambiguity == Ambiguity::none && m.connection.resumed && !m.alone) {
     violation.ambiguity = Ambiguity::middle;
   }
-  std::uint8_t& told = m.speaker.told[static_cast<std::uint32_t>(violation.rule)]
-                                     [static_cast<std::uint32_t>(violation.standing())];
+  std::uint8_t& reported = m.speaker.reported[static_cast<std::uint32_t>(violation.rule)]
+                                             [static_cast<std::uint32_t>(violation.standing())];
   violation.connection = static_cast<std::uint32_t>(&m.connection - connections_.data());
   violation.packet = m.said.packet;
   violation.at = m.said.at;
   violation.speaker = m.of_listener ? m.said.destination : m.said.source;
   violation.listener = m.of_listener ? m.said.source : m.said.destination;
-  if (told >= terms_.told_max) {
+  if (reported >= terms_.reported_max) {
     return violations_.count_only(violation);
   }
-  ++told;
+  ++reported;
   return violations_.add(violation);
 }
 
@@ -285,8 +285,8 @@ void Referee::weaken_whole(const Moment& m) {
 
 void Referee::weaken_checksum(EndpointState& speaker, std::uint32_t place) {
   if (violations_.weaken(place, Ambiguity::offload)) {
-    --speaker.told[static_cast<std::uint32_t>(violations_.kept()[place].rule)]
-                  [static_cast<std::uint32_t>(Standing::certain)];
+    --speaker.reported[static_cast<std::uint32_t>(violations_.kept()[place].rule)]
+                      [static_cast<std::uint32_t>(Standing::certain)];
   }
 }
 
@@ -315,7 +315,7 @@ void Referee::weaken_claim(const Moment& m, std::uint32_t place, Ambiguity why) 
   if (violations_.weaken(place, why)) {
     Violation const& violation = violations_.kept()[place];
     EndpointState& accused = violation.speaker == m.said.source ? m.speaker : m.other;
-    --accused.told[static_cast<std::uint32_t>(violation.rule)][static_cast<std::uint32_t>(was)];
+    --accused.reported[static_cast<std::uint32_t>(violation.rule)][static_cast<std::uint32_t>(was)];
   }
 }
 

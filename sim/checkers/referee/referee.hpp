@@ -36,7 +36,7 @@ struct Terms {
   Bytes mss_least = mss_floor_of_rfc;  // a peer that names a smaller MSS may be sent this
   std::uint32_t connections_max = 65'536;
   std::uint32_t violations_max = 100'000;
-  std::uint32_t told_max =
+  std::uint32_t reported_max =
       16;  // findings kept per rule, sender and Standing; more are only counted
   std::uint32_t without = rule_count;          // index of a rule to turn off, for its tests
   std::uint32_t kept_octets_max = 65'536;      // of a sender's data; a power of two
@@ -111,7 +111,7 @@ class Referee {
   Referee(const Terms& terms, Violations& violations) : terms_(terms), violations_(violations) {}
 
   // Feeds the next segment in capture order. Cost: linear in the segment's length and the number of
-  // disjoint ranges of data (HeardText::ranges_max).
+  // disjoint ranges of data (ReceivedRanges::ranges_max).
   void see(const Sighting& said) { see(said, nullptr); }
   // As see(), for a segment captured at its sender; `own`: what that sender may do.
   void see_own(const Sighting& said, const Allowances& own) { see(said, &own); }
@@ -128,7 +128,8 @@ class Referee {
   std::uint32_t call_whole(const Moment& m, Rule rule, Ambiguity ambiguity, Disagreement numbers);
   // Call when the capture turns out to lack a packet of this connection.
   void weaken_whole(const Moment& m);
-  // The segment of this finding arrived with a right checksum: it no longer counts for `told_max`.
+  // The segment of this finding arrived with a right checksum: it no longer counts for
+  // `reported_max`.
   void weaken_checksum(EndpointState& speaker, std::uint32_t place);
   // Makes checksum findings likely if all data of the connection was edited.
   void weaken_edited(Connection& connection);

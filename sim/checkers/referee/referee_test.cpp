@@ -614,7 +614,7 @@ TEST(RefereeCaptures, ConnectionsBeyondTheLimitAreCounted) {
 
 TEST(RefereeCaptures, ARuleIsToldSoOftenAndThenCounted) {
   Terms terms;
-  terms.told_max = 3;
+  terms.reported_max = 3;
   Conversation t(terms);
   t.open();
   for (std::uint32_t i = 0; i < 9; ++i) {
@@ -626,7 +626,7 @@ TEST(RefereeCaptures, ARuleIsToldSoOftenAndThenCounted) {
 
 TEST(RefereeCaptures, WhatIsLikelyDoesNotHideWhatIsCertain) {
   Terms terms;
-  terms.told_max = 3;
+  terms.reported_max = 3;
   Conversation t(terms);
   t.open();
   for (std::uint32_t i = 0; i < 9; ++i) {
@@ -640,7 +640,7 @@ TEST(RefereeCaptures, WhatIsLikelyDoesNotHideWhatIsCertain) {
 // If the sender's hardware fills in checksums, each packet's checksum in the capture is wrong.
 TEST(RefereeCaptures, AChecksumThatWasRightAfterAllDoesNotHideOneThatWasWrong) {
   Terms terms;
-  terms.told_max = 3;
+  terms.reported_max = 3;
   Conversation t(terms);
   t.open();
   for (std::uint32_t i = 0; i < 9; ++i) {

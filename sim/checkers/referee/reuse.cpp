@@ -31,7 +31,7 @@ bool is_near(const EndpointState& endpoint, Sequence number) {
 
 // Whether it repeats the sender's last segment: the FIN, or the last ACK.
 bool says_again(const Sighting& said, const EndpointState& v) {
-  bool const fin = said.segment.flags.fin() && v.fin_heard && said.end() == v.fin_heard_end;
+  bool const fin = said.segment.flags.fin() && v.fin_seen && said.end() == v.fin_seen_end;
   bool const ack = said.length().empty() && said.segment.sequence == v.sent && v.offered &&
                    said.segment.acknowledgment == v.last_ack;
   return fin || ack;
@@ -80,7 +80,7 @@ void renew(Connection& c) {
     fresh.former_iss = endpoint.iss;
     fresh.former_stamped = endpoint.stamp_any;
     fresh.former_stamp = endpoint.stamp_highest;
-    fresh.told = endpoint.told;
+    fresh.reported = endpoint.reported;
     fresh.kept.cells.swap(endpoint.kept.cells);
     std::fill(fresh.kept.cells.begin(), fresh.kept.cells.end(), KeptText::unknown);
     endpoint = fresh;

@@ -63,15 +63,15 @@ def run_unit(place, program, names, label):
     fails."""
     scratch = place.home / "reach" / label
     scratch.mkdir(parents=True, exist_ok=True)
-    told = scratch / "reached"
-    told.unlink(missing_ok=True)
+    record = scratch / "reached"
+    record.unlink(missing_ok=True)
     done = subprocess.run(command(place, program, names, scratch), cwd=place.root, text=True,
                           errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          env=environment(LOCKSTEP_REACHED=str(told)), check=False)
+                          env=environment(LOCKSTEP_REACHED=str(record)), check=False)
     if done.returncode != 0:
         raise Unable(f"{program} {' '.join(names or ())} fails without a mutant:\n"
                      + tail(done.stdout))
-    return list(lines_of(told))
+    return list(lines_of(record))
 
 
 def measure(place, jobs):
@@ -81,11 +81,11 @@ def measure(place, jobs):
         tests = [(program, pool.submit(run_unit, place, program, None, program))
                  for program in TESTS]
         others = list(scripts_and_more(place))
-        told = [pool.submit(run_unit, place, unit.program, [unit.name], f"{unit.program}-{index}")
+        runs = [pool.submit(run_unit, place, unit.program, [unit.name], f"{unit.program}-{index}")
                 for index, unit in enumerate(others)]
         for program, lines in tests:
             units += [Unit(program, name, time, reaches) for time, name, reaches in lines.result()]
-        for unit, lines in zip(others, told):
+        for unit, lines in zip(others, runs):
             unit.microseconds, _, unit.reaches = lines.result()[-1]
     return units + others
 

@@ -151,16 +151,16 @@ class Written(unittest.TestCase):
                                   env=reach.environment(LOCKSTEP_MUTANT=str(number)), check=True,
                                   timeout=60)
             yield f"{one.kind} {one.code}", done.stdout.split()
-        told = folder / "told"
+        record = folder / "record"
         subprocess.run([folder / "program"], stdout=subprocess.DEVNULL, check=True,
-                       env=reach.environment(LOCKSTEP_REACHED=str(told)))
-        self.reached = list(reach.lines_of(told))
+                       env=reach.environment(LOCKSTEP_REACHED=str(record)))
+        self.reached = list(reach.lines_of(record))
 
     def test_each_number_breaks_one_place(self):
         plain = ["if", "while", "one"]
         with tempfile.TemporaryDirectory() as folder:
-            told = dict(self.outputs(folder))
-        self.assertEqual(told, {
+            record = dict(self.outputs(folder))
+        self.assertEqual(record, {
             "negated a > 1": ["if", "while", "more"], "never a > 1": plain,
             "negated int twice = count * 2": ["while", "one"],
             "never int twice = count * 2": ["while", "one"],

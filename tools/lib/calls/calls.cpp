@@ -37,7 +37,7 @@ SettingKind setting_named(std::string_view name) {
                 "the setting is '" + std::string(name) + "', expected one of " + all);
 }
 
-void Inbox::on_event(Stack& stack, const Told& event) {
+void Inbox::on_event(Stack& stack, const TimedEvent& event) {
   if (sockets != nullptr) {
     sockets->on_event(stack, event.event);
     return;

@@ -28,7 +28,7 @@ constexpr More more_of(bool more, bool record) {
 }
 
 /// An event and when it was delivered.
-struct Told {
+struct TimedEvent {
   Instant at;
   Event event;
 };
@@ -44,13 +44,13 @@ struct Inbox {
     FourTuple tuple;
   };
 
-  void on_event(Stack& stack, const Told& event);
+  void on_event(Stack& stack, const TimedEvent& event);
   void run(Stack& stack);
   void learn(const Stack& stack, ConnectionId id);
   /// A snapshot cannot hold sockets: throws Failure if there are any.
   void refuse_sockets() const;
 
-  std::deque<Told> events;            ///< in order
+  std::deque<TimedEvent> events;      ///< in order
   std::deque<ConnectionId> accepted;  ///< in order
   std::uint64_t events_lost = 0;
   std::map<std::uint32_t, Known> known;  ///< by slot

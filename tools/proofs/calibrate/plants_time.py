@@ -117,16 +117,16 @@ def ack_for_every_tenth(talk, draw):
     need(len(texts) > 40 and len(acks) > 15)
     size = max(len(talk.packets[at].text) for at in texts)
     need(size > 500 and draw)
-    kept, owed, marks = [], 0, []
+    kept, waiting, marks = [], 0, []
     for at, one in enumerate(talk.packets):
         full = not talk.ours(one) and len(one.text) == size
-        owed += full
-        if at in acks and owed and owed < 10 and acks[0] < at < acks[-1]:
-            if owed > 3:
+        waiting += full
+        if at in acks and waiting and waiting < 10 and acks[0] < at < acks[-1]:
+            if waiting > 3:
                 marks.append(one)
             continue
         if talk.ours(one):
-            owed = 0
+            waiting = 0
         kept.append(one)
     need(len(marks) >= 2)
     talk.packets = kept

@@ -72,10 +72,10 @@ def lying_header(draw, ends, destination, port):
     source = other_host(draw, destination)
     lies = {"first": draw.getrandbits(8), "total": draw.getrandbits(16),
             "ttl": draw.randrange(2), "options": padded(octets(draw, 38))}
-    told = {name: lies[name] for name in draw.sample(sorted(lies), draw.randrange(1, 4))}
-    told["options"] = told.get("options", b"")[:len(told.get("options", b"")) // 4 * 4]
+    fields = {name: lies[name] for name in draw.sample(sorted(lies), draw.randrange(1, 4))}
+    fields["options"] = fields.get("options", b"")[:len(fields.get("options", b"")) // 4 * 4]
     return framed(ends, IPV4, ipv4(draw, source, destination, socket.IPPROTO_TCP,
-                                   segment(draw, source, destination, port), **told))
+                                   segment(draw, source, destination, port), **fields))
 
 
 def piece(draw, ends, destination, port):

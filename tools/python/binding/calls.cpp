@@ -17,7 +17,7 @@ namespace {
 
 nb::list take_events(Calls& calls) {
   nb::list out;
-  for (Told const& each : calls.inbox().events) {
+  for (TimedEvent const& each : calls.inbox().events) {
     Event const& event = each.event;
     bool const of_listener = event.kind == EventKind::accepted;
     nb::object const listener = of_listener ? nb::object(to_python(event.listener)) : nb::none();

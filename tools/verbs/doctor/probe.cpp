@@ -128,11 +128,11 @@ void probe_neighbours(DoctorFacts& facts) {
   hw::NetlinkQuestion question = hw::question_of(RTM_GETNEIGH, all);
   question.all = true;
   hw::Netlink(NETLINK_ROUTE)
-      .ask(question, [&](std::span<const std::byte> bytes, const hw::NetlinkAttributes& told) {
+      .ask(question, [&](std::span<const std::byte> bytes, const hw::NetlinkAttributes& list) {
         ndmsg head{};
         std::memcpy(&head, bytes.data(), sizeof head);
-        auto const address = told.find(NDA_DST);
-        auto const mac = told.find(NDA_LLADDR);
+        auto const address = list.find(NDA_DST);
+        auto const mac = list.find(NDA_LLADDR);
         if (!address || (head.ndm_state & NUD_NOARP) != 0) {
           return;
         }

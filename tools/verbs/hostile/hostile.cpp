@@ -105,7 +105,7 @@ std::string json_of(const std::vector<HostileResult>& results) {
                    {"blocks_most", report.most.blocks},
                    {"pieces_most", report.most.pieces},
                    {"extents_most", report.most.extents},
-                   {"owed_most", report.most.owed},
+                   {"pending_acks_most", report.most.pending_acks},
                    {"half_open_most", report.most.half_open},
                    {"replies_per_mille", each.replies_per_mille},
                    {"amplified_percent", each.amplified_percent},

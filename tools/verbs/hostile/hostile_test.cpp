@@ -29,8 +29,8 @@ TEST(Hostile, EachLieStaysWithinItsBounds) {
     HostileResult const result = judge_lie(bound, standard(), 1);
     EXPECT_EQ(result.broken, "") << name_of(bound.lie);
     // The silent attacker sends few frames.
-    std::uint64_t const told = bound.lie == sim::Lie::silence ? 20 : bound.frames * 9 / 10;
-    EXPECT_GE(result.report.frames_in, told);
+    std::uint64_t const frames_least = bound.lie == sim::Lie::silence ? 20 : bound.frames * 9 / 10;
+    EXPECT_GE(result.report.frames_in, frames_least);
   }
 }
 

@@ -169,10 +169,10 @@ TEST(Lint, LengthsOfAHeaderThatCannotBe) {
     odd.header_words = words;
     packets.push_back(odd);
     Linted const linted = lint_file(written("header.pcapng", packets));
-    auto const told =
+    auto const findings =
         std::count_if(linted.violations.begin(), linted.violations.end(),
                       [](auto const& violation) { return violation.rule == Rule::header_length; });
-    EXPECT_EQ(told, good ? 0 : 1) << int{words} << " words, " << text << " octets behind 20";
+    EXPECT_EQ(findings, good ? 0 : 1) << int{words} << " words, " << text << " octets behind 20";
   }
 }
 

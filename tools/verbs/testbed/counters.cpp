@@ -47,10 +47,10 @@ std::string set_name(std::string_view what, const std::string& interface) {
 }
 
 template <class Visit>
-void visit(const json& shown, const char* what, Visit&& told) {
+void visit(const json& shown, const char* what, Visit&& each) {
   for (const json& item : shown.at("nftables")) {
     if (item.contains(what)) {
-      told(item.at(what));
+      each(item.at(what));
     }
   }
 }

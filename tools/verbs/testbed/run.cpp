@@ -91,11 +91,11 @@ std::unique_ptr<Child> start_load(const TestbedOptions& options, const Topology&
 void await(const std::array<std::unique_ptr<Child>, 2>& loads, Child& server, Duration lasts) {
   Progress progress;
   Clock::time_point const begun = Clock::now();
-  bool told = false;
+  bool signalled = false;
   while (!loads[0]->is_over() || !loads[1]->is_over()) {
     Child::attend({loads[0].get(), loads[1].get(), &server}, milliseconds(100));
-    if (interrupted != 0 && !told) {
-      told = true;
+    if (interrupted != 0 && !signalled) {
+      signalled = true;
       for (auto const& each : loads) {
         each->send(SIGINT);
       }

@@ -194,18 +194,18 @@ TEST(Calls, AcknowledgedIsExact) {
   kit.events.clear();
   struct Case {
     std::uint32_t ack;
-    std::uint32_t told;
+    std::uint32_t reported;
     std::uint32_t queued;
   };
   for (Case const& c : {Case{1, 0, 10}, Case{2, 1, 9}, Case{12, 0, 9}, Case{1, 0, 9},
                         Case{11, 9, 0}, Case{11, 0, 0}}) {
     kit.events.clear();
     kit.deliver({.flags = flag::ack, .seq = 1, .ack = c.ack});
-    std::uint32_t told = 0;
+    std::uint32_t reported = 0;
     for (Event const& event : kit.events) {
-      told += event.kind == EventKind::acknowledged ? event.bytes.count : 0;
+      reported += event.kind == EventKind::acknowledged ? event.bytes.count : 0;
     }
-    EXPECT_EQ(told, c.told) << c.ack;
+    EXPECT_EQ(reported, c.reported) << c.ack;
     EXPECT_EQ(kit.info().send.queued.count, c.queued) << c.ack;
   }
   EXPECT_EQ(kit.info().send.una, kit.device_iss + Bytes{11});

@@ -106,11 +106,11 @@ TEST(Lend, EndsAtAcknowledged) {
   flow.turn();
   flow.take();
   flow.ack(2001);
-  std::uint32_t told = 0;
+  std::uint32_t reported = 0;
   for (Event const& event : flow.events) {
-    told += event.kind == EventKind::acknowledged ? event.bytes.count : 0;
+    reported += event.kind == EventKind::acknowledged ? event.bytes.count : 0;
   }
-  EXPECT_EQ(told, 2000u);
+  EXPECT_EQ(reported, 2000u);
   content.replace(0, 2000, 2000, 'y');
   flow.time_out();
   EXPECT_EQ(flow.take().at(0).data, std::string(1000, 'x'));

@@ -199,16 +199,16 @@ class Link {
       return;
     }
     wire::Icmp6Message message;
-    wire::NdMessage told;
+    wire::NdMessage solicitation;
     ASSERT_EQ(
         wire::parse({packet.header.source, packet.header.destination}, packet.payload, message),
         Drop::none);
-    if (wire::parse(message, told) != Drop::none ||
-        told.type != wire::Icmp6Type::neighbour_solicitation) {
+    if (wire::parse(message, solicitation) != Drop::none ||
+        solicitation.type != wire::Icmp6Type::neighbour_solicitation) {
       return;
     }
     ++questions;
-    if (told.target == plan.gateway) {
+    if (solicitation.target == plan.gateway) {
       ++asked_gateway;
       wire::NdMessage answer;
       answer.type = wire::Icmp6Type::neighbour_advertisement;

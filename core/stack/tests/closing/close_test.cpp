@@ -152,11 +152,11 @@ TEST(Close, FinAgainAndDataAfterIt) {
     kit.deliver({.flags = flag::fin | flag::ack, .seq = 2, .ack = 1});
     EXPECT_EQ(kit.state(), state);
     EXPECT_EQ(kit.received, "");
-    int told = 0;
+    int reported = 0;
     for (Event const& event : kit.events) {
-      told += event.kind == EventKind::peer_finished ? 1 : 0;
+      reported += event.kind == EventKind::peer_finished ? 1 : 0;
     }
-    EXPECT_EQ(told, 1);
+    EXPECT_EQ(reported, 1);
   }
 }
 

@@ -395,7 +395,7 @@ TEST(Retransmission, PartOfASegmentIsAcknowledged) {
 TEST(Retransmission, AcceptableAcks) {
   struct Case {
     std::uint32_t ack;
-    std::uint32_t told;
+    std::uint32_t reported;
     std::uint32_t una;
   };
   for (Case c : {Case{0, 0, 1},
@@ -408,11 +408,11 @@ TEST(Retransmission, AcceptableAcks) {
     flow.write_octets(2000);
     flow.events.clear();
     flow.ack(c.ack);
-    std::uint32_t told = 0;
+    std::uint32_t reported = 0;
     for (Event const& event : flow.events) {
-      told += event.kind == EventKind::acknowledged ? event.bytes.count : 0;
+      reported += event.kind == EventKind::acknowledged ? event.bytes.count : 0;
     }
-    EXPECT_EQ(told, c.told) << c.ack;
+    EXPECT_EQ(reported, c.reported) << c.ack;
     EXPECT_EQ(flow.info().send.una.value - flow.device_iss.value, c.una) << c.ack;
   }
 }

@@ -363,10 +363,10 @@ TEST(Persist, GrownBufferOpensTheWindow) {
   EXPECT_EQ(flow.info().receive.wnd.count, 0u);
   EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::receive_buffer, 10'000}), Refusal::none);
   flow.turn();
-  auto const told = flow.take();
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].ack, 2001u);
-  EXPECT_EQ(told[0].window, 8000u);
+  auto const updates = flow.take();
+  ASSERT_EQ(updates.size(), 1u);
+  EXPECT_EQ(updates[0].ack, 2001u);
+  EXPECT_EQ(updates[0].window, 8000u);
   // A smaller one retracts nothing.
   EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::receive_buffer, 1000}), Refusal::none);
   flow.turn();

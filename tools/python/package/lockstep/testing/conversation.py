@@ -285,21 +285,21 @@ class Conversation:
         """The program has received one of these events; nothing is judged if events cannot be
         observed.
         """
-        told = self.target.events(self.connection)
-        if told is not None and not any(word in told for word in words):
+        events = self.target.events(self.connection)
+        if events is not None and not any(word in events for word in words):
             self._fail(
                 f"the program gets the event {' or '.join(words)}",
-                [("told", " or ".join(words), ", ".join(told) or "nothing", True)],
+                [("events", " or ".join(words), ", ".join(events) or "nothing", True)],
             )
         return self
 
     @property
-    def told(self):
+    def events(self):
         """The events of the connection, as words; Unsupported if they cannot be observed."""
-        told = self.target.events(self.connection)
-        if told is None:
+        events = self.target.events(self.connection)
+        if events is None:
             raise Unsupported(f"target {self.target.name} does not show the program's events")
-        return told
+        return events
 
     def check(self, what, expected, actual):
         """Any other comparison, reported like those of expect()."""

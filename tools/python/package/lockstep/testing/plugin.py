@@ -335,7 +335,7 @@ def pytest_runtest_makereport(item, call):
     elif isinstance(error, Misuse):
         report.longrepr = f"{place(item, call.excinfo)}: {error}"
     elif isinstance(error, Mismatch) and conversation is not None:
-        report.longrepr = told(item, call, conversation, error)
+        report.longrepr = mismatch_report(item, call, conversation, error)
     note_result(item, conversation, report, in_a_line(error))
 
 
@@ -363,7 +363,7 @@ def note_result(item, conversation, report, words):
         out.write(json.dumps(line) + "\n")
 
 
-def told(item, call, conversation, error):
+def mismatch_report(item, call, conversation, error):
     """The report of a mismatch: headline, expected and actual, clause, repro, files."""
     lines = [error.headline, *error.table()]
     where = f" in profile {conversation.elsewhere}" if conversation.elsewhere else ""

@@ -11,7 +11,7 @@ namespace lockstep::sim {
 // Sorted, disjoint ranges. Each range keeps its last 2^30 octets, and a range is dropped when it
 // ends more than 2^30 octets before the newest one. Anything older counts as received, because
 // sequence numbers wrap and older ones cannot be ordered.
-class HeardText {
+class ReceivedRanges {
  public:
   // With more ranges than this the lowest two are joined: the gap between them counts as received.
   static constexpr std::uint32_t ranges_max = 1'024;

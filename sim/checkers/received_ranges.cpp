@@ -1,5 +1,5 @@
 // Ranges of sequence numbers whose octets were received: what a host may report in SACK blocks.
-#include "sim/checkers/heard_text.hpp"
+#include "sim/checkers/received_ranges.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -8,7 +8,7 @@ constexpr std::int32_t past = 1 << 30;
 
 }  // namespace
 
-void HeardText::add(Sequence begin, Bytes length) {
+void ReceivedRanges::add(Sequence begin, Bytes length) {
   if (length.empty()) {
     return;
   }
@@ -43,13 +43,13 @@ void HeardText::add(Sequence begin, Bytes length) {
   forgetful_ = forgetful_ || ranges_.size() != kept;
 }
 
-void HeardText::forget_before(Sequence at) {
+void ReceivedRanges::forget_before(Sequence at) {
   if (!ranges_.empty() && at.distance_from(ranges_.back().end) > past) {
     ranges_.clear();
   }
 }
 
-bool HeardText::touches(Sequence begin, Sequence end) const {
+bool ReceivedRanges::touches(Sequence begin, Sequence end) const {
   for (Range const& range : ranges_) {
     if (range.begin.before(end) && begin.before(range.end)) {
       return true;
@@ -58,7 +58,7 @@ bool HeardText::touches(Sequence begin, Sequence end) const {
   return false;
 }
 
-Sequence HeardText::reach(Sequence from) const {
+Sequence ReceivedRanges::reach(Sequence from) const {
   for (Range const& range : ranges_) {
     if (range.begin.at_or_before(from) && from.before(range.end)) {
       return range.end;
@@ -67,7 +67,7 @@ Sequence HeardText::reach(Sequence from) const {
   return from;
 }
 
-bool HeardText::holds(Sequence begin, Sequence end) const {
+bool ReceivedRanges::holds(Sequence begin, Sequence end) const {
   if (ranges_.empty()) {
     return false;
   }
