@@ -230,11 +230,15 @@ void advance_una(Engine& e, Connection& c, InFlightState& a, Sequence ack) {
 //# 9293:P-WND-UPDATE only a segment newer by SEQ, then by ACK, updates the window
 //= rfc9293#3.8.6
 //# 9293:P-WND-HIGHACK so that an old segment cannot
+// "WL1 =< SEG.SEQ" is the RFC's rule, since WL2 is SND.UNA here unless this ACK has advanced it.
+// The RFC has no words for an ACK that advances SND.UNA with a SEG.SEQ below WL1. An honest peer's
+// ACKs never decrease, so that segment was sent after all that have arrived: its window is the
+// newest. Otherwise a forged segment with a high SEG.SEQ and no window would stop a peer that only
+// acknowledges from ever opening its window again.
 void update_window(Engine& e, Connection& c, const wire::Segment& segment) {
-  bool const newer =
-      c.send.una.at_or_before(segment.acknowledgment) &&
-      (c.send.wl1.before(segment.sequence) ||
-       (c.send.wl1 == segment.sequence && c.send.wl2.at_or_before(segment.acknowledgment)));
+  Sequence const ack = segment.acknowledgment;
+  bool const newer = c.send.una.at_or_before(ack) &&
+                     (c.send.wl2.before(ack) || c.send.wl1.at_or_before(segment.sequence));
   if (!newer) {
     return;
   }

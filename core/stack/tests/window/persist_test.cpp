@@ -213,6 +213,23 @@ TEST(Persist, OnlyNewerSegmentsMoveTheWindow) {
   EXPECT_EQ(flow.info().send.wnd.count, 6000u);
 }
 
+// A forged segment inside the window, with the highest SEG.SEQ and a window of zero. The peer only
+// acknowledges, so its SEG.SEQ stays below; an ACK that advances SND.UNA is newer all the same.
+TEST(Persist, AForgedClosedWindowDoesNotLast) {
+  Flow flow(bare_config(), {.mss = 1460, .sack = true, .stamp = 1});
+  flow.write_octets(60'000);
+  std::uint32_t const sent = flow.flight();
+  flow.segments();
+  flow.deliver({.flags = flag::ack, .seq = 5000, .ack = 1, .window = 0});
+  EXPECT_EQ(flow.info().send.wnd.count, 0u);
+  flow.ack(sent + 1);
+  EXPECT_EQ(flow.info().send.wnd.count, 65'535u);
+  EXPECT_GE(flow.flight(), sent);
+  // From then on windows of equal ACKs count again.
+  flow.ack_with_window(sent + 1, 50'000);
+  EXPECT_EQ(flow.info().send.wnd.count, 50'000u);
+}
+
 //= rfc9293#3.1
 //= type=test
 //# 9293:MUST-1 the field is unsigned
