@@ -30,6 +30,8 @@ class StampAudit {
       auto const stamps = stamps_of(item.segment);
       if (!stamps) {
         breach(i, "7323:TS-9", "no timestamp although both sides agreed on them");
+      } else if (copy_ && stamps->echo == *copy_) {
+        recent_ = copy_;
       } else if (recent_ && stamps->echo != *recent_ && !overtaken(item, *stamps)) {
         breach(i, "7323:TS-15",
                fmt::format("echoes timestamp {} instead of {}", stamps->echo, *recent_));
@@ -56,8 +58,7 @@ class StampAudit {
   void take_steps(std::size_t end) {
     for (; steps_ < std::min(end, in_.script.steps.size()); ++steps_) {
       const Step& step = in_.script.steps[steps_];
-      if (step.kind != Step::Kind::segment || step.segment.any(flag::rst) ||
-          in_.reception.after[steps_].refused) {
+      if (step.kind != Step::Kind::segment || step.segment.any(flag::rst)) {
         continue;
       }
       auto const stamps = stamps_of(step.segment);
@@ -65,6 +66,10 @@ class StampAudit {
         continue;
       }
       const tools::Segment& segment = step.segment;
+      note_copy(segment, *stamps);
+      if (in_.reception.after[steps_].refused) {
+        continue;
+      }
       bool const begins = segment.any(flag::syn) && (!known_ || !has_begun(segment));
       bool const within = known_ && at_or_before(segment.sequence, acknowledged_) &&
                           !before(segment.end(), acknowledged_) &&
@@ -75,8 +80,18 @@ class StampAudit {
         before_ = changes ? recent_ : before_;
         changed_at_ = changes ? step.at : changed_at_;
         recent_ = stamps->value;
+        copy_.reset();
         isn_ = begins ? segment.sequence : isn_;
       }
+    }
+  }
+
+  /// A segment that ends at Last.ACK.sent has arrived before. By 4.3 and appendix D its timestamp
+  /// is recorded, by the order of R2 and R3 in 5.3 it is not: either may be echoed.
+  void note_copy(const tools::Segment& segment, const Stamps& stamps) {
+    bool const copy = known_ && segment.length() != 0 && segment.end() == acknowledged_;
+    if (copy && !segment.any(flag::syn) && (!recent_ || !before(stamps.value, *recent_))) {
+      copy_ = stamps.value;
     }
   }
 
@@ -86,6 +101,7 @@ class StampAudit {
   const Trace& trace_;
   std::vector<Breach> breaches_;
   std::optional<std::uint32_t> recent_, before_, isn_;
+  std::optional<std::uint32_t> copy_;  // may have replaced `recent_`
   Instant changed_at_;
   std::uint32_t acknowledged_ = 0;
   std::size_t steps_ = 0;

@@ -56,9 +56,27 @@ struct JudgedConnection {
   }
 };
 
+// A segment that arrived before, so the ACK of it was probably lost: the next ACK echoes the
+// timestamp of this copy, as in Linux and BSD. The echo of the first copy's would put the peer's
+// whole timeout into its estimate of the round trip. Appendix D of RFC 7323 does this before the
+// test of the sequence number, too. SEG.SEQ =< Last.ACK.sent =< SEG.SEQ + SEG.LEN: a forger would
+// have to know where a segment of the peer lay.
+//= rfc7323#4.3
+//# 7323:TS-15 what begins at or before Last.ACK.sent, even if all of it is old
+void record_timestamp_of_copy(const Engine& e, Connection& c, const wire::Segment& s) {
+  Sequence const last_ack = c.active != nil ? e.active(c).last_ack_sent : c.receive.nxt;
+  if (!s.flags.syn() && !s.length().empty() && s.end().at_or_after(last_ack) &&
+      synchronized(c.state) && judge_ack(ConnectionView{e, c}, s).action == Action::accept) {
+    record_timestamp(e, c, s);
+  }
+}
+
 // Not inlined into the path of acceptable segments.
 [[gnu::cold, gnu::noinline]] Drop act_on(Engine& e, Connection& c, const InboundSegment& arrival,
                                          const wire::Segment& s, Disposition disposition) {
+  if (disposition.drop == Drop::tcp_out_of_window) {
+    record_timestamp_of_copy(e, c, s);
+  }
   return act(e, JudgedConnection{c}, arrival, s, disposition);
 }
 

@@ -22,6 +22,31 @@ void open_stamped(Kit& kit, std::uint16_t mss = 1000) {
   ASSERT_EQ(kit.state(), State::established);
 }
 
+// The ACK of a segment was lost: the ACK of its copy echoes the copy's timestamp, so the peer does
+// not measure its own timeout. Nothing is taken of older data, or of an ACK of what was never sent.
+//= rfc7323#4.3
+//= type=test
+//# 7323:TS-15 SEG.SEQ is at or before Last.ACK.sent
+TEST(Timestamps, ACopyOfTheLastSegmentIsEchoed) {
+  Flow flow(bare_config(), {.mss = 1460, .sack = true, .stamp = 100});
+  flow.stamp = 101;
+  flow.data(1, 1000);
+  flow.advance(Duration::milliseconds(500));
+  EXPECT_EQ(flow.take().at(0).options.timestamp_echo, 101u);
+  flow.stamp = 301;
+  flow.data(1, 1000);
+  Out const again = flow.take().at(0);
+  EXPECT_EQ(line(again), "A 1(0) ack 1001");
+  EXPECT_EQ(again.sack, "1-1001");
+  EXPECT_EQ(again.options.timestamp_echo, 301u);
+  flow.stamp = 401;
+  flow.data(1, 999);
+  EXPECT_EQ(flow.take().at(0).options.timestamp_echo, 301u);
+  flow.acked = 50'000;
+  flow.data(1, 1000);
+  EXPECT_EQ(flow.take().at(0).options.timestamp_echo, 301u);
+}
+
 //= rfc7323#5.4
 //= type=test
 //# 7323:TS-20 a tick of 1 ms to 1 s, and no other
