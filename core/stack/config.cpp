@@ -180,6 +180,7 @@ Config profile_rfc() {
   tcp.ack_stretch_segments = Count{2};
   tcp.rto_min = Duration::seconds(1);
   tcp.msl = Duration::seconds(120);
+  tcp.orphan_timeout = Duration{};
   tcp.time_wait_ignores_reset = false;
   tcp.initial_window = tcp::InitialWindow::rfc5681;
   switch_extensions_off(config);
@@ -194,6 +195,7 @@ Config profile_linux() {
   tcp.ack_stretch_segments = Count{2};
   tcp.rto_min = Duration::milliseconds(200);
   tcp.persist_max = Duration::seconds(120);
+  tcp.orphan_timeout = Duration::seconds(205);
   tcp.user_timeout = Duration::seconds(924);
   tcp.syn_timeout = Duration::seconds(127);
   tcp.fast_open_client = true;
@@ -217,6 +219,7 @@ Config profile_freebsd() {
   tcp.rto_max = Duration::seconds(64);
   tcp.msl = Duration::seconds(30);
   tcp.syn_timeout = Duration::seconds(75);
+  tcp.orphan_timeout = Duration{};
   tcp.mss_least = Bytes{216};
   tcp.path_mtu_least = Bytes{256};
   tcp.option_order = wire::OptionOrder::like_freebsd;

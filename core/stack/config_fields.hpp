@@ -107,6 +107,7 @@ constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
   visit("keepalive_probes", Unit::count, FieldRange{1, 255}, tcp.keepalive_probes);
   visit("msl", Unit::duration, FieldRange{1, day}, tcp.msl);
   visit("fin_wait_2", Unit::duration, FieldRange{1, day}, tcp.fin_wait_2);
+  visit("orphan_timeout", Unit::duration, FieldRange{0, day}, tcp.orphan_timeout);
   visit("quiet_time", Unit::duration, FieldRange{0, day}, tcp.quiet_time);
   visit("time_wait_ignores_reset", Unit::boolean, FieldRange{0, 1}, tcp.time_wait_ignores_reset);
   visit("time_wait_reuse", Unit::boolean, FieldRange{0, 1}, tcp.time_wait_reuse);

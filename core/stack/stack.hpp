@@ -102,7 +102,9 @@ class Stack {
   // Closes our half: a FIN follows the queued data. Reading is still possible.
   [[nodiscard]] Refusal finish(ConnectionId id);
   // Closes our half and ends reading: unread data or data that arrives later is answered by a reset
-  // (RFC 9293 3.6.1, SHLD-3). The time in FIN-WAIT-2 is limited. `closed` still follows.
+  // (RFC 9293 3.6.1, SHLD-3). The time in FIN-WAIT-2 is limited
+  // (Config::fin_wait_2), and so is the time for which the peer may keep its window closed
+  // (Config::orphan_timeout). `closed` still follows.
   [[nodiscard]] Refusal close(ConnectionId id);
   // Marks all queued data as urgent (SEND with URGENT, RFC 9293 3.8.5).
   [[nodiscard]] Refusal urgent(ConnectionId id);

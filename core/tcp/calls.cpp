@@ -501,12 +501,17 @@ Refusal close(Engine& e, ConnectionId id) {
     c.reading_over = true;
     if (c.state == State::fin_wait_2) {
       bound_fin_wait_2(e, c);
+    } else {
+      begin_orphan(e, c);
     }
     return Refusal::none;
   }
   Refusal const refused = close_our_half(e, c);
   // If finish() was refused for lack of resources, the application can call close() again.
   c.reading_over = refused == Refusal::none;
+  if (c.reading_over && !c.detached) {
+    begin_orphan(e, c);
+  }
   return refused;
 }
 

@@ -114,6 +114,10 @@ struct Config {
   //# 9293:P-MSL two minutes, unless configured otherwise (profile rfc has them)
   Duration msl = Duration::seconds(30);
   Duration fin_wait_2 = Duration::seconds(60);
+  // After close() a connection whose peer keeps its window closed ends after this time, with Cause
+  // timed_out, although the peer answers the probes; zero: never. While the application has the
+  // connection open it stays, as RFC 9293 3.8.6.1 demands; RFC 6429 permits to end it.
+  Duration orphan_timeout = Duration::seconds(300);
   Duration quiet_time;
   bool time_wait_ignores_reset = true;
   bool time_wait_reuse = true;

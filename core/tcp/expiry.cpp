@@ -44,6 +44,9 @@ void count(Engine& e, TimerKind kind) {
   a.probe = true;
   a.persist_backoff = static_cast<std::uint8_t>(std::min(a.persist_backoff + 1, 16));
   a.retransmit_due = e.state->now + probe_interval(e, c);
+  if (c.reading_over) {
+    bound_closed_window(e, c);
+  }
   make_ready(e, c);
 }
 
@@ -180,12 +183,23 @@ void expire_keepalive(Engine& e, Connection& c) {
 }
 
 void expire_slow(Engine& e, Connection& c) {
-  if (c.state == State::fin_wait_2 && c.reading_over) {
+  if (!c.reading_over) {
+    expire_keepalive(e, c);
+    return;
+  }
+  if (c.state == State::fin_wait_2) {
     count(e, TimerKind::fin_wait_2);
     give_up(e, c, Cause::timed_out);
     return;
   }
-  expire_keepalive(e, c);
+  // See bound_closed_window().
+  count(e, TimerKind::give_up);
+  //= rfc9293#3.10.5
+  //# 9293:P-ABORT, 9293:P-ABORT-CLOSING as if by ABORT: no reset in CLOSING and LAST-ACK
+  if (c.state != State::closing && c.state != State::last_ack) {
+    send_reset(e, c);
+  }
+  give_up(e, c, Cause::timed_out);
 }
 
 bool due(Instant instant, Instant now) { return instant <= now; }
@@ -274,13 +288,31 @@ void reset_unanswered_probes(Engine& e, Connection& c) {
 }
 
 bool is_watched(const Connection& c) {
-  return c.state == State::established || c.state == State::close_wait ||
-         (c.state == State::fin_wait_2 && !c.reading_over);
+  return !c.reading_over && (c.state == State::established || c.state == State::close_wait ||
+                             c.state == State::fin_wait_2);
 }
 
 void begin_keepalive(Engine& e, Connection& c) {
-  if (c.keepalive) {
+  if (c.keepalive && !c.reading_over) {
     set_slow(e, c, e.state->now + Duration::milliseconds(c.keepalive_idle_ms));
+    arm(e, c);
+  }
+}
+
+void begin_orphan(Engine& e, Connection& c) {
+  if (c.slow) {
+    set_slow(e, c, Instant::never());
+  }
+  if (c.active != nil && e.active(c).mode == RetransmitMode::persist && c.send.wnd.empty()) {
+    bound_closed_window(e, c);
+  }
+}
+
+//= rfc9293#3.8.6.1
+//# 9293:MUST-37 a connection in use stays open; this one is not, as no application has it any more
+void bound_closed_window(Engine& e, Connection& c) {
+  if (!c.slow && e.config.orphan_timeout.ns != 0) {
+    set_slow(e, c, e.state->now + e.config.orphan_timeout);
     arm(e, c);
   }
 }

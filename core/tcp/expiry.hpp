@@ -22,6 +22,12 @@ void reset_unanswered_probes(Engine& e, Connection& c);
 bool is_watched(const Connection& c);
 // Starts the keep-alive timer if keep-alive is on.
 void begin_keepalive(Engine& e, Connection& c);
+// The application has closed the connection, and has no more use for it: ends the keep-alives, and
+// calls bound_closed_window() if the peer's window is closed. Not in FIN-WAIT-2.
+void begin_orphan(Engine& e, Connection& c);
+// After close(), at a closed window: the connection ends unless the window opens within
+// Config::orphan_timeout, even if the peer answers each probe. A limit that runs already stays.
+void bound_closed_window(Engine& e, Connection& c);
 // Limits the time in FIN-WAIT-2 to Config::fin_wait_2 if the application reads no more.
 void bound_fin_wait_2(Engine& e, Connection& c);
 

@@ -64,8 +64,9 @@ inline void arm(Engine& e, Connection& c) {
   }
 }
 
-// The slow timer: keep-alive, or the limit of FIN-WAIT-2; never while it does not run (`slow`).
-// Without an active part the wheel's timer is set for exactly this instant.
+// The slow timer: keep-alive, or after close() the limit of FIN-WAIT-2 or of a closed window; never
+// while it does not run (`slow`). Without an active part the wheel's timer is set for exactly this
+// instant.
 inline Instant slow_due(const Engine& e, const Connection& c) {
   if (!c.slow) {
     return Instant::never();

@@ -360,6 +360,9 @@ void begin_sending(Engine& e, Connection& c, Sequence iss) {
 [[gnu::cold]] void window_opened(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   a.persist_backoff = 0;
+  if (c.reading_over && c.slow && c.state != State::fin_wait_2) {
+    set_slow(e, c, Instant::never());  // see bound_closed_window()
+  }
   if (a.mode == RetransmitMode::persist) {
     a.mode = RetransmitMode::idle;
     a.retransmit_due = Instant::never();

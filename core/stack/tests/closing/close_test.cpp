@@ -1,7 +1,7 @@
 // Closing: RFC 9293 3.6, the CLOSE call, FIN in every state.
 #include <gtest/gtest.h>
 
-#include "core/stack/testing/test_kit.hpp"
+#include "core/stack/testing/flow_kit.hpp"
 
 namespace lockstep::testing {
 namespace {
@@ -420,6 +420,65 @@ TEST(Close, FullCloseBoundsFinWait2) {
   kit.advance(Duration::nanoseconds(1));
   EXPECT_EQ(kit.state(), State::closed);
   EXPECT_TRUE(kit.notified(EventKind::closed, Cause::timed_out));
+}
+
+// Answers each probe with a closed window for that long, or until the connection is gone.
+void keep_window_closed(Flow& flow, Duration by) {
+  Instant const end = flow.now + by;
+  while (flow.now < end && flow.state() != State::closed) {
+    flow.advance(earlier(flow.stack.deadline(), end).since(flow.now));
+    auto const out = flow.take();
+    if (!out.empty() && !out.back().flags.rst()) {
+      flow.ack_with_window(flow.acked, 0);
+    }
+  }
+}
+
+// Nobody uses a connection after close(): a peer that keeps its window closed holds its data for
+// `orphan_timeout`, although it answers all probes. finish() sets no such limit.
+TEST(Close, FullCloseBoundsAClosedWindow) {
+  for (bool const before : {false, true}) {
+    Flow flow(bare_config(), {.mss = 1460, .sack = true, .stamp = 1});
+    flow.write_octets(100'000);
+    flow.take();
+    flow.ack_with_window(1, 0);
+    if (before) {
+      EXPECT_EQ(flow.stack.finish(flow.id), Refusal::none);
+      keep_window_closed(flow, Duration::seconds(3600));
+    }
+    EXPECT_EQ(flow.state(), before ? State::fin_wait_1 : State::established);
+    EXPECT_EQ(flow.stack.close(flow.id), Refusal::none);
+    keep_window_closed(flow, Duration::seconds(299));
+    EXPECT_EQ(flow.state(), State::fin_wait_1);
+    EXPECT_NE(flow.stack.pools().blocks, 0u);
+    keep_window_closed(flow, Duration::seconds(2));
+    EXPECT_EQ(flow.state(), State::closed);
+    EXPECT_TRUE(flow.notified(EventKind::closed, Cause::timed_out));
+    EXPECT_EQ(flow.stack.pools().blocks, 0u);
+  }
+}
+
+// Each time that the window opens, the limit ends. Without a limit it never ends.
+TEST(Close, AClosedWindowIsBoundedAnew) {
+  Flow flow(bare_config(), {.mss = 1460, .sack = true, .stamp = 1});
+  flow.write_octets(100'000);
+  flow.take();
+  EXPECT_EQ(flow.stack.close(flow.id), Refusal::none);
+  for (int i = 0; i < 3; ++i) {
+    flow.ack_with_window(flow.acked, 0);
+    keep_window_closed(flow, Duration::seconds(250));
+    flow.ack_with_window(flow.acked + 1000, 1000);
+  }
+  EXPECT_EQ(flow.state(), State::fin_wait_1);
+  Config config = bare_config();
+  config.tcp.orphan_timeout = Duration{};
+  Flow patient(config, {.mss = 1460, .sack = true, .stamp = 1});
+  patient.write_octets(100'000);
+  patient.take();
+  patient.ack_with_window(1, 0);
+  EXPECT_EQ(patient.stack.close(patient.id), Refusal::none);
+  keep_window_closed(patient, Duration::seconds(86'400));
+  EXPECT_EQ(patient.state(), State::fin_wait_1);
 }
 
 // A FIN outside the window is trimmed and must be retransmitted.
