@@ -2,6 +2,7 @@
 #include "core/tcp/autotune.hpp"
 
 #include "core/tcp/rtt.hpp"
+#include "core/tcp/timestamps.hpp"
 
 namespace lockstep::tcp {
 namespace {
@@ -19,9 +20,18 @@ void begin_tuning(const Engine& e, Connection& c) {
 }
 
 void tune_receive_buffer(const Engine& e, Connection& c) {
-  std::uint64_t const round_trip =
+  std::uint64_t const smoothed =
       std::max<std::uint64_t>((c.rtt.sampled() ? srtt_of(c.rtt) : unmeasured).ns / 1'000, 1);
-  std::uint64_t const elapsed = microseconds_of(e.state->now) - c.tuned_us;
+  std::uint32_t const elapsed = microseconds_of(e.state->now) - c.tuned_us;
+  if (elapsed < smoothed) {
+    return;
+  }
+  if (c.options.has(negotiated::timestamps)) {
+    c.rtt.want_echo();
+  }
+  // More than half of the true round trip is enough for the buffer to grow: a window read in one
+  // round trip is more than half of it read in this time.
+  std::uint64_t const round_trip = std::max(smoothed, c.rtt.echoed_us());
   if (elapsed < round_trip) {
     return;
   }
@@ -33,6 +43,19 @@ void tune_receive_buffer(const Engine& e, Connection& c) {
     c.receive_buffer = {static_cast<std::uint32_t>(most)};
   }
   begin_tuning(e, c);
+}
+
+[[gnu::cold]] void measure_echo(const Engine& e, Connection& c, const wire::Segment& segment) {
+  wire::Options const& options = segment.options;
+  if (segment.payload.size() < c.rcv_mss || !options.has_timestamps ||
+      options.timestamp_echo == 0) {
+    return;
+  }
+  // The clock may have ticked just after the timestamp left: one tick less is certain.
+  std::uint32_t const clock = timestamp_at(e, c.options, e.state->arrived);
+  std::uint32_t const ticks = clock - options.timestamp_echo;
+  bool const measured = ticks > 1 && !is_older({clock, options.timestamp_echo});
+  c.rtt.set_echoed_us(measured ? (e.config.timestamp_tick * (ticks - 1)).ns / 1'000 : 0);
 }
 
 }  // namespace lockstep::tcp

@@ -15,8 +15,12 @@ inline bool receive_buffer_grows(const Engine& e, const Connection& c) {
 void begin_tuning(const Engine& e, Connection& c);
 // If receive_buffer_grows(): the application has read data. Once a round trip: if it read more than
 // half of the buffer, the buffer may limit the peer, so it grows to twice the amount read (Dynamic
-// Right-Sizing).
+// Right-Sizing). A round trip is SRTT, or what measure_echo() found if that is longer.
 void tune_receive_buffer(const Engine& e, Connection& c);
+// If echo_wanted(): the data of this segment was accepted in order. Measures the round trip of a
+// receiver: it may send no data, so that SRTT stays that of the handshake, while the path changes.
+// Only full-sized segments count, because the peer sends others when its application writes.
+void measure_echo(const Engine& e, Connection& c, const wire::Segment& segment);
 
 // The most data that the application may have queued: twice the congestion window, so that one full
 // window is queued behind the one in flight; at least the buffer's size, at most its limit. Growth

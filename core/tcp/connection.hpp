@@ -1,6 +1,7 @@
 // The records of connections, of their active parts, of TIME-WAIT and of listeners: no logic.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -160,8 +161,27 @@ class RttVariables {
   void set_srtt8_ns(std::uint64_t ns) { write(srtt8, ns); }
   void set_rttvar4_ns(std::uint64_t ns) { write(rttvar4, ns); }
   void set_rto(Duration rto) { write(timeout, rto.ns); }
-  void set_sampled() { octets_[flags_at] = was_sampled; }
+  void set_sampled() {
+    octets_[flags_at] = static_cast<std::uint8_t>((octets_[flags_at] & ~was_probed) | was_sampled);
+  }
   void note_probe() { octets_[flags_at] |= was_probed; }
+
+  // For tune_receive_buffer(): the round trip that the peer's echoes of our timestamps show,
+  // rounded down to a power of two; 0: not measured, or not longer than a tick.
+  std::uint64_t echoed_us() const {
+    std::uint32_t const log = octets_[flags_at] >> echoed_at;
+    return log == 0 ? 0 : std::uint64_t{1} << log;
+  }
+  // The next segment that fits is to be measured for it.
+  bool echo_wanted() const { return (octets_[flags_at] & wants_echo) != 0; }
+  void want_echo() { octets_[flags_at] |= wants_echo; }
+  void set_echoed_us(std::uint64_t us) {
+    auto const log =
+        us < 2 ? 0u : std::min(static_cast<std::uint32_t>(std::bit_width(us)) - 1, 31u);
+    octets_[flags_at] = static_cast<std::uint8_t>((octets_[flags_at] & (was_sampled | was_probed)) |
+                                                  log << echoed_at);
+  }
+  std::uint8_t flags() const { return octets_[flags_at]; }
 
  private:
   static constexpr std::uint32_t size = 6;
@@ -171,6 +191,8 @@ class RttVariables {
   static constexpr std::uint32_t flags_at = 3 * size;
   static constexpr std::uint8_t was_sampled = 1;
   static constexpr std::uint8_t was_probed = 2;
+  static constexpr std::uint8_t wants_echo = 4;
+  static constexpr std::uint32_t echoed_at = 3;
   static_assert(std::endian::native == std::endian::little ||
                 std::endian::native == std::endian::big);
 
@@ -188,7 +210,7 @@ class RttVariables {
     std::memcpy(octets_ + at, &word, size);
   }
 
-  std::uint8_t octets_[19]{};  // the three numbers, and two flags
+  std::uint8_t octets_[19]{};  // the three numbers; three flags and five bits for echoed_us
 };
 
 // The listener whose backlog holds a connection. Without initializers: gcc 12 permits none in a

@@ -384,7 +384,7 @@ void visit_connection(Engine& e, Connection& c, FieldSink& sink) {
   sink.add_exact(std::uint64_t{slot} << 32 | c.generation);
   sink.add_exact(std::uint64_t{backlog.listener} << 32 | backlog.generation);
   sink.add_exact(c.answers_second);
-  sink.add_exact(c.tuned_us);
+  sink.add_exact(std::uint64_t{c.rtt.flags()} >> 2 << 32 | c.tuned_us);
   sink.add_exact(c.segments_sent);
   sink.add_exact(c.segments_received);
   sink.add_exact(c.retransmissions);

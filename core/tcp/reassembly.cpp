@@ -288,6 +288,9 @@ Drop accept_data(Engine& e, Connection& c, const SegmentData& whole, const wire:
   bool const in_order = data.begin == before;
   if (!data.bytes.empty()) {
     drop = in_order ? accept_in_order(e, c, a, data) : accept_above_gap(e, c, a, data);
+    if (c.rtt.echo_wanted() && in_order) [[unlikely]] {
+      measure_echo(e, c, segment);
+    }
     if (accounts_kept(e) && drop == Drop::none) [[unlikely]] {
       accounts::note_data(e, c, segment, in_order);
     }

@@ -238,6 +238,44 @@ TEST(Autotune, NotBeyondNeedOrAFixedSize) {
   }
 }
 
+// The path has become longer than it was during the handshake. A receiver without data of its own
+// has no other RTT sample; the echoes of its timestamps show it.
+TEST(Autotune, FollowsAPathThatBecomesLonger) {
+  Config config = bare_config();
+  config.tcp.receive_buffer = Bytes{8000};
+  Flow flow(config, {.round_trip = Duration::milliseconds(10), .sack = true, .stamp = 1});
+  std::uint32_t next = 1;
+  for (int trip = 0; trip < 20; ++trip) {
+    for (std::uint32_t left = flow.info().receive.wnd.count; left >= 1000; left -= 1000) {
+      flow.data(next, 1000);
+      next += 1000;
+    }
+    flow.advance(Duration::milliseconds(400));
+    flow.stamp += 400;
+  }
+  EXPECT_GE(flow.info().receive.wnd.count, 60'000u);
+}
+
+// An application that reads once a second is slow, but its path is not long.
+TEST(Autotune, NotForASlowReader) {
+  Config config = bare_config();
+  config.tcp.receive_buffer = Bytes{8000};
+  Flow flow(config, {.round_trip = Duration::milliseconds(10), .sack = true, .stamp = 1});
+  flow.auto_consume = false;
+  std::uint32_t next = 1;
+  for (int i = 0; i < 20; ++i) {
+    for (std::uint32_t left = flow.info().receive.wnd.count; left >= 1000; left -= 1000) {
+      flow.data(next, 1000);
+      next += 1000;
+    }
+    flow.advance(Duration::seconds(1));
+    flow.stamp += 1010;
+    flow.read(flow.id);
+    flow.advance(Duration::milliseconds(10));
+  }
+  EXPECT_EQ(flow.info().receive.wnd.count, 8000u);
+}
+
 // The send buffer holds two congestion windows, up to its limit.
 TEST(Autotune, TheSendBufferFollowsTheCongestionWindow) {
   Config config = flow_config();
