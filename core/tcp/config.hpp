@@ -59,7 +59,7 @@ struct Config {
   Bytes block_bytes{2048};  // a power of two
   Count pieces_max{8192};
   Count extents_max{4096};  // out-of-order ranges of all connections
-  Count extents_per_connection{32};
+  Count extents_per_connection{512};
   Count owed_max{4096};  // pending ACKs
 
   Count sent_max{16384};  // ranges of data in flight, of all scoreboards

@@ -391,7 +391,8 @@ struct InFlightState : PendingControl, SpuriousState {
   memory::Index waiting_for = 0;      // neighbour, while place is waiting
   memory::SendStore send;             // begins at the first unacknowledged octet of data
   memory::ReceiveStore receive;  // unread octets that are not in frames on loan; those above gaps
-  memory::Index extents = memory::nil;  // out-of-order ranges, in order
+  memory::Index extents = memory::nil;      // out-of-order ranges, in order
+  memory::Index extent_last = memory::nil;  // the highest of them, while there are any
   std::uint32_t extent_count = 0;
   std::uint32_t gap_blocks = 0;  // taken for data above gaps; 0 without extents
   memory::Link gaps;             // of the active parts with data above gaps, oldest gap first

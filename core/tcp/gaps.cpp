@@ -17,6 +17,9 @@ constexpr Duration age_least = Duration::seconds(3);
 constexpr std::uint32_t victims_max = 4;
 // Data of others is evicted only for a remote that holds less than this fraction of the total.
 constexpr std::uint32_t modest_part = 16;
+// Half of all ranges are only for connections with fewer than this. Linux has no limit but the
+// receive buffer: half of the segments of a large window may be missing, if slow start overshoots.
+constexpr std::uint32_t few_ranges = 32;
 
 // What this remote holds, including remotes with the same hash value. An IPv6 remote is a /64.
 GapUse& use_of(const Engine& e, const Connection& c) {
@@ -62,6 +65,12 @@ Demands demands_of(const Engine& e, const Connection& c, Count missing, bool fre
 }
 
 }  // namespace
+
+[[gnu::cold]] bool may_add_range(const Engine& e, const InFlightState& a) {
+  bool const scarce = e.extents.used() >= e.extents.capacity() / 2;
+  std::uint32_t const most = e.config.extents_per_connection.value;
+  return a.extent_count < (scarce ? std::min(most, few_ranges) : most);
+}
 
 [[gnu::cold]] bool make_room(Engine& e, const Connection& c, const InFlightState& a, Count missing,
                              bool fresh) {

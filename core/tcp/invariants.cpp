@@ -39,6 +39,7 @@ void check_extents(const Engine& e, const Connection& c, const InFlightState& a)
     CHECK(extent.begin.after(above));
     CHECK(extent.end.after(extent.begin));
     CHECK(extent.end.at_or_before(c.receive.edge));
+    CHECK((extent.next == nil) == (i == a.extent_last));
     above = extent.end;
     ++count;
   }

@@ -160,34 +160,20 @@ Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const SegmentDa
   return Drop::none;
 }
 
-// Whether [begin, end) touches a known range.
-[[gnu::cold]] bool joins_range(const Engine& e, const InFlightState& a, const SegmentData& data) {
-  for (Index i = a.extents; i != nil; i = e.extents[i].next) {
-    Extent const& extent = e.extents[i];
-    if (extent.begin.at_or_before(data.end()) && extent.end.at_or_after(data.begin)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-// Records [begin, end) as received, merged with the ranges that it touches.
+// Records [begin, end) as received, merged with the ranges that it touches. `before` is the last
+// range below it.
 [[gnu::cold]] void insert_extent(Engine& e, const Connection& c, InFlightState& a,
-                                 const SegmentData& data) {
+                                 const SegmentData& data, Index before) {
   Sequence const begin = data.begin;
   Sequence const end = data.end();
   ++a.extent_stamp;
-  Index before = nil;
-  Index index = a.extents;
-  while (index != nil && e.extents[index].end.before(begin)) {
-    before = index;
-    index = e.extents[index].next;
-  }
+  Index const index = extent_after(e, a, before);
   if (index == nil || e.extents[index].begin.after(end)) {
     Index const fresh = e.extents.take();
     CHECK(fresh != nil);
     e.extents[fresh] = {begin, end, index, a.extent_stamp};
     (before == nil ? a.extents : e.extents[before].next) = fresh;
+    a.extent_last = index == nil ? fresh : a.extent_last;
     gaps::add_range(e, c, a);
     return;
   }
@@ -199,6 +185,7 @@ Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const SegmentDa
     Index const swallowed = joined.next;
     joined.end = last_of(joined.end, e.extents[swallowed].end);
     joined.next = e.extents[swallowed].next;
+    a.extent_last = a.extent_last == swallowed ? index : a.extent_last;
     gaps::remove_range(e, c, a);
     e.extents.give(swallowed);
   }
@@ -224,30 +211,28 @@ Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const SegmentDa
   Bytes const length = data.end().since(data.begin);
   Count const missing = a.receive.blocks_missing(e.pools.blocks, data.begin, length);
   recount_gap_blocks(e, c, a);
-  bool const fresh = !joins_range(e, a, data);
-  if ((fresh && a.extent_count >= e.config.extents_per_connection.value) ||
-      !gaps::make_room(e, c, a, missing, fresh)) {
+  Index const below = extent_below(e, a, data.begin);
+  Index const next = extent_after(e, a, below);
+  bool const fresh = next == nil || e.extents[next].begin.after(data.end());
+  if ((fresh && !gaps::may_add_range(e, a)) || !gaps::make_room(e, c, a, missing, fresh)) {
     return Drop::tcp_out_of_order_refused;
   }
   gaps::add_blocks(e, c, a, missing);
   Sequence from = data.begin;
-  for (Index i = a.extents; i != nil && from.before(data.end()); i = e.extents[i].next) {
+  for (Index i = next; i != nil && from.before(data.end()); i = e.extents[i].next) {
     Extent const& extent = e.extents[i];
     put_new(e, a, data, {from, first_of(extent.begin, data.end())});
     from = last_of(from, extent.end);
   }
   put_new(e, a, data, {from, data.end()});
-  insert_extent(e, c, a, data);
+  insert_extent(e, c, a, data, below);
   return Drop::none;
 }
 
 // A FIN below octets that were already received is invalid.
 bool ends_the_stream(const Engine& e, const Connection& c, const InFlightState& a, Sequence at) {
-  bool ends = at.at_or_after(c.receive.nxt);
-  for (Index index = a.extents; index != nil; index = e.extents[index].next) {
-    ends = ends && at.at_or_after(e.extents[index].end);
-  }
-  return ends;
+  return at.at_or_after(c.receive.nxt) &&
+         (a.extents == nil || at.at_or_after(e.extents[a.extent_last].end));
 }
 
 Drop remember_fin(const Engine& e, const Connection& c, InFlightState& a, Sequence at) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/tcp/gaps.hpp"
 #include "core/units/check.hpp"
 
 namespace lockstep::tcp {
@@ -91,7 +92,8 @@ void find_duplicate(const Engine& e, const Connection& c, InFlightState& a,
   }
   //= rfc2883#4.2
   //# 2883:DSACK-6 only the first of several duplicate parts
-  for (Index i = a.extents; i != nil && e.extents[i].begin.before(end); i = e.extents[i].next) {
+  Index const first = extent_after(e, a, extent_below(e, a, begin));
+  for (Index i = first; i != nil && e.extents[i].begin.before(end); i = e.extents[i].next) {
     if (e.extents[i].end.after(begin)) {
       note_duplicate(a, {last_of(begin, e.extents[i].begin), first_of(end, e.extents[i].end)});
       return;

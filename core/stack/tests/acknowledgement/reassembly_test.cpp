@@ -148,6 +148,44 @@ TEST(Reassembly, RangesAreBounded) {
   EXPECT_EQ(flow.drops(Drop::tcp_out_of_order_refused), 4u);
 }
 
+// Every second segment of a window is lost, as in the overshoot of slow start at a full queue. What
+// lies in the window is kept, so only the lost half has to be retransmitted.
+//= rfc9293#3.10.7.4
+//= type=test
+//# 9293:SHLD-31 out-of-order segments are queued
+TEST(Reassembly, EverySecondSegmentIsLost) {
+  Flow flow(bare_config(), {.sack = true, .stamp = 1});
+  constexpr std::uint32_t losses = 150;
+  for (std::uint32_t i = 0; i < losses; ++i) {
+    flow.data(201 + 400 * i, 200);
+  }
+  EXPECT_EQ(flow.info().receive.out_of_order.count, losses * 200);
+  EXPECT_EQ(flow.drops(Drop::tcp_out_of_order_refused), 0u);
+  flow.take();
+  for (std::uint32_t i = 0; i < losses; ++i) {
+    flow.data(1 + 400 * i, 200);
+  }
+  EXPECT_EQ(flow.received, octets(1, losses * 400));
+}
+
+// Half of the pool is only for connections with fewer than 32 ranges.
+TEST(Reassembly, ManyRangesLeaveHalfOfThePool) {
+  Config config = bare_config();
+  config.tcp.extents_max = Count{100};
+  Flow flow(config, {.sack = true, .stamp = 1});
+  for (std::uint32_t i = 0; i < 80; ++i) {
+    flow.data(201 + 400 * i, 200);
+  }
+  EXPECT_EQ(flow.stack.pools().extents, 50u);
+  config.tcp.extents_max = Count{40};
+  Flow small(config, {.sack = true, .stamp = 1});
+  for (std::uint32_t i = 0; i < 80; ++i) {
+    small.data(201 + 400 * i, 200);
+  }
+  // As many as one remote may have: twice of what it leaves free.
+  EXPECT_EQ(small.stack.pools().extents, 26u);
+}
+
 // Random tests against a map of octets: any overlap, two versions of each octet, near the wrap.
 struct Model {
   static constexpr std::uint32_t span = 6000;
