@@ -16,7 +16,8 @@ endif()
 
 add_test(NAME tidy COMMAND ${Python3_EXECUTABLE} "${PROJECT_SOURCE_DIR}/tools/tidy")
 add_test(NAME tidy_rules
-  COMMAND ${Python3_EXECUTABLE} "${PROJECT_SOURCE_DIR}/tools/dev/tidy/test_tidy.py")
+  COMMAND ${Python3_EXECUTABLE} -m unittest discover -s dev/tidy -t .
+  WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}/tools")
 add_test(NAME mutations_apply
   COMMAND ${Python3_EXECUTABLE} "${PROJECT_SOURCE_DIR}/tools/mutants" --listed --check)
 set_tests_properties(tidy tidy_rules mutations_apply PROPERTIES LABELS repository)

@@ -45,8 +45,10 @@ def excused(entries, finding, text):
     return False
 
 
-def unused(entries):
+def unused(entries, checked):
+    """Findings for the entries that nothing needs; `checked(rule, path)` tells whether a file has
+    been checked for a rule."""
     for entry in entries:
-        if not entry["used"]:
+        if not entry["used"] and checked(entry["rule"], entry["path"]):
             yield Finding("exception", LIST, entry["line"],
                           f"is not needed: {entry['rule']} in {entry['path']}", "remove it")

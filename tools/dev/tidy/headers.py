@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 
+from dev.tidy.closure import Closure
 from dev.tidy.source import Finding
 
 FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function",
@@ -38,22 +39,6 @@ def find_compiler():
         if path:
             return path
     return None
-
-
-def closure_digest(root, path, texts):
-    """A digest of a header and of all headers of ours that it includes, directly or not."""
-    seen, waiting = {}, [path]
-    while waiting:
-        name = waiting.pop()
-        if name in seen:
-            continue
-        if name not in texts:
-            file = pathlib.Path(root) / name
-            texts[name] = file.read_bytes() if file.is_file() else b""
-        seen[name] = hashlib.sha256(texts[name]).hexdigest()
-        text = texts[name].decode("utf-8", "replace")
-        waiting += re.findall(r'^\s*#\s*include\s*"([^"]+)"', text, re.M)
-    return hashlib.sha256(json.dumps(sorted(seen.items())).encode()).hexdigest()
 
 
 def compile_alone(compiler, root, path):
@@ -86,10 +71,10 @@ def check(root, sources, cache_file):
     compiler = find_compiler()
     if not headers or compiler is None:
         return
-    cache, kept, texts, waiting = load_cache(cache_file), {}, {}, []
+    cache, kept, closure, waiting = load_cache(cache_file), {}, Closure(root), []
     identity = hashlib.sha256(json.dumps([compiler, FLAGS, BARE]).encode()).hexdigest()[:12]
     for path in headers:
-        key = f"{identity} {path} {closure_digest(root, path, texts)}"
+        key = f"{identity} {path} {closure.digest(path)}"
         if key in cache:
             kept[key] = None
         else:
