@@ -6,8 +6,8 @@ import hashlib
 import pathlib
 import re
 
+from dev.cxx.reader import ASSIGNS, CLOSES, Reader
 from dev.mutate import cited as citing
-from dev.mutate.scan import ASSIGNS, CLOSES, Reader
 
 BRANCHES = ("if", "while", "for", "do")
 LEFT = ASSIGNS | {"return", ",", "?", ":", "<<", ";"}

@@ -12,7 +12,8 @@ TOOLS = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOOLS))
 sys.dont_write_bytecode = True
 
-from dev.mutate import equivalent, reach, scan, sites, tree, trial  # noqa: E402
+from dev.cxx.reader import Unread  # noqa: E402
+from dev.mutate import equivalent, reach, sites, tree, trial  # noqa: E402
 from dev.mutate.memory import Memory  # noqa: E402
 
 ROOT = TOOLS.parent
@@ -107,7 +108,7 @@ class Found(unittest.TestCase):
         self.assertLess(sum(len(file.left) for file in files), len(mutants) // 10)
 
     def test_what_is_not_read_is_named(self):
-        with self.assertRaisesRegex(scan.Unread, r"core/tcp/a.cpp:2: a bracket"):
+        with self.assertRaisesRegex(Unread, r"core/tcp/a.cpp:2: a bracket"):
             file_of("int x;\nvoid f() { if (a { } \n")
 
 

@@ -2,6 +2,7 @@
 
 import re
 
+from dev.cxx.reader import Reader, Unread
 from dev.tidy.source import Finding
 
 CORE_HEADERS = set("""
@@ -87,7 +88,8 @@ CORE_ONLY = [
      "core/ does no input or output", "CHECK of core/units/check.hpp"),
 ]
 
-MEMBER = re.compile(r"^\s*(mutable\s+)?(std::)?(size_t|ptrdiff_t)\s+\w+\s*(=[^;(]*|\{[^;]*\})?;")
+SIZE = re.compile(r"\b(size_t|ptrdiff_t)\b")
+SIZE_FIELD = re.compile(r"(mutable )?(std :: )?(size_t|ptrdiff_t) (?!operator)\w+ [;={,[]")
 
 
 def applies(source):
@@ -134,18 +136,20 @@ def check_words(source):
 
 def check_members(source):
     """No std::size_t in stored state, because its width differs between machines."""
-    if source.is_test:
+    if source.is_test or not SIZE.search(source.code):
         return
-    functions = [(b.first, b.last) for b in source.blocks if b.kind == "function"]
-    types = [(b.first, b.last) for b in source.blocks if b.kind == "type"]
-    for number, line in enumerate(source.code_lines, 1):
-        if not MEMBER.match(line) or not any(a < number <= b for a, b in types):
-            continue
-        holders = [a for a, b in types if a < number <= b]
-        if any(a <= number <= b and a > max(holders) for a, b in functions):
-            continue
-        yield Finding("determinism", source.path, number, "size_t in stored state",
-                      "use std::uint32_t or std::uint64_t")
+    try:
+        read = Reader(source.text, source.path)
+    except Unread as error:
+        place, reason = str(error).split(": ", 1)
+        yield Finding("determinism", source.path, int(place.split(":")[1]),
+                      f"cannot look for size_t in stored state: {reason}",
+                      "make it compile, or extend tools/dev/cxx")
+        return
+    for begin, end in read.fields:
+        if SIZE_FIELD.match(" ".join(read.at(at) for at in range(begin, end + 1))):
+            yield Finding("determinism", source.path, read.line(begin), "size_t in stored state",
+                          "use std::uint32_t or std::uint64_t")
 
 
 def check(source):

@@ -152,9 +152,16 @@ class Bans(Planted):
         self.write("sim/bus/a.hpp", TOP + "struct Queue {\n  std::size_t used_ = 0;\n};\n")
         self.expect("determinism", "sim/bus/a.hpp", 3)
 
+    def test_file_that_cannot_be_read(self):
+        self.write("sim/bus/a.hpp", TOP + "struct A {\n  std::size_t f(;\n};\n")
+        self.expect("determinism", "sim/bus/a.hpp", 2)
+
     def test_size_in_a_function_passes(self):
         self.write("sim/bus/a.hpp",
-                   TOP + "inline int f() {\n  std::size_t i = 0;\n  return i;\n}\n")
+                   TOP + "inline int f() {\n  std::size_t i = 0;\n  return i;\n}\n"
+                   "struct A {\n  std::size_t size() const;\n"
+                   "  int g() {\n    std::size_t i;\n  }\n};\n"
+                   "template <class T>\nT h() {\n  std::size_t i = 0;\n  return i;\n}\n")
         self.expect_clean()
 
     def test_comments_strings_and_tools_pass(self):

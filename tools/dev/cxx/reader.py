@@ -1,30 +1,11 @@
-"""Parses the statements of a C++ file of core/: as much of the language as core/ uses."""
+"""The functions and statements of a C++ file, and the fields of its classes."""
 
 import dataclasses
-import re
 
-TOKEN = re.compile(r"""
-    (?P<space>\s+)
-  | (?P<comment>//[^\n]*|/\*.*?\*/)
-  | (?P<directive>^[ \t]*\#(?:[^\n]*\\\n)*[^\n]*)
-  | (?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
-  | (?P<number>\d[\w.']*)
-  | (?P<name>[A-Za-z_]\w*)
-  | (?P<sign>::|->|\+\+|--|&&|\|\||[=!<>+\-*/%&|^]=|<<=|<<|.)
-""", re.X | re.M | re.S)
+from dev.cxx.lexer import Token, tokens_of
+
 CLOSES = {"(": ")", "[": "]", "{": "}"}
 ASSIGNS = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<="}
-
-
-@dataclasses.dataclass
-class Token:
-    kind: str
-    text: str
-    begin: int
-
-    @property
-    def end(self):
-        return self.begin + len(self.text)
 
 
 @dataclasses.dataclass(eq=False)
@@ -50,28 +31,20 @@ class Unread(Exception):
     """A construct that this parser does not support, with its line."""
 
 
-def tokens_of(text):
-    """All tokens except spaces and directives; comments separately, each with the number of the
-    token that follows it."""
-    tokens, comments = [], []
-    for match in TOKEN.finditer(text):
-        kind = match.lastgroup
-        if kind == "comment":
-            comments.append((len(tokens), Token(kind, match.group(), match.start())))
-        elif kind not in ("space", "directive"):
-            tokens.append(Token(kind, match.group(), match.start()))
-    return tokens, comments
-
-
 class Reader:
-    """Builds the tree of one file. `nodes` are the functions; statements are below them."""
+    """Builds the tree of one file. `nodes` are the functions; statements are below them. `fields`
+    are the declarations in classes that are no functions: the tokens from the first up to ';'."""
 
     def __init__(self, text, path="?"):
         self.text, self.path = text, path
         self.tokens, self.comments = tokens_of(text)
         self.tokens.append(Token("end", "", len(text)))
-        self.nodes = []
-        self.outer(0, len(self.tokens) - 1)
+        self.nodes, self.fields = [], []
+        self.in_class = False
+        try:
+            self.outer(0, len(self.tokens) - 1)
+        except IndexError:
+            self.fail(len(self.tokens) - 1, "the file ends within a declaration")
 
     def at(self, index):
         return self.tokens[index].text
@@ -113,8 +86,8 @@ class Reader:
     def outer(self, index, end):
         while index < end:
             begin = index
-            while self.at(index) == "template":
-                index = self.angles(index + 1)
+            while self.at(index) in ("template", "typedef"):
+                index = index + 1 if self.at(index) == "typedef" else self.angles(index + 1)
             word = self.at(index)
             if word in ("public", "private", "protected"):
                 index += 2
@@ -123,28 +96,32 @@ class Reader:
             elif word == "namespace" or (word == "extern" and self.at(index + 2) == "{"):
                 while self.at(index) not in ("{", ";"):
                     index += 1
-                index = self.scope(index)
+                index = self.scope(index, False)
             elif word in ("struct", "class", "union", "enum"):
                 index = self.record(index, begin, word == "enum")
             else:
                 index = self.member(index, begin)
 
-    def scope(self, index):
+    def scope(self, index, in_class):
         """Skips a pair of braces with members in it, or the ';' in its place."""
         if self.at(index) != "{":
             return index + 1
         end = self.close(index)
+        around, self.in_class = self.in_class, in_class
         self.outer(index + 1, end - 1)
+        self.in_class = around
         return end
 
     def record(self, index, begin, plain):
         """A class; `plain`: an enum, whose contents are skipped. A function may return one."""
-        at = index
+        at = index + 1
+        while self.at(at) == "alignas" or (self.at(at) == "[" and self.at(at + 1) == "["):
+            at = self.close(at + 1 if self.at(at) == "alignas" else at)
         while self.at(at) not in ("{", ";", "(", "="):
             at += 1
         if self.at(at) in ("(", "="):
             return self.member(index, begin)
-        return self.close(at) if plain and self.at(at) == "{" else self.scope(at)
+        return self.close(at) if plain and self.at(at) == "{" else self.scope(at, True)
 
     def member(self, index, begin):
         """A function, which is kept if it has a body, or any other declaration, which is
@@ -169,13 +146,15 @@ class Reader:
                 text == "=" and self.at(index + 1) in ("default", "delete", "0"))
             initialises = initialises or (text == ":" and called)
             index = self.close(index) if text in CLOSES else index + 1
+        if self.in_class:
+            self.fields.append((begin, index))
         return index + 1
 
     def function(self, begin, body, name):
         node = Node("function", begin, head=(begin, body), name=name)
         self.nodes.append(node)
         node.end = self.block(body, node)
-        return node.end
+        return self.handlers(node.end, node)  # of a body that begins with `try`
 
     # Statements. Each function returns the index after what it parsed.
 
@@ -203,6 +182,10 @@ class Reader:
             return self.compound(index, parent)
         if word == "do":
             return self.do(index, parent)
+        if word == "try":
+            node = self.add("try", index, parent)
+            node.end = self.block(index + 1, node)
+            return self.handlers(node.end, parent)
         if word in ("case", "default"):
             node = self.add("label", index, parent)
             while self.at(index) != ":":
@@ -241,6 +224,13 @@ class Reader:
         node.condition = (index + 2, close - 1)
         node.end = close + 1
         return node.end
+
+    def handlers(self, index, parent):
+        """The handlers of a `try`, if there are any."""
+        while self.at(index) == "catch":
+            node = self.add("catch", index, parent)
+            index = node.end = self.block(self.close(index + 1), node)
+        return index
 
     def split(self, begin, end, sign):
         """The tokens from `begin` to `end`, cut at each `sign` outside brackets."""
