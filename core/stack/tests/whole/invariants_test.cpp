@@ -273,10 +273,13 @@ TEST(InvariantsDeathTest, OfDataAboveGaps) {
        [](Patient& p) {
          static_cast<Gaping&>(p).first().end = p.connection().receive.edge.next();
        }},
+      {"(extent.next == nil) == (i == a.extent_last)",
+       [](Patient& p) { p.active().extent_last = p.active().extents; }},
       {"count == a.extent_count", [](Patient& p) { p.active().extent_count = 3; }},
       {"extents == e.extents.used()",
        [](Patient& p) {
          static_cast<Gaping&>(p).first().next = nil;
+         p.active().extent_last = p.active().extents;
          p.active().extent_count = 1;
        }},
       {"a.gap_blocks == 0 || a.extents != nil",
