@@ -30,8 +30,9 @@ struct BlocksState {
   // Blocks from here on were never taken and never touched.
   std::uint32_t fresh = 0;
   std::uint32_t used = 0;
-  std::uint32_t written = 0;   // of the used ones, how many hold data to send
-  std::uint32_t promised = 0;  // of the free ones, how many are promised to received data
+  std::uint32_t written = 0;    // of the used ones, how many hold data to send
+  std::uint32_t promised = 0;   // of the free ones, how many are promised to received data
+  std::uint32_t receivers = 0;  // how many chains of received data there are
 };
 
 // A handle on the pool. Every function is O(1) and takes a few instructions.
@@ -102,6 +103,10 @@ class Blocks {
   std::uint32_t received() const { return used() - written(); }
   void note_written() { ++state_->written; }
   void note_unwritten() { --state_->written; }
+  // How many receivers hold blocks.
+  std::uint32_t receivers() const { return state_->receivers; }
+  void note_receiver() { ++state_->receivers; }
+  void note_no_receiver() { --state_->receivers; }
   // Promises `count` blocks, at most room_to_receive(), to lent data that may have to be stored.
   // They stay free but are not available to others.
   void promise(Count count) { state_->promised += count.value; }

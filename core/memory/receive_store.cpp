@@ -63,6 +63,9 @@ void ReceiveStore::insert_after(Blocks& blocks, Index before, Index fresh) {
   if (tail == before) {
     tail = fresh;
   }
+  if (blocks_held == 0) {
+    blocks.note_receiver();
+  }
   ++blocks_held;
 }
 
@@ -130,6 +133,7 @@ std::span<const std::byte> ReceiveStore::at(const Blocks& blocks, Sequence posit
 }
 
 void ReceiveStore::release_before(Blocks& blocks, Sequence position) {
+  bool const held = head != nil;
   while (head != nil &&
          (base_of_block(blocks, head) + blocks.block_bytes()).at_or_before(position)) {
     Index const block = head;
@@ -139,8 +143,9 @@ void ReceiveStore::release_before(Blocks& blocks, Sequence position) {
     blocks.give(block);
     --blocks_held;
   }
-  if (head == nil) {
+  if (head == nil && held) {
     tail = nil;
+    blocks.note_no_receiver();
   }
 }
 
@@ -160,10 +165,16 @@ void ReceiveStore::release_from(Blocks& blocks, Sequence position) {
     blocks.give(block);
     --blocks_held;
     block = next;
+    if (block == nil && head == nil) {
+      blocks.note_no_receiver();
+    }
   }
 }
 
 void ReceiveStore::clear(Blocks& blocks) {
+  if (head != nil) {
+    blocks.note_no_receiver();
+  }
   while (head != nil) {
     Index const block = head;
     head = blocks.meta(block).next;

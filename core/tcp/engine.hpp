@@ -110,13 +110,22 @@ struct GapUse {
 };
 inline constexpr std::uint32_t gap_uses = 256;
 
+// Of the blocks for receiving: core/tcp/README.md, "Buffers".
+struct ReceiveReserves {
+  std::uint32_t first = 0;    // for the first block of each connection
+  std::uint32_t readers = 0;  // for connections whose application has left nothing unread
+
+  std::uint32_t all() const { return first + readers; }
+};
+
 // Handles and configuration, outside of the arena, for the life of the stack.
 struct Engine {
   Config config;
-  Bytes mtu_mss;           // the largest data that the link allows without options
-  bool mss_alone = false;  // names_mss_alone(config)
-  KnownOffset ports;       // of the last connection whose port was drawn
-  Connection fresh;        // the initial value of every record: fresh_connection(config)
+  Bytes mtu_mss;             // the largest data that the link allows without options
+  ReceiveReserves reserves;  // receive_reserves(config)
+  bool mss_alone = false;    // names_mss_alone(config)
+  KnownOffset ports;         // of the last connection whose port was drawn
+  Connection fresh;          // the initial value of every record: fresh_connection(config)
   EngineState* state = nullptr;
   Counters* counters = nullptr;
   DropCounters* drops = nullptr;

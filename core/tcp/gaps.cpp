@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/tcp/reassembly.hpp"
+#include "core/tcp/resources.hpp"
 #include "core/units/check.hpp"
 #include "core/units/hash.hpp"
 
@@ -57,11 +58,24 @@ Demands demands_of(const Engine& e, const Connection& c, Count missing, bool fre
   GapUse const& use = use_of(e, c);
   Demands out;
   // A peer can leave a gap open forever, so all gaps together get at most half of the store, and
-  // never the blocks needed to open windows and to write.
-  out.kept_free = missing.value + 2 * e.config.reserve_blocks.value <= blocks.room_to_receive();
+  // never the blocks needed to receive in order, to open windows and to write.
+  std::uint32_t const kept =
+      std::max(2 * e.config.reserve_blocks.value, blocks_kept_from(e, Reading::behind));
+  out.kept_free = missing.value + kept <= blocks.room_to_receive();
   out.blocks = {blocks.capacity() / 2, e.state->gap_blocks, use.blocks, missing.value};
   out.ranges = {e.extents.capacity(), e.extents.used(), use.ranges, fresh ? 1u : 0u};
   return out;
+}
+
+// Discards the data above the oldest gap, if it is old and not that of `a`.
+bool discard_oldest(Engine& e, const InFlightState& a) {
+  Index const oldest = e.gaps().first();
+  if (oldest == nil || &e.actives[oldest] == &a ||
+      e.state->now.since(e.actives[oldest].gap_since) < age_least) {
+    return false;
+  }
+  give_up_gaps(e, e.connection(e.actives[oldest].owner));
+  return true;
 }
 
 }  // namespace
@@ -72,16 +86,22 @@ Demands demands_of(const Engine& e, const Connection& c, Count missing, bool fre
   return a.extent_count < (scarce ? std::min(most, few_ranges) : most);
 }
 
+[[gnu::cold]] bool discard_for(Engine& e, Connection& c) {
+  InFlightState& a = e.active(c);
+  if (a.extents == nil) {
+    return discard_oldest(e, a);
+  }
+  discard_above_gap(e, c, a);
+  return true;
+}
+
 [[gnu::cold]] bool make_room(Engine& e, const Connection& c, const InFlightState& a, Count missing,
                              bool fresh) {
   Demands demands = demands_of(e, c, missing, fresh);
   for (std::uint32_t i = 0; i < victims_max && !demands.fit() && demands.modest(); ++i) {
-    Index const oldest = e.gaps().first();
-    if (oldest == nil || &e.actives[oldest] == &a ||
-        e.state->now.since(e.actives[oldest].gap_since) < age_least) {
+    if (!discard_oldest(e, a)) {
       break;
     }
-    give_up_gaps(e, e.connection(e.actives[oldest].owner));
     demands = demands_of(e, c, missing, fresh);
   }
   return demands.fit();

@@ -13,6 +13,10 @@ bool may_add_range(const Engine& e, const InFlightState& a);
 // evictions.
 bool make_room(Engine& e, const Connection& c, const InFlightState& a, Count missing, bool fresh);
 
+// Data in order does not fit: discards what this connection stores above its gap, or the oldest of
+// others if that is old. False if there is none.
+bool discard_for(Engine& e, Connection& c);
+
 // Account for blocks or one range above gaps that the connection has gained or released.
 void add_blocks(Engine& e, const Connection& c, InFlightState& a, Count blocks);
 void remove_blocks(Engine& e, const Connection& c, InFlightState& a, Count blocks);

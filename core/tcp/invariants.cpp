@@ -176,6 +176,7 @@ void check_conservation(Engine& e) {
   std::uint32_t refused = 0;
   std::uint32_t half_open = 0;
   std::uint32_t promised = 0;
+  std::uint32_t receivers = 0;
   for (Index at = 0; at < e.connections.high_water(); ++at) {
     if (!e.connections.taken(at)) {
       continue;
@@ -198,6 +199,7 @@ void check_conservation(Engine& e) {
     CHECK(e.gaps().linked(c.active) == (a.extents != nil));
     marks += a.marks.count;
     promised += a.promised;
+    receivers += a.receive.empty() ? 0u : 1u;
     std::uint32_t cut = 0;
     std::uint32_t duplicates = 0;
     for (Index i = a.pending_ack_first; i != nil; i = e.pending_acks[i].next) {
@@ -213,6 +215,7 @@ void check_conservation(Engine& e) {
   CHECK(pending_acks == e.pending_acks.used());
   CHECK(marks == e.marks.used());
   CHECK(promised == e.pools.blocks.promised());
+  CHECK(receivers == e.pools.blocks.receivers());
   CHECK(sent == e.sent.used());
   CHECK(gap_blocks == e.state->gap_blocks);
   for (GapUse const& use : e.gap_uses.all()) {

@@ -37,24 +37,23 @@ void lend_data(Engine& e, InFlightState& a, const Loan& loan) {
   a.loan_last = index;
 }
 
-// Makes sure that data lent now can be stored when the turn ends. Usually it is read before, so
-// blocks are only promised; if the connection already holds blocks, the missing ones are allocated.
-bool may_lend(Engine& e, InFlightState& a, Sequence begin, Bytes length) {
+// Makes sure that data lent now, for which there is room, can be stored when the turn ends. Usually
+// it is read before, so blocks are only promised; if the connection already holds blocks, the
+// missing ones are allocated.
+void reserve_for_loan(Engine& e, InFlightState& a, Sequence begin, Bytes length) {
   memory::Blocks& blocks = e.pools.blocks;
   if (!a.receive.empty()) {
-    return a.receive.reserve(blocks, begin, length);
+    bool const reserved = a.receive.reserve(blocks, begin, length);
+    CHECK(reserved);
+    return;
   }
   // Data lent before may end in the block in which this begins.
   bool const joins =
       a.loan_last != no_loan && (begin.value & (blocks.block_bytes().count - 1)) != 0;
   std::uint32_t const wanted =
       memory::ReceiveStore::blocks_touched(blocks, begin, length) - (joins ? 1 : 0);
-  if (wanted > blocks.room_to_receive()) {
-    return false;
-  }
   blocks.promise(Count{wanted});
   a.promised += wanted;
-  return true;
 }
 
 // Clears the list of loans.
@@ -106,29 +105,33 @@ Sequence next_extent(const Engine& e, const InFlightState& a, Sequence from, Seq
 //= rfc9293#3.4
 //# 9293:P-ACK-CUMUL RCV.NXT covers an octet only when all before it were received
 Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const SegmentData& data) {
+  memory::Blocks& blocks = e.pools.blocks;
   Sequence const before = c.receive.nxt;
   bool first = true;
   bool filled = false;
   while (c.receive.nxt.before(data.end())) {
     Sequence const begin = c.receive.nxt;
-    Sequence const end = next_extent(e, a, begin, data.end());
+    Sequence end = next_extent(e, a, begin, data.end());
     CHECK(end.after(begin));
-    bool const holds = !a.receive.empty() || a.promised != 0;
-    if (holds && e.pools.blocks.room_to_receive() <= blocks_kept_for_first_data(e.config).value)
-        [[unlikely]] {
-      break;
-    }
-    bool const lends = first && synchronized(c.state);
-    Bytes const length = end.since(begin);
-    if (!(lends ? may_lend(e, a, begin, length)
-                : a.receive.reserve(e.pools.blocks, begin, length))) {
-      break;
+    Bytes length = end.since(begin);
+    std::uint32_t const most = memory::ReceiveStore::blocks_touched(blocks, begin, length);
+    if (most + e.reserves.all() > blocks.room_to_receive()) [[unlikely]] {
+      length = octets_to_receive(e, c, begin, length);
+      // The peer learns at once how much was accepted.
+      a.ack_now = a.ack_now || begin + length != end;
+      end = begin + length;
+      if (length.empty()) {
+        break;
+      }
     }
     auto const bytes = part_of(data, begin, end);
-    if (lends) {
+    if (first && synchronized(c.state)) {
+      reserve_for_loan(e, a, begin, length);
       lend_data(e, a, {bytes.data(), begin, length, e.slot_of(c), c.generation, no_loan});
     } else {
-      a.receive.put(e.pools.blocks, begin, bytes);
+      bool const reserved = a.receive.reserve(blocks, begin, length);
+      CHECK(reserved);
+      a.receive.put(blocks, begin, bytes);
     }
     c.receive.nxt = end;
     filled = join_extents(e, c, a) || filled;
@@ -460,8 +463,7 @@ void drop_extents(Engine& e, const Connection& c, InFlightState& a) {
 
 //= rfc2018#8
 //# 2018:SACK-17 discarded data is no longer reported, except in the newest segment's block
-[[gnu::cold]] void give_up_gaps(Engine& e, Connection& c) {
-  InFlightState& a = e.active(c);
+[[gnu::cold]] void discard_above_gap(Engine& e, const Connection& c, InFlightState& a) {
   drop_extents(e, c, a);
   a.receive.release_from(e.pools.blocks, c.receive.nxt);
   for (Index i = a.pending_ack_first; i != nil; i = e.pending_acks[i].next) {
@@ -469,6 +471,10 @@ void drop_extents(Engine& e, const Connection& c, InFlightState& a) {
     std::uint8_t const most = pending.report_duplicate ? 2 : 1;
     pending.report_count = std::min(pending.report_count, most);
   }
+}
+
+[[gnu::cold]] void give_up_gaps(Engine& e, Connection& c) {
+  discard_above_gap(e, c, e.active(c));
   release_if_idle(e, c);
 }
 

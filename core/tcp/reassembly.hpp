@@ -30,6 +30,8 @@ void settle_loans(Engine& e);
 void drop_extents(Engine& e, const Connection& c, InFlightState& a);
 // Discards data above gaps of a connection that continues: the peer must retransmit it.
 void give_up_gaps(Engine& e, Connection& c);
+// The same, but keeps the active part even if the connection is idle then.
+void discard_above_gap(Engine& e, const Connection& c, InFlightState& a);
 void drop_unread(Engine& e, Connection& c);
 
 }  // namespace lockstep::tcp

@@ -1,10 +1,17 @@
-// Three waiting lists, one for each resource for which a call can be refused.
+// What a connection may receive under pressure; and waiting lists, one for each resource for which
+// a call can be refused.
 #include "core/tcp/resources.hpp"
 
+#include "core/tcp/gaps.hpp"
 #include "core/tcp/lifecycle.hpp"
+#include "core/units/check.hpp"
 
 namespace lockstep::tcp {
 namespace {
+
+constexpr std::uint16_t no_loan = 0xffff;
+// At most this many connections lose their data above gaps for one segment in order.
+constexpr std::uint32_t discards_max = 4;
 
 constexpr Resource kinds[] = {Resource::active, Resource::block, Resource::piece};
 static_assert(std::size(kinds) == room_kinds);
@@ -23,7 +30,60 @@ std::uint32_t available(const Engine& e, Resource kind) {
   return 0;
 }
 
+// How many blocks are neither held nor promised for these octets.
+std::uint32_t blocks_missing(const Engine& e, const InFlightState& a, Sequence begin,
+                             Bytes length) {
+  memory::Blocks const& blocks = e.pools.blocks;
+  if (!a.receive.empty()) {
+    return a.receive.blocks_missing(blocks, begin, length).value;
+  }
+  // Data lent before may end in the block in which this begins.
+  bool const joins =
+      a.loan_last != no_loan && (begin.value & (blocks.block_bytes().count - 1)) != 0;
+  return memory::ReceiveStore::blocks_touched(blocks, begin, length) - (joins ? 1 : 0);
+}
+
 }  // namespace
+
+Reading reading_of(const Engine& e, const Connection& c) {
+  Sequence stored = c.receive.read + unread_of(c);
+  if (c.active != nil && e.active(c).loan_first != no_loan) {
+    stored = e.loans[e.active(c).loan_first].begin;
+  }
+  if (c.receive.read.before(stored)) {
+    return Reading::behind;
+  }
+  return c.receive.read == c.receive.irs.next() ? Reading::none : Reading::ahead;
+}
+
+[[gnu::cold]] Bytes octets_to_receive(Engine& e, Connection& c, Sequence begin, Bytes length) {
+  InFlightState& a = e.active(c);
+  memory::Blocks const& blocks = e.pools.blocks;
+  Reading const reading = reading_of(e, c);
+  bool first = false;
+  std::uint32_t room = 0;
+  std::uint32_t kept = 0;
+  for (std::uint32_t i = 0; i <= discards_max; ++i) {
+    std::uint32_t const missing = blocks_missing(e, a, begin, length);
+    first = a.receive.empty() && a.promised == 0;
+    room = blocks.room_to_receive();
+    kept = blocks_kept_from(e, reading);
+    // One of the blocks kept is its own.
+    bool const has_own = first && blocks.receivers() < e.reserves.first;
+    kept -= has_own ? std::min(kept, 1u) : 0;
+    if (missing == 0 || missing + kept <= room) {
+      return length;
+    }
+    first = first && (has_own ? room != 0 : room > kept);
+    bool const over = reading == Reading::behind || i == discards_max;
+    if (over || !gaps::discard_for(e, c)) {
+      break;
+    }
+  }
+  std::uint32_t const within = begin.value & (blocks.block_bytes().count - 1);
+  bool const rest = first || blocks_missing(e, a, begin, Bytes{1}) == 0;
+  return rest ? least(length, blocks.block_bytes() - Bytes{within}) : Bytes{};
+}
 
 [[gnu::cold]] void want_resource(Engine& e, Connection& c, Resource kind) {
   if (c.wants != kind) {

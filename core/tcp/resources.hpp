@@ -36,15 +36,37 @@ inline bool may_take_piece(const Engine& e, const memory::SendStore& queue) {
   std::uint32_t const kept = queue.empty() ? 0 : pieces_kept_for_first(e.config).value;
   return e.pools.pieces.available() > kept;
 }
-// How many of the blocks for receiving are reserved for connections that hold none: one per
-// possible connection, at most a third of those blocks, and at least reserve_blocks. So a
-// connection whose application reads at once always receives, however much others leave unread.
-inline Count blocks_kept_for_first_data(const Config& config) {
+// The reserves within the blocks for receiving. A store with fewer than 64 of these has only
+// reserve_blocks.
+inline ReceiveReserves receive_reserves(const Config& config) {
   std::uint32_t const receiving = config.blocks_max.value - blocks_kept_to_write(config).value;
-  std::uint32_t const first =
-      receiving < 64 ? 0 : std::min(config.connections_max.value, receiving / 3);
-  return {std::max(config.reserve_blocks.value, first)};
+  bool const small = receiving < 64;
+  std::uint32_t const first = small ? 0 : std::min(config.connections_max.value, receiving / 3);
+  return {std::max(config.reserve_blocks.value, first), small ? 0 : receiving / 8};
 }
+// What the application of a connection has done with data of earlier turns.
+enum class Reading : std::uint8_t {
+  behind,  // some of it is unread
+  none,    // it has read nothing yet, but nothing is unread
+  ahead,   // it has read all of it
+};
+Reading reading_of(const Engine& e, const Connection& c);
+// How many blocks a connection must leave free when it takes more than its first one. Who holds
+// unread data, or wants to store data above a gap, leaves both reserves.
+inline std::uint32_t blocks_kept_from(const Engine& e, Reading reading) {
+  ReceiveReserves const& reserves = e.reserves;
+  std::uint32_t const holding = e.pools.blocks.receivers();
+  if (reading == Reading::behind) {
+    std::uint32_t const others = e.config.connections_max.value - holding;
+    return std::max(std::min(reserves.first, others) + reserves.readers,
+                    e.config.reserve_blocks.value);
+  }
+  std::uint32_t const first = reserves.first - std::min(reserves.first, holding);
+  return first + (reading == Reading::none ? reserves.readers / 2 : 0);
+}
+// How many octets from `begin` in order may be stored now: `length`, or up to the end of a block,
+// or none. Discards data above gaps if necessary.
+Bytes octets_to_receive(Engine& e, Connection& c, Sequence begin, Bytes length);
 // How many blocks writing may still use.
 inline std::uint32_t blocks_to_write(const Engine& e) { return e.pools.blocks.room_to_write(); }
 // How many octets a connection may still write, as far as the store is concerned.

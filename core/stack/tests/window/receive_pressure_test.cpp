@@ -1,0 +1,291 @@
+// Many connections with unread data: those whose application reads at once still receive.
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <map>
+
+#include "core/stack/testing/flow_kit.hpp"
+#include "core/stack/testing/network_kit.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+constexpr std::uint32_t full = 1460;
+
+Config on_ip(Config config) {
+  config.link = LinkType::ip;
+  config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};
+  config.address_count = Count{1};
+  return config;
+}
+
+// A server with peers that send as much as they may to applications that do not read. What arrives
+// at port 9000 is read at once.
+class Pressure : public Kit {
+ public:
+  explicit Pressure(const Config& config, std::uint16_t slow) : Kit(test_keys(config)) {
+    listen();
+    auto_consume = false;
+    for (std::uint16_t i = 0; i < slow; ++i) {
+      open(static_cast<std::uint16_t>(1000 + i));
+      for (int j = 0; j < 44 && info().receive.wnd.count >= full; ++j) {
+        data(info().receive.nxt);
+        turn();
+      }
+    }
+  }
+  void open(std::uint16_t port) {
+    port_ = port;
+    static_cast<void>(take());
+    put(flag::syn, peer_iss, {});
+    turn();
+    ack_ = take().at(0).absolute.next();
+    put(flag::ack, peer_iss.next(), {});
+    turn();
+  }
+  void open_reader() {
+    on_event = [this](const Event& event) {
+      if (event.kind == EventKind::received && event.id.slot == reader.slot) {
+        read(event.id);
+      }
+    };
+    open(9000);
+    reader = id;
+    first = info().receive.nxt;
+    received.clear();
+  }
+  // The segment with this sequence number, in the next turn.
+  void data(Sequence at) { put(flag::ack | flag::psh, at, std::string(full, 'x')); }
+  // Retransmits the segment at RCV.NXT until `octets` were read; returns how often.
+  int retransmissions(std::size_t octets) {
+    int count = 0;
+    for (; count < 100 && received.size() < octets; ++count) {
+      advance(Duration::seconds(3));
+      Sequence const next = info().receive.nxt;
+      data(first + Bytes{next.since(first).count / full * full});
+      turn();
+    }
+    return count;
+  }
+  Sequence first;
+  ConnectionId reader;
+
+ private:
+  void put(Flags flags, Sequence at, const std::string& octets) {
+    wire::Segment s;
+    s.source = {port_};
+    s.destination = {device_port};
+    s.sequence = at;
+    s.acknowledgment = flags.ack() ? ack_ : Sequence{};
+    s.flags = flags;
+    s.window = {65535};
+    s.options.has_mss = flags.syn();
+    s.options.mss = flags.syn() ? full : 0;
+    s.options.has_sack_permitted = flags.syn();
+    send_segment(s, octets);
+  }
+  std::uint16_t port_ = 0;
+  Sequence ack_;
+};
+
+class ReceivePressure : public ::testing::TestWithParam<bool> {
+ protected:
+  static Config config() { return on_ip(GetParam() ? profile_rfc() : Config{}); }
+};
+INSTANTIATE_TEST_SUITE_P(Profiles, ReceivePressure, ::testing::Bool());
+
+//= rfc9293#3.10.7.4
+//= type=test
+//# 9293:P-TEXT-RCVNXT a retransmission that fills a gap is accepted, whatever others leave unread
+TEST_P(ReceivePressure, ALostSegmentIsAcceptedOnceItArrives) {
+  for (std::uint16_t const slow : std::initializer_list<std::uint16_t>{60, 65, 200, 900}) {
+    Pressure kit(config(), slow);
+    kit.open_reader();
+    kit.data(kit.first + Bytes{full});
+    kit.turn();
+    kit.data(kit.first + Bytes{2 * full});
+    kit.turn();
+    EXPECT_LE(kit.retransmissions(3ul * full), 3) << slow;
+    EXPECT_EQ(kit.received.size(), 3ul * full) << slow;
+  }
+}
+
+// A whole flight arrives in one turn or in several; the application reads in each.
+TEST_P(ReceivePressure, AllSegmentsOfABurstAreAccepted) {
+  for (std::uint32_t const burst : {2u, 5u, 10u, 44u}) {
+    Pressure kit(config(), 200);
+    kit.open_reader();
+    for (std::uint32_t i = 0; i < 44; ++i) {
+      kit.data(kit.first + Bytes{full * i});
+      if (i % burst == burst - 1 || i == 43) {
+        kit.turn();
+      }
+    }
+    EXPECT_EQ(kit.received.size(), 44ul * full) << burst;
+    EXPECT_EQ(kit.drops(Drop::tcp_store_full), 0u) << burst;
+  }
+}
+
+// Peers that leave gaps open take no block that data in order needs.
+TEST_P(ReceivePressure, DataAboveGapsLeavesRoomForDataInOrder) {
+  Pressure kit(config(), 60);
+  for (std::uint16_t i = 0; i < 400; ++i) {
+    kit.peer = IpAddress::v4(10, 0, 1, static_cast<std::uint8_t>(i));
+    kit.open(static_cast<std::uint16_t>(20'000 + i));
+    Sequence const next = kit.info().receive.nxt;
+    for (std::uint32_t j = 1; j < 32; ++j) {
+      kit.data(next + Bytes{full * j});
+      kit.turn();
+    }
+  }
+  kit.peer = IpAddress::v4(10, 0, 0, 2);
+  kit.open_reader();
+  for (std::uint32_t i = 0; i < 44; ++i) {
+    kit.data(kit.first + Bytes{full * i});
+  }
+  kit.turn();
+  EXPECT_EQ(kit.received.size(), 44ul * full);
+}
+
+// However many connections leave data unread, the last one has a block.
+TEST_P(ReceivePressure, EachConnectionHasABlock) {
+  Pressure kit(config(), 0);
+  std::uint32_t const all = kit.stack.config().tcp.connections_max.value;
+  std::uint32_t least = full;
+  for (std::uint16_t i = 0; i < all; ++i) {
+    kit.open(static_cast<std::uint16_t>(1000 + i));
+    Sequence const next = kit.info().receive.nxt;
+    for (std::uint32_t j = 0; j < 10; ++j) {
+      kit.data(next + Bytes{full * j});
+    }
+    kit.turn();
+    least = std::min(least, kit.stack.unread(kit.id).count);
+  }
+  EXPECT_GT(least, 0u);
+  EXPECT_LE(kit.stack.pools().blocks, kit.stack.config().tcp.blocks_max.value);
+}
+
+// Two stacks. Clients upload to applications that read nothing; besides, three transfers of each
+// kind: an upload, a download, and 20 requests.
+struct Office {
+  enum Kind : std::uint16_t { slow = 80, upload, download, requests };
+  struct Flow {
+    std::uint16_t kind = 0;
+    std::size_t read = 0;
+    std::size_t written = 0;
+  };
+  static constexpr std::size_t much = 300'000;
+  static constexpr std::size_t request = 1000;
+  static constexpr std::size_t requests_total = 20 * request;
+
+  Office(const Config& server, std::uint32_t per_cent, std::uint64_t seed)
+      : net({.loss = {per_cent * 10'000'000}}, seed) {
+    Config client = server;
+    client.addresses[0].address = IpAddress::v4(10, 0, 0, 2);
+    client.tcp.connections_max = client.tcp.active_max = Count{2000};
+    client.tcp.blocks_max = Count{100'000};
+    client.tcp.pieces_max = client.tcp.sent_max = Count{100'000};
+    net.add(server);
+    net.add(client);
+    net.on_event = [this](std::size_t host, const Event& event) { work(host, event); };
+    net.loses = [this](const Network::Packet&) { return transfers; };
+    for (std::uint16_t const port : {slow, upload, download, requests}) {
+      ListenerId listener;
+      Local local;
+      local.port = {port};
+      EXPECT_EQ(net.stack(0).listen(local, {.pending = Count{1000}}, listener), Refusal::none);
+    }
+  }
+  void open(std::uint16_t kind) {
+    Open to;
+    to.remote = {IpAddress::v4(10, 0, 0, 1), {kind}};
+    ConnectionId id;
+    ASSERT_EQ(net.stack(1).connect(to, id), Refusal::none);
+    flows[1][id.slot] = {.kind = kind};
+  }
+  void slow_clients(std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      open(slow);
+      if (i % 20 == 19) {
+        net.run(Duration::milliseconds(100));
+      }
+    }
+    net.run(Duration::seconds(8));
+  }
+  // The time that the transfers take; at most a minute.
+  Duration transfer() {
+    Instant const begin = net.now;
+    transfers = true;
+    for (int i = 0; i < 3; ++i) {
+      open(upload);
+      open(download);
+      open(requests);
+    }
+    net.run(begin + Duration::seconds(60), [this] { return finished() == 9; });
+    return net.now.since(begin);
+  }
+  int finished() const {
+    int count = 0;
+    for (auto const& [slot, flow] : flows[0]) {
+      count += flow.kind == upload && flow.read == much ? 1 : 0;
+    }
+    for (auto const& [slot, flow] : flows[1]) {
+      count += flow.kind == download && flow.read == much ? 1 : 0;
+      count += flow.kind == requests && flow.read == requests_total ? 1 : 0;
+    }
+    return count;
+  }
+
+  void work(std::size_t host, const Event& event) {
+    Stack& stack = net.stack(host);
+    Flow& flow = flows[host][event.id.slot];
+    if (event.kind == EventKind::accepted) {
+      flow = {.kind = stack.inspect(event.id).tuple.local.port.value};
+    }
+    bool const serves = host == 0;
+    if (!serves || flow.kind != slow) {
+      for (auto part = stack.readable(event.id); !part.empty(); part = stack.readable(event.id)) {
+        flow.read += part.size();
+        stack.consume(event.id, Bytes{static_cast<std::uint32_t>(part.size())});
+      }
+    }
+    std::size_t wanted = 0;
+    if (flow.kind == requests) {
+      wanted =
+          serves ? flow.read : std::min(flow.read / request * request + request, requests_total);
+    } else if (serves == (flow.kind == download)) {
+      wanted = flow.kind == slow ? 60'000 : much;
+    }
+    static std::vector<std::byte> const octets(much);
+    if (wanted > flow.written) {
+      flow.written +=
+          stack.write(event.id, std::span(octets).first(wanted - flow.written), More::no)
+              .bytes.count;
+    }
+  }
+
+  Network net;
+  std::map<std::uint32_t, Flow> flows[2];
+  bool transfers = false;
+};
+
+TEST_P(ReceivePressure, TransfersBesideSlowReaders) {
+  for (std::uint32_t const slow : {60u, 70u, 100u, 150u, 200u}) {
+    Office office(config(), 0, 7);
+    office.slow_clients(slow);
+    EXPECT_LE(office.transfer().ns, Duration::seconds(2).ns) << slow;
+    EXPECT_EQ(office.finished(), 9) << slow;
+  }
+}
+
+TEST_P(ReceivePressure, TransfersBesideSlowReadersWithLoss) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    Office office(config(), 2, seed);
+    office.slow_clients(40 * static_cast<std::uint32_t>(seed));
+    static_cast<void>(office.transfer());
+    EXPECT_EQ(office.finished(), 9) << seed;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::testing
