@@ -70,13 +70,13 @@ PathMtus::Entry* PathMtus::known(IpAddress destination) const {
   return nullptr;
 }
 
-std::uint16_t PathMtus::find(IpAddress destination, Instant now) {
+PathMtus::Estimate PathMtus::look_up(IpAddress destination, Instant now) {
   Entry* const entry = known(destination);
   if (entry == nullptr) {
-    return 0;
+    return {};
   }
   if (entry->until > now) {
-    return entry->mtu;
+    return {entry->mtu, false, entry->until};
   }
   if (entry->probed) {
     //= rfc4821#7.3
@@ -84,14 +84,14 @@ std::uint16_t PathMtus::find(IpAddress destination, Instant now) {
     entry->high = unbounded;
     entry->probed = false;
     entry->until = now + config_.age;
-    return entry->mtu;
+    return {entry->mtu, false, entry->until};
   }
   //= rfc1191#6.3
   //# 1191:PMTU-9 after the configured time without a decrease: back to the first-hop MTU
   //= rfc8201#5.3
   //# 8201:PMTU-11 which tries the larger size again
   forget(*entry);
-  return 0;
+  return {0, true, {}};
 }
 
 // Selects the entry to evict if all places are taken: the oldest of the destination's own network,

@@ -41,7 +41,14 @@ class PathMtus {
   // Whether anything is stored; if not, no look-up is needed.
   bool any() const { return *used_ != 0; }
   // The path MTU to `destination`; 0: no less than the link MTU, as far as known.
-  std::uint16_t find(IpAddress destination, Instant now);
+  struct Estimate {
+    std::uint16_t mtu = 0;
+    bool expired = false;  // it just ended, by its age
+    Instant until;         // when it ends, if there is one
+  };
+  Estimate look_up(IpAddress destination, Instant now);
+  std::uint16_t find(IpAddress destination, Instant now) { return look_up(destination, now).mtu; }
+  Duration age() const { return config_.age; }
   // Lowers the path MTU to `mtu`, which is at least least_to(). Never raises it.
   void lower(IpAddress destination, std::uint16_t mtu, Instant now);
 

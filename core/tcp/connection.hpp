@@ -255,7 +255,8 @@ struct Connection {
   OptionVariables options;
   CongestionVariables congestion;
   RttVariables rtt;
-  TellPlace telling = TellPlace::none;
+  TellPlace telling : 3 = TellPlace::none;
+  std::uint8_t path_until : 5 = 0;  // while `path_limited`: see path.hpp
 
   std::uint32_t user_timeout_ms = 0;  // 0: never
   Instant sent_at;                    // last segment with data, SYN or FIN
@@ -309,7 +310,7 @@ struct Connection {
   bool send_urgent : 1 = false;
   bool receive_urgent : 1 = false;
   // The path.
-  bool path_limited : 1 = false;    // `mss` is what the path carries
+  bool path_limited : 1 = false;    // `mss` is what the path carries, at least until path_until
   bool doubt_next_hop : 1 = false;  // R1 was reached: the neighbour may be gone
   // Loss detection and recovery. The last two keep the active part's while the connection is idle.
   bool sack : 1 = false;             // both sides permitted it

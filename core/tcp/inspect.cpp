@@ -139,7 +139,8 @@ void visit_variables(const Connection& c, FieldSink& sink) {
                               static_cast<std::uint64_t>(c.soft_cause),
                               std::uint64_t{c.pending},
                               std::uint64_t{c.deferred},
-                              std::uint64_t{c.mss_max} << 1 | (c.path_limited ? 1u : 0u),
+                              std::uint64_t{c.path_until} << 32 | std::uint64_t{c.mss_max} << 1 |
+                                  (c.path_limited ? 1u : 0u),
                               static_cast<std::uint64_t>(c.place),
                               static_cast<std::uint64_t>(c.telling),
                               static_cast<std::uint64_t>(c.wants),

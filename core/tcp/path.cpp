@@ -67,12 +67,37 @@ void apply_mtu(Engine& e, Connection& c, std::uint16_t mtu) {
   make_ready(e, c);
 }
 
+// The unit of Connection::path_until. If a connection sends nothing for some 22 steps and more, its
+// limit may be taken for a new one: then it ends later, but never too early.
+std::uint64_t step_ns(const Engine& e) { return e.paths.age().ns / path_steps; }
+
+// The end of a limit, rounded up.
+std::uint8_t steps_until(const Engine& e, Instant until) {
+  return static_cast<std::uint8_t>((until.ns / step_ns(e) + 1) % path_step_values);
+}
+
+bool limit_holds(const Engine& e, const Connection& c) {
+  std::uint64_t const now = e.state->now.ns / step_ns(e);
+  std::uint64_t const left = (c.path_until - now) % path_step_values;
+  return left != 0 && left <= path_steps + 2;  // both numbers are rounded
+}
+
 }  // namespace
 
 void follow_path(Engine& e, Connection& c) {
   //= rfc8201#5.2
   //# 8201:PMTU-7 initially the link MTU; a decrease applies to all users of the path
-  std::uint16_t const mtu = e.paths.find(c.remote, e.state->now);
+  internet::PathMtus::Estimate const estimate = e.paths.look_up(c.remote, e.state->now);
+  std::uint16_t const mtu = estimate.mtu;
+  if (mtu != 0) {
+    c.path_until = steps_until(e, estimate.until);
+  } else if (c.path_limited && !estimate.expired && limit_holds(e, c)) {
+    //= rfc1191#3
+    //# 1191:PMTU-4 no increase is tried too early, even if the table had no place for the entry
+    //= rfc8201#4
+    //# 8201:PMTU-5 the same
+    return;
+  }
   //= rfc1191#3.1
   //# 1191:PMTU-13 never more than the peer's MSS
   std::uint32_t size = c.mss_max;

@@ -26,6 +26,12 @@ Drop process_packet_too_big(Engine& e, const internet::IcmpError& error,
 // The retransmission timer fired: uses the reported MTU that was not used at once.
 void apply_pending_mtu(Engine& e, Connection& c);
 
+// Connection::path_until is the time when a limit ends, in steps of path_age / path_steps, modulo
+// path_step_values. The table of paths is small; a connection whose entry was evicted keeps its
+// limit until then.
+inline constexpr std::uint64_t path_steps = 8;
+inline constexpr std::uint64_t path_step_values = 32;
+
 // Sets the segment size from what is stored for the path. Call only if path_may_differ().
 void follow_path(Engine& e, Connection& c);
 
