@@ -105,7 +105,8 @@ TEST_P(ReceivePressure, ALostSegmentIsAcceptedOnceItArrives) {
     kit.turn();
     kit.data(kit.first + Bytes{2 * full});
     kit.turn();
-    EXPECT_LE(kit.retransmissions(3ul * full), 3) << slow;
+    // One of the three may be accepted in part, as far as a block goes.
+    EXPECT_LE(kit.retransmissions(3ul * full), 4) << slow;
     EXPECT_EQ(kit.received.size(), 3ul * full) << slow;
   }
 }
@@ -115,6 +116,7 @@ TEST_P(ReceivePressure, AllSegmentsOfABurstAreAccepted) {
   for (std::uint32_t const burst : {2u, 5u, 10u, 44u}) {
     Pressure kit(config(), 200);
     kit.open_reader();
+    auto const refused = kit.drops(Drop::tcp_store_full);
     for (std::uint32_t i = 0; i < 44; ++i) {
       kit.data(kit.first + Bytes{full * i});
       if (i % burst == burst - 1 || i == 43) {
@@ -122,7 +124,7 @@ TEST_P(ReceivePressure, AllSegmentsOfABurstAreAccepted) {
       }
     }
     EXPECT_EQ(kit.received.size(), 44ul * full) << burst;
-    EXPECT_EQ(kit.drops(Drop::tcp_store_full), 0u) << burst;
+    EXPECT_EQ(kit.drops(Drop::tcp_store_full), refused) << burst;
   }
 }
 
