@@ -535,6 +535,24 @@ TEST(Recording, AnOlderWindowMayBeRecordedLater) {
   EXPECT_EQ(accused_of(older_windows(1060)), "9293:SHLD-14");
 }
 
+// Linux closes its window completely when it has no memory left, and later opens a smaller one.
+TEST(Recording, AWindowMayBeShutForWantOfMemory) {
+  for (std::uint16_t const shut : {std::uint16_t{0}, std::uint16_t{1}}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0}).device(0, "SA", {0, 1}).peer(10, "A", {1, 1});
+    c.peer(11, "PA", {1, 1, 100}).device(11, "A", {1, 101, 0, 30'000});
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      c.peer(100 + 50 * i, "PA", {101 + 100 * i, 1, 100});
+      c.device(100 + 50 * i, "A", {1, 201 + 100 * i, 0, shut});
+    }
+    for (std::uint32_t i = 4; i < 8; ++i) {
+      c.peer(100 + 50 * i, "PA", {101 + 100 * i, 1, 100});
+      c.device(100 + 50 * i, "A", {1, 201 + 100 * i, 0, 4'000});
+    }
+    EXPECT_EQ(accused_of(c).find("SHLD-14") == std::string::npos, shut == 0) << accused_of(c);
+  }
+}
+
 // After the peer's FIN the window has no meaning: Linux advertises an old one in TIME-WAIT.
 TEST(Recording, NoWindowMeansAnythingBehindTheFin) {
   for (bool const closed : {true, false}) {

@@ -232,7 +232,9 @@ void Watch::look_at_window(Side& side, const Side& other, const Segment& segment
   if (over || (side.edge_known && edge < side.edge && !is_later(side, segment, ack))) {
     return;
   }
-  if (side.edge_known && edge + slack < side.edge) {
+  // Linux closes its window completely when it has no memory left, and later opens a smaller one.
+  bool const shut = segment.window == 0;
+  if (side.edge_known && edge + slack < side.edge && !shut) {
     side.shrunk_packet = side.shrunk == 0 ? segment.number : side.shrunk_packet;
     side.shrunk_at = side.shrunk == 0 ? segment.time : side.shrunk_at;
     if (++side.shrunk >= shrunk_min && segment.time.since(side.shrunk_at) > disorder) {
@@ -241,7 +243,7 @@ void Watch::look_at_window(Side& side, const Side& other, const Segment& segment
   } else {
     side.shrunk = 0;
   }
-  if (!side.edge_known || edge >= side.edge) {
+  if (!side.edge_known || edge >= side.edge || shut) {
     auto const stamps = stamps_of(segment);
     side.edge = edge;
     side.edge_known = true;
