@@ -104,6 +104,7 @@ struct EndpointState {
 
   // --- What it sent: acknowledgments and windows ---
   bool offered = false;
+  bool edge_of_syn = false;      // its SYN-ACK offered the furthest edge
   Sequence edge;                 // the furthest right edge that it offered ...
   Sequence edge_ack;             // ... with this acknowledgment ...
   std::uint32_t edge_stamp = 0;  // ... and this timestamp

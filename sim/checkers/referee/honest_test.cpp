@@ -412,6 +412,21 @@ TEST(RefereeHonest, AWindowShutForWantOfMemory) {
   expect_nothing_certain(t);
 }
 
+// A firewall or load balancer answers the SYN in place of the server, with a window of its own.
+TEST(RefereeHonest, AProxyAnsweredTheSyn) {
+  for (bool const proxied : {true, false}) {
+    Conversation t;
+    t.open({.window = 14'600, .mss = 1'460});
+    if (!proxied) {
+      t.a("AP", {.seq = 1, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 11, .window = 14'600});
+    }
+    std::uint32_t const next = proxied ? 1 : 11;
+    t.a("AP", {.seq = next, .ack = 1, .text = 10});
+    t.b("A", {.seq = 1, .ack = next + 10, .window = 7'300});
+    EXPECT_EQ(t.found(Rule::edge_moved_left), proxied ? "likely" : "certain");
+  }
+}
+
 // Each MPTCP subflow advertises the shared window, which moves as data arrives on other subflows.
 TEST(RefereeHonest, SubflowsOfMptcpShareOneWindow) {
   std::vector<std::uint8_t> const names{1, 1, 30, 4, 1, 0, 0, 0};
@@ -420,7 +435,8 @@ TEST(RefereeHonest, SubflowsOfMptcpShareOneWindow) {
     answer.raw = both ? names : answer.raw;
     Conversation t;
     t.a("S", {.mss = 1'460, .raw = names}).b("SA", answer);
-    t.a("A", {.seq = 1, .ack = 1}).a("AP", {.seq = 1, .ack = 1, .text = 10});
+    t.a("A", {.seq = 1, .ack = 1}).b("A", {.seq = 1, .ack = 1, .window = 5'000});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 10});
     t.b("A", {.seq = 1, .ack = 11, .window = 2'000});
     EXPECT_EQ(t.found(Rule::edge_moved_left), both ? "likely" : "certain");
     t.a("A", {.seq = 11, .ack = 1, .text = 5'000});

@@ -295,11 +295,14 @@ void judge_edge(const Moment& m) {
     bool const late = !m.own && v.edge_ack.after(segment.acknowledgment);
     // A host without memory may close the window completely, as Linux does.
     bool const shut = window.empty() && !m.terms.whole;
+    // A proxy may have answered the SYN with a window of its own, or removed the window scale.
+    bool const proxied = v.edge_of_syn && !m.own && !m.terms.whole;
     if (!late) {
       Ambiguity const order = ambiguity_of_order(m);
       m.judge.call_whole(m, Rule::edge_moved_left,
                          shares_window(m)           ? Ambiguity::shared_window
                          : shut || over             ? Ambiguity::hidden
+                         : proxied                  ? Ambiguity::middlebox
                          : order != Ambiguity::none ? order
                                                     : ambiguity_of_reuse(m, v.edge_ack),
                          {v.edge.value, edge.value});
@@ -324,6 +327,7 @@ void judge_edge(const Moment& m) {
     v.edge_ack = segment.acknowledgment;
     v.edge_stamp = segment.options.has_timestamps ? segment.options.timestamp_value : 0;
   }
+  v.edge_of_syn = edge == v.edge ? segment.flags.syn() : v.edge_of_syn;
   v.last_ack = segment.acknowledgment;
   v.last_window = window;
   v.widest = v.offered ? most(v.widest, window) : window;

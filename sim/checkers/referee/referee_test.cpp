@@ -299,7 +299,8 @@ TEST(RefereeNumbers, SackBlocks) {
 
 TEST(RefereeNumbers, AShrunkWindow) {
   Conversation wrong;
-  wrong.open({.window = 500}).a("AP", {.seq = 1, .ack = 1, .text = 10});
+  wrong.open({.window = 500}).b("A", {.seq = 1, .ack = 1, .window = 500});
+  wrong.a("AP", {.seq = 1, .ack = 1, .text = 10});
   wrong.b("A", {.seq = 1, .ack = 11, .window = 489});
   EXPECT_EQ(wrong.found(Rule::edge_moved_left), "certain");
   Conversation right;
@@ -320,6 +321,7 @@ TEST(RefereeNumbers, AWindowThatSeemsShrunkMayHaveBeenOvertaken) {
   EXPECT_EQ(t.found(Rule::edge_moved_left), "likely");
   Conversation stamped;
   stamped.open({.window = 500, .stamp = 10});
+  stamped.b("A", {.seq = 1, .ack = 1, .window = 500, .stamp = 10, .echo = 10});
   stamped.b("A", {.seq = 1, .ack = 1, .window = 400, .stamp = 11, .echo = 10});
   EXPECT_EQ(stamped.found(Rule::edge_moved_left), "certain");
 }
