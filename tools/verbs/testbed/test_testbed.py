@@ -240,7 +240,7 @@ def test_one_line_for_what_cannot_be(tmp_path):
             (["--box", "pair", "--iface", "left", "--iface", "nope", *PAIR[6:]], 2, "nope"),
             ([*PAIR[:6], "--client", "10.5.0.2", *PAIR[8:]], 2, "its prefix"),
             ([*PAIR[:8], "--server", "2001:db8::1/64"], 2, "IPv4"),
-            ([*PAIR[:8], "--server", "10.6.0.9/24"], 2, "no --address is in its network")]
+            ([*PAIR[:8], "--server", "10.6.0.9/24"], 2, "not in the network of an --address")]
         for words, code, said in cases:
             done = subprocess.run([str(ns.PROGRAM), "testbed", *words], capture_output=True,
                                   text=True, check=False, timeout=60)
