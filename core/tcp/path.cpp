@@ -90,7 +90,7 @@ void follow_path(Engine& e, Connection& c) {
   internet::PathMtus::Estimate const estimate = e.paths.look_up(c.remote, e.state->now);
   std::uint16_t const mtu = estimate.mtu;
   if (mtu != 0) {
-    c.path_until = steps_until(e, estimate.until);
+    c.path_until = steps_until(e, estimate.until) & (path_step_values - 1);
   } else if (c.path_limited && !estimate.expired && limit_holds(e, c)) {
     //= rfc1191#3
     //# 1191:PMTU-4 no increase is tried too early, even if the table had no place for the entry
