@@ -30,7 +30,7 @@ class Network {
     std::uint32_t mtu = 0xffff;  // larger packets of host 0 are dropped and reported
   };
 
-  explicit Network(const Path& path, std::uint64_t seed = 1) : path(path), draw_(seed) {}
+  explicit Network(const Path& initial, std::uint64_t seed = 1) : path(initial), draw_(seed) {}
 
   // Adds the host with the address of `config`; returns its number.
   std::size_t add(Config config) {
