@@ -124,7 +124,8 @@ class Network {
       ++reported;
       fly(0, too_big(packet));
     } else if (path.loss.per_billion == 0 || !loses(packet) || !draw_.chance(path.loss)) {
-      fly(destination_of(packet), std::move(packet));
+      std::size_t const to = destination_of(packet);
+      fly(to, std::move(packet));
     }
   }
   void fly(std::size_t to, Packet packet) {
