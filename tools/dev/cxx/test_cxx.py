@@ -3,6 +3,7 @@
 import pathlib
 import unittest
 
+from dev.cxx.command import without_forced_headers
 from dev.cxx.lexer import blanked, tokens_of
 from dev.cxx.reader import Reader, Unread
 
@@ -108,3 +109,9 @@ class Read(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
+
+
+def test_headers_before_the_source_are_left_out_of_a_command():
+    words = ["c++", "-Xclang", "-include-pch", "-Xclang", "a.pch", "-Wall", "-include", "a.hpp",
+             "-Winvalid-pch", "-c", "a.cpp"]
+    assert without_forced_headers(words) == ["c++", "-Wall", "-c", "a.cpp"]

@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 
+from dev.cxx.command import without_forced_headers
 from dev.mutate import sites
 
 LAYERS = ("units", "memory", "wire", "link", "internet", "tcp", "stack")
@@ -149,7 +150,7 @@ def instructions(place, commands):
 def compiled(place, lines, words, name):
     """Adds the compilation of one source of the copy; returns its object."""
     kept = []
-    for word in words[:words.index("-MD")]:
+    for word in without_forced_headers(words[:words.index("-MD")]):
         if not OPTIMIZES.match(word):
             kept.append(f"-I{place.tree}" if word == f"-I{place.root}" else word)
     target = f"objects/{name}.o"

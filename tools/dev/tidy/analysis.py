@@ -16,6 +16,7 @@ import shlex
 import shutil
 import subprocess
 
+from dev.cxx.command import without_forced_headers
 from dev.tidy import changed
 from dev.tidy.closure import Closure
 from dev.tidy.source import Finding
@@ -63,22 +64,6 @@ def version():
                           check=False).stdout
 
 
-def without_forced_headers(command):
-    """The words of a command without headers that it includes beforehand. They are there to be
-    precompiled, but the precompiled ones may be missing or older than the tree, and make
-    clang-tidy slower."""
-    words, kept = shlex.split(command), []
-    while words:
-        word = words.pop(0)
-        if word == "-Xclang" and words[0] in ("-include", "-include-pch"):
-            del words[:3]
-        elif word == "-include":
-            del words[:1]
-        elif word != "-Winvalid-pch":
-            kept.append(word)
-    return kept
-
-
 def commands(root):
     """The flags of each file of build/release, which is configured if it is not. They are also
     written to FLAGS, for clang-tidy."""
@@ -96,7 +81,8 @@ def commands(root):
         if path.is_relative_to(root):
             found.setdefault(str(path.relative_to(root)), {
                 "directory": entry["directory"], "file": str(path),
-                "arguments": without_forced_headers(entry["command"])})
+                "arguments": without_forced_headers(
+                    shlex.split(entry["command"]))})
     flags = root / FLAGS / "compile_commands.json"
     flags.parent.mkdir(parents=True, exist_ok=True)
     temporary = flags.with_suffix(f".{os.getpid()}")
