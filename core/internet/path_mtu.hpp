@@ -40,12 +40,12 @@ class PathMtus {
   }
   // Whether anything is stored; if not, no look-up is needed.
   bool any() const { return *used_ != 0; }
-  // The path MTU to `destination`; 0: no less than the link MTU, as far as known.
   struct Estimate {
-    std::uint16_t mtu = 0;
-    bool expired = false;  // it just ended, by its age
-    Instant until;         // when it ends, if there is one
+    std::uint16_t mtu = 0;  // 0: no less than the link MTU, as far as known
+    bool expired = false;   // an estimate ended in this call, by its age
+    Instant until;          // when `mtu` ends; without meaning if that is 0
   };
+  // The path MTU to `destination`.
   Estimate look_up(IpAddress destination, Instant now);
   std::uint16_t find(IpAddress destination, Instant now) { return look_up(destination, now).mtu; }
   Duration age() const { return config_.age; }

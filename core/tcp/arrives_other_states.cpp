@@ -57,8 +57,8 @@ struct JudgedConnection {
 };
 
 // A segment that arrived before, so the ACK of it was probably lost: the next ACK echoes the
-// timestamp of this copy, as in Linux and BSD. The echo of the first copy's would put the peer's
-// whole timeout into its estimate of the round trip. Appendix D of RFC 7323 does this before the
+// timestamp of this copy, as in Linux and BSD. With the timestamp of the first copy, the peer's
+// whole timeout would count as part of the round trip. Appendix D of RFC 7323 does this before the
 // test of the sequence number, too. SEG.SEQ =< Last.ACK.sent =< SEG.SEQ + SEG.LEN: a forger would
 // have to know where a segment of the peer lay.
 //= rfc7323#4.3
