@@ -204,6 +204,21 @@ void expire_slow(Engine& e, Connection& c) {
 
 bool due(Instant instant, Instant now) { return instant <= now; }
 
+// R2 has passed. If the retransmission timer should have fired before, the driver stalled for
+// longer than R2, so the peer may never have had a retransmission to answer: sends it now, and
+// allows the peer until that timer fires again.
+[[gnu::cold]] void expire_give_up(Engine& e, Connection& c) {
+  InFlightState& a = e.active(c);
+  if (a.retransmit_due < a.give_up_due) {
+    expire_retransmit(e, c);
+    a.give_up_due = a.retransmit_due;
+    arm(e, c);
+    return;
+  }
+  count(e, TimerKind::give_up);
+  give_up(e, c, Cause::timed_out);
+}
+
 }  // namespace
 
 [[gnu::cold]] void expire_connection(Engine& e, Connection& c) {
@@ -212,8 +227,7 @@ bool due(Instant instant, Instant now) { return instant <= now; }
   // Without an active part only the slow timer can be on the wheel, and only if it runs.
   bool slow = c.slow && c.active == nil;
   if (c.active != nil && due(e.active(c).give_up_due, now)) {
-    count(e, TimerKind::give_up);
-    give_up(e, c, Cause::timed_out);
+    expire_give_up(e, c);
     return;
   }
   if (c.active != nil && due(e.active(c).delayed_ack_due, now)) {

@@ -278,6 +278,44 @@ TEST(Retransmission, SilentPeerTimesOut) {
   EXPECT_TRUE(flow.notified(EventKind::closed, Cause::timed_out));
 }
 
+// The clock moves by more than R2 in one turn, as in a virtual machine that was paused.
+//= rfc9293#3.8.3
+//= type=test
+//# 9293:MUST-20 R2 follows retransmissions: none has been sent yet, so one leaves first
+TEST(Retransmission, DriverThatStalledRetransmitsBeforeItGivesUp) {
+  for (bool const answered : {true, false}) {
+    Flow flow;
+    flow.write_octets(1000);
+    EXPECT_EQ(flow.segments(), "1+1000");
+    flow.now = flow.now + Duration::seconds(4000);
+    flow.turn();
+    EXPECT_EQ(flow.segments(), "1+1000");
+    EXPECT_EQ(flow.state(), State::established);
+    if (answered) {
+      flow.ack(1001);
+    }
+    flow.advance(Duration::seconds(2));
+    EXPECT_EQ(flow.state(), answered ? State::established : State::closed);
+  }
+}
+
+//= rfc9293#3.8.6.1
+//= type=test
+//# 9293:MUST-37 one unanswered probe of a closed window is no silence of 300 seconds
+TEST(Retransmission, DriverThatStalledProbesBeforeItGivesUp) {
+  Flow flow;
+  flow.ack_with_window(1, 0);
+  flow.write_octets(1000);
+  flow.advance(Duration::seconds(1));
+  EXPECT_EQ(flow.segments(), "1+1");
+  flow.now = flow.now + Duration::seconds(4000);
+  flow.turn();
+  EXPECT_EQ(flow.segments(), "1+1");
+  flow.ack(1);
+  flow.advance(Duration::seconds(200));
+  EXPECT_EQ(flow.state(), State::established);
+}
+
 //= rfc9293#3.8.3
 //= type=test
 //# 9293:MUST-21 the application sets R2, infinity included
