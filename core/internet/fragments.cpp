@@ -312,6 +312,16 @@ void Fragments::settle() {
   }
 }
 
+std::span<const std::byte> Fragments::first_fragment(Index index) const {
+  Datagram const& each = datagrams_[index];
+  std::byte const* const header = memory_of(index) + header_max - each.header_bytes;
+  if (each.state != State::collecting || each.header_bytes == 0 ||
+      is_v6({header, each.header_bytes})) {
+    return {};
+  }
+  return {header, wire::load16(header + 2)};
+}
+
 //= rfc791#3.2
 //# 791:IP4-12 when the timer expires, all fragments are released
 void Fragments::expire(Index index) {

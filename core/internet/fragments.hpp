@@ -68,6 +68,9 @@ class Fragments {
   Drop take(const FragmentArrival& fragment, Instant now, std::span<const std::byte>& whole);
   // Releases the memory of the complete datagrams that were returned.
   void settle();
+  // The first fragment of an incomplete IPv4 datagram, as it arrived, valid until settle() or
+  // expire(). Empty for IPv6, if it is missing, and if fragments overlapped.
+  std::span<const std::byte> first_fragment(Index index) const;
   // The timer with owner `first_owner + index` fired.
   void expire(Index index);
 

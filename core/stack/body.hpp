@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "core/internet/addresses.hpp"
@@ -114,7 +115,8 @@ struct Stack::Body {
   Drop process_arp(const Parsed& frame);
   Drop process_icmp(const Parsed& frame);
   void answer_echo(const Parsed& frame, wire::IcmpMessage request);
-  void send_icmp_error(Parsed& frame);
+  void send_icmp_error(internet::IpArrival& about, std::optional<Mac> hop,
+                       const internet::IcmpErrorToSend& error);
   void parse_ip6(std::span<const std::byte> bytes, bool to_group, Checksum checksum, Parsed& out);
   void notify_waiting(link::NeighbourChange change);
   void expire_lower(std::uint32_t timer, Instant now);
@@ -123,6 +125,7 @@ struct Stack::Body {
 
   // core/stack/reassembly.cpp
   Drop reassemble(Parsed& frame);
+  void expire_datagram(memory::Index index);
   Drop process_error(const internet::IcmpError& error);
 
   // core/stack/ipv6.cpp

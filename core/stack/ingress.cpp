@@ -242,32 +242,31 @@ void Stack::Body::parse_frame(const Ingress& frame, Parsed& out) {
   ++statistics->echo_replies;
 }
 
-// Answers a packet for an unknown transport with ICMP protocol unreachable.
-[[gnu::cold]] void Stack::Body::send_icmp_error(Parsed& frame) {
+// Sends an ICMP error about a packet to its source, through `hop` if that is known.
+[[gnu::cold]] void Stack::Body::send_icmp_error(internet::IpArrival& about, std::optional<Mac> hop,
+                                                const internet::IcmpErrorToSend& error) {
   internet::Rate const rate{config.icmp_replies_per_second, Count{50}};
   // The error must fit our link: the quotation is cut.
-  std::span<const std::byte>& quoted = frame.ip.packet.bytes;
+  std::span<const std::byte>& quoted = about.packet.bytes;
   quoted = quoted.first(std::min(quoted.size(), icmp_body_max()));
-  if (frame.ip.local_address == internet::no_address || !internet::may_send_error(frame.ip) ||
+  if (about.local_address == internet::no_address || !internet::may_send_error(about) ||
       !internet::allow(rate, common->error_rate, engine.state->now)) {
     return;
   }
   internet::ReplyHeader header;
-  header.source = frame.ip.packet.header.destination;
-  header.destination = frame.ip.packet.header.source;
+  header.source = about.packet.header.destination;
+  header.destination = about.packet.header.source;
   header.protocol = static_cast<std::uint8_t>(wire::IpProtocol::icmp);
   header.time_to_live = config.tcp.ttl;
-  header.has_mac = has_link();
-  header.mac = frame.from;
-  header.length = static_cast<std::uint16_t>(internet::error_bytes(frame.ip).count);
+  header.has_mac = has_link() && hop.has_value();
+  header.mac = hop.value_or(Mac{});
+  header.length = static_cast<std::uint16_t>(internet::error_bytes(about).count);
   auto const room = engine.replies.push(header);
   if (room.empty()) {
     statistics->drops.count(Drop::reply_queue_full);
     return;
   }
-  constexpr std::uint8_t protocol_unreachable = 2;
-  static_cast<void>(internet::write_error({wire::IcmpType::unreachable, protocol_unreachable, 0},
-                                          frame.ip, room));
+  static_cast<void>(internet::write_error(error, about, room));
 }
 
 [[gnu::cold]] Drop Stack::Body::process_icmp(const Parsed& frame) {
@@ -297,9 +296,11 @@ void Stack::Body::parse_frame(const Ingress& frame, Parsed& out) {
       return process_arp(frame);
     case Parsed::Kind::icmp:
       return process_icmp(frame);
-    case Parsed::Kind::unknown_protocol:
-      send_icmp_error(frame);
+    case Parsed::Kind::unknown_protocol: {
+      constexpr std::uint8_t protocol_unreachable = 2;
+      send_icmp_error(frame.ip, frame.from, {wire::IcmpType::unreachable, protocol_unreachable, 0});
       break;
+    }
     case Parsed::Kind::icmp6:
       return process_icmp6(frame);
     case Parsed::Kind::parameter_problem: {

@@ -69,6 +69,23 @@ Drop Stack::Body::reassemble(Parsed& frame) {
   return frame.kind == Parsed::Kind::dropped ? frame.drop : Drop::none;
 }
 
+// An incomplete datagram has waited long enough.
+//= rfc1122#3.3.2
+//# 1122:H-8 ICMP Time Exceeded, if the first fragment has arrived
+[[gnu::cold]] void Stack::Body::expire_datagram(memory::Index index) {
+  std::span<const std::byte> const first = fragments.first_fragment(index);
+  // Every shard has this datagram; only shard 0 answers.
+  if (!first.empty() && config.tcp.shard.value == 0) {
+    constexpr std::uint8_t reassembly_time_exceeded = 1;
+    internet::KnownPath unknown;
+    internet::IpArrival about;
+    CHECK(internet::ip_input(addresses, first, false, unknown, about) == Drop::ip_fragment);
+    send_icmp_error(about, std::nullopt,
+                    {wire::IcmpType::time_exceeded, reassembly_time_exceeded, 0});
+  }
+  fragments.expire(index);
+}
+
 Drop Stack::Body::process_error(const internet::IcmpError& error) {
   std::uint16_t const local = addresses.find(error.quoted.local.address);
   if (error.kind == internet::IcmpErrorKind::packet_too_big) {

@@ -297,7 +297,7 @@ void Stack::Body::set_time(Instant now) {
   } else if (timer < fragments_from(config)) {
     discovery.expire(timer - discovery_from(config), now);
   } else {
-    fragments.expire(timer - fragments_from(config));
+    expire_datagram(timer - fragments_from(config));
   }
 }
 

@@ -176,6 +176,49 @@ TEST(Fragments, ADatagramOfIpv4IsReassembled) {
   EXPECT_EQ(kit.received, said);
 }
 
+//= rfc1122#3.3.2
+//= type=test
+//# 1122:H-8 after the timeout the datagram is discarded; Time Exceeded if the first one arrived
+TEST(Fragments, ATimeoutIsReportedIfTheFirstFragmentArrived) {
+  for (bool const first : {true, false}) {
+    Config config = kit_config();
+    config.reassembly_datagrams = Count{2};
+    Kit kit(config);
+    kit.keep_frames = true;
+    kit.listen();
+    wire::Ipv4Header ip;
+    ip.source = kit.peer;
+    ip.destination = kit.device;
+    ip.protocol = wire::IpProtocol::tcp;
+    ip.time_to_live = 64;
+    ip.identification = 9;
+    ip.more_fragments = true;
+    ip.fragment_offset = first ? 0 : 100;
+    std::vector<std::byte> packet(20 + 800, std::byte{7});
+    wire::write(ip, Bytes{800}, packet);
+    kit.send_packet(packet);
+    kit.turn();
+    kit.advance(config.reassembly_timeout - Duration{1});
+    EXPECT_EQ(kit.other_packets, 0u);
+    kit.advance(Duration{1});
+    ASSERT_EQ(kit.other_packets, first ? 1u : 0u);
+    kit.advance(Duration::seconds(300));
+    EXPECT_EQ(kit.other_packets, first ? 1u : 0u);
+    if (!first) {
+      continue;
+    }
+    wire::Ipv4Packet sent;
+    ASSERT_EQ(wire::parse(kit.frames_sent.back(), sent), Drop::none);
+    EXPECT_EQ(sent.header.destination, kit.peer);
+    wire::IcmpMessage message;
+    ASSERT_EQ(wire::parse(sent.payload, message), Drop::none);
+    EXPECT_EQ(message.type, wire::IcmpType::time_exceeded);
+    EXPECT_EQ(message.code, 1);
+    EXPECT_TRUE(std::ranges::equal(message.body, std::span(packet).first(message.body.size())));
+    EXPECT_EQ(message.body.size(), 548u);
+  }
+}
+
 // Before: four forged first fragments ended reassembly for a source, for a minute.
 TEST(Fragments, ForgedFragmentsBlockNoSource) {
   Config config;
