@@ -130,6 +130,7 @@ Drop Stack::Body::process_discovery(const Parsed& frame, const wire::Icmp6Messag
       discovery_message, engine.state->now);
   engine.state->hop_limit6 = discovery.hop_limit();
   engine.state->mtu6 = discovery.mtu();
+  engine.state->mtu6_lowered = discovery.mtu() < config.mtu;
   // At once, so that the result does not depend on how the burst is split (law 8).
   drain_neighbours();
   return drop;

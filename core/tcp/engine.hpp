@@ -78,6 +78,7 @@ struct EngineState {
   // Of IPv6 router advertisements.
   std::uint8_t hop_limit6 = 0;  // 0: none was advertised
   Bytes mtu6;                   // of the link
+  bool mtu6_lowered = false;    // a router advertised less than Config::mtu
 };
 
 constexpr std::uint32_t listener_kind(const Local& local) {

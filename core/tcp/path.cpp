@@ -100,7 +100,9 @@ void follow_path(Engine& e, Connection& c) {
   }
   //= rfc1191#3.1
   //# 1191:PMTU-13 never more than the peer's MSS
-  std::uint32_t size = c.mss_max;
+  //= rfc4861#6.3.4
+  //# 4861:ND-39 nor more than the link carries, for a connection from before the advertisement, too
+  std::uint32_t size = mss_most(e, c);
   if (mtu != 0) {
     size = std::min(size, mtu - header_bytes(c));
   }

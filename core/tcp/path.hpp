@@ -32,12 +32,19 @@ void apply_pending_mtu(Engine& e, Connection& c);
 inline constexpr std::uint64_t path_steps = 8;
 inline constexpr std::uint64_t path_step_values = 32;
 
-// Sets the segment size from what is stored for the path. Call only if path_may_differ().
+// The largest data, without options, that the peer's MSS and the link allow. 0 before the peer's
+// SYN.
+inline std::uint32_t mss_most(const Engine& e, const Connection& c) {
+  return std::min<std::uint32_t>(c.mss_max, e.link_mss(c.remote).count);
+}
+
+// Sets the segment size from what is stored for the path, and from the link's MTU, which a router
+// may have lowered. Call only if path_may_differ().
 void follow_path(Engine& e, Connection& c);
 
 // Whether follow_path has something to do.
 inline bool path_may_differ(const Engine& e, const Connection& c) {
-  return e.paths.any() || c.path_limited;
+  return e.paths.any() || c.path_limited || e.state->mtu6_lowered;
 }
 
 }  // namespace lockstep::tcp

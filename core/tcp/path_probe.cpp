@@ -89,7 +89,7 @@ void detect_black_hole(Engine& e, Connection& c) {
   //= rfc4821#7.2
   //# 4821:PLP-8 which the link and the peer's MSS limit
   std::uint32_t const size =
-      e.paths.probe_size(c.remote, e.state->now, c.mss_max + header_bytes(c));
+      e.paths.probe_size(c.remote, e.state->now, mss_most(e, c) + header_bytes(c));
   bool const plain = eff_snd_mss(c, a) == c.mss && e.state->now >= a.pace_at;
   if (size <= packet_bytes(c) || !plain) {
     return Step::none;

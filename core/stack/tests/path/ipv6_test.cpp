@@ -48,17 +48,19 @@ SixPacket neighbour_answers() {
   return discovery(message, six_device);
 }
 
-SixPacket syn() {
+SixPacket syn(std::uint16_t mss = 0) {
   wire::Segment segment;
   segment.flags = flag::syn;
   segment.window = {65535};
+  segment.options.has_mss = mss != 0;
+  segment.options.mss = mss;
   return carrying(segment_octets(segment));
 }
 
 // A stack with one connection opened by the peer.
-void accept(Six& six) {
+void accept(Six& six, std::uint16_t mss = 0) {
   six.listen();
-  six.deliver(syn());
+  six.deliver(syn(mss));
   wire::Segment const answer = six.next_segment();
   wire::Segment ack;
   ack.flags = flag::ack;
@@ -501,6 +503,27 @@ TEST(Ipv6, ASynIsNoProgress) {
   }
 }
 
+// A router's advertisement with hop limit 17 and an MTU.
+SixPacket router_advertisement(std::uint16_t mtu) {
+  IpAddress const router = link_local_of(six_peer_mac);
+  Octets body(8 + 8 + 8);
+  body[8] = std::byte{5};
+  body[9] = std::byte{1};
+  body[14] = static_cast<std::byte>(mtu >> 8);
+  body[15] = static_cast<std::byte>(mtu & 0xff);
+  body[16] = std::byte{1};
+  body[17] = std::byte{1};
+  std::memcpy(body.data() + 18, six_peer_mac.octets.data(), 6);
+  SixPacket advertisement;
+  advertisement.source = router;
+  advertisement.destination = all_nodes;
+  advertisement.next = 58;
+  advertisement.hop_limit = 255;
+  advertisement.payload = icmp_octets({Icmp6Type::router_advertisement, 0, 17u << 24 | 1800, body},
+                                      {router, all_nodes});
+  return advertisement;
+}
+
 //= rfc4861#6.3.4
 //= type=test
 //# 4861:ND-39 hop limit and MTU of new connections
@@ -518,23 +541,7 @@ TEST(Ipv6, OffLinkTrafficGoesToARouter) {
   open.remote = {elsewhere, {80}};
   ConnectionId made;
   EXPECT_EQ(six.stack.connect(open, made), Refusal::no_route);
-  IpAddress const router = link_local_of(six_peer_mac);
-  Octets body(8 + 8 + 8);
-  body[8] = std::byte{5};
-  body[9] = std::byte{1};
-  body[14] = std::byte{1400 >> 8};
-  body[15] = std::byte{1400 & 0xff};
-  body[16] = std::byte{1};
-  body[17] = std::byte{1};
-  std::memcpy(body.data() + 18, six_peer_mac.octets.data(), 6);
-  SixPacket advertisement;
-  advertisement.source = router;
-  advertisement.destination = all_nodes;
-  advertisement.next = 58;
-  advertisement.hop_limit = 255;
-  advertisement.payload = icmp_octets({Icmp6Type::router_advertisement, 0, 17u << 24 | 1800, body},
-                                      {router, all_nodes});
-  EXPECT_EQ(six.drop_of(advertisement), Drop::none);
+  EXPECT_EQ(six.drop_of(router_advertisement(1400)), Drop::none);
   EXPECT_EQ(six.stack.connect(open, made), Refusal::none);
   six.turn();
   wire::Ipv6Packet const packet = six.next();
@@ -554,6 +561,34 @@ TEST(Ipv6, OffLinkTrafficGoesToARouter) {
   back.source = elsewhere;
   six.deliver(back);
   EXPECT_EQ(six.stack.inspect(made).send.mss, Bytes{1340});
+}
+
+//= rfc4861#6.3.4
+//= type=test
+//# 4861:ND-39 no packet exceeds the MTU of the link, on a connection from before, too
+TEST(Ipv6, ASmallerMtuOfTheLinkReachesConnectionsThatExist) {
+  Config config = on_ethernet();
+  config.follow_routers = true;
+  config.tcp.path_mtu_discovery = true;
+  config.static_neighbours[0] = {six_peer, six_peer_mac};
+  config.static_neighbour_count = Count{1};
+  Six six(config);
+  settle_down(six);
+  accept(six, 1440);
+  auto const longest = [&] {
+    std::size_t most = 0;
+    for (Octets const& frame : six.out) {
+      most = std::max(most, frame.size() - wire::ethernet_header_bytes);
+    }
+    six.out.clear();
+    return most;
+  };
+  ASSERT_EQ(six.stack.write(six.id, Kit::bytes_of(std::string(3000, 'x'))).bytes.count, 3000u);
+  six.turn();
+  EXPECT_EQ(longest(), 1500u);
+  EXPECT_EQ(six.drop_of(router_advertisement(1280)), Drop::none);
+  six.advance(Duration::seconds(3));
+  EXPECT_EQ(longest(), 1280u) << "a retransmission";
 }
 
 TEST(Ipv6, RoutesAndSourcesAreChosenByPrefix) {
