@@ -272,7 +272,7 @@ Bytes edge_gain(const Engine& e, const Connection& c) {
   //= rfc9293#3.8.6
   //# 9293:MAY-8 the window may stay closed as long as the store is under pressure
   std::uint32_t const room = e.pools.blocks.room_to_receive();
-  std::uint32_t const kept = blocks_kept_from(e, reading_of(e, c));
+  std::uint32_t const kept = blocks_kept_from(e, reading_of(e, c, c.receive.read.next()));
   Bytes const unread = unread_of(c);
   if (room <= kept) {
     return first_gain(e, c, unread);

@@ -39,13 +39,11 @@ void lend_data(Engine& e, InFlightState& a, const Loan& loan) {
 
 // Makes sure that data lent now, for which there is room, can be stored when the turn ends. Usually
 // it is read before, so blocks are only promised; if the connection already holds blocks, the
-// missing ones are allocated.
-void reserve_for_loan(Engine& e, InFlightState& a, Sequence begin, Bytes length) {
+// missing ones are allocated. False: there are none.
+[[nodiscard]] bool reserve_for_loan(Engine& e, InFlightState& a, Sequence begin, Bytes length) {
   memory::Blocks& blocks = e.pools.blocks;
   if (!a.receive.empty()) {
-    bool const reserved = a.receive.reserve(blocks, begin, length);
-    CHECK(reserved);
-    return;
+    return a.receive.reserve(blocks, begin, length);
   }
   // Data lent before may end in the block in which this begins.
   bool const joins =
@@ -54,6 +52,7 @@ void reserve_for_loan(Engine& e, InFlightState& a, Sequence begin, Bytes length)
       memory::ReceiveStore::blocks_touched(blocks, begin, length) - (joins ? 1 : 0);
   blocks.promise(Count{wanted});
   a.promised += wanted;
+  return true;
 }
 
 // Clears the list of loans.
@@ -100,6 +99,32 @@ Sequence next_extent(const Engine& e, const InFlightState& a, Sequence from, Seq
   return limit;
 }
 
+// The next part of a segment that can be accepted, from RCV.NXT on.
+struct Part {
+  Bytes length;
+  bool cut = false;  // the store is too short for more
+};
+
+// The part before the next range above a gap, or less of it if the store is short.
+Part next_part(Engine& e, Connection& c, const InFlightState& a, Sequence limit) {
+  memory::Blocks const& blocks = e.pools.blocks;
+  Sequence const begin = c.receive.nxt;
+  Bytes length = next_extent(e, a, begin, limit).since(begin);
+  CHECK(!length.empty());
+  std::uint32_t const most = memory::ReceiveStore::blocks_touched(blocks, begin, length);
+  if (most + e.reserves.all() <= blocks.room_to_receive()) [[likely]] {
+    return {length};
+  }
+  bool const had_ranges = a.extents != nil;
+  Bytes granted = octets_to_receive(e, c, begin, length);
+  if (had_ranges && a.extents == nil) {
+    // The connection lost its own ranges, so all of the segment is missing now.
+    length = limit.since(begin);
+    granted = octets_to_receive(e, c, begin, length);
+  }
+  return {granted, granted != length};
+}
+
 //= rfc9293#3.10.7.4
 //# 9293:P-TEXT-DELIVER, 9293:P-TEXT-RCVNXT deliver in-order data and advance RCV.NXT
 //= rfc9293#3.4
@@ -109,31 +134,29 @@ Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const SegmentDa
   Sequence const before = c.receive.nxt;
   bool first = true;
   bool filled = false;
-  while (c.receive.nxt.before(data.end())) {
+  bool cut = false;
+  while (!cut && c.receive.nxt.before(data.end())) {
     Sequence const begin = c.receive.nxt;
-    Sequence end = next_extent(e, a, begin, data.end());
-    CHECK(end.after(begin));
-    Bytes length = end.since(begin);
-    std::uint32_t const most = memory::ReceiveStore::blocks_touched(blocks, begin, length);
-    if (most + e.reserves.all() > blocks.room_to_receive()) [[unlikely]] {
-      length = octets_to_receive(e, c, begin, length);
-      // The peer learns at once how much was accepted.
-      a.ack_now = a.ack_now || begin + length != end;
-      end = begin + length;
-      if (length.empty()) {
-        break;
-      }
+    Part const part = next_part(e, c, a, data.end());
+    Bytes const length = part.length;
+    // The peer learns at once how much was accepted.
+    cut = part.cut;
+    a.ack_now = a.ack_now || cut;
+    if (length.empty()) {
+      break;
     }
-    auto const bytes = part_of(data, begin, end);
-    if (first && synchronized(c.state)) {
-      reserve_for_loan(e, a, begin, length);
+    auto const bytes = part_of(data, begin, begin + length);
+    bool const lent = first && synchronized(c.state);
+    if (!(lent ? reserve_for_loan(e, a, begin, length)
+               : a.receive.reserve(blocks, begin, length))) {
+      break;
+    }
+    if (lent) {
       lend_data(e, a, {bytes.data(), begin, length, e.slot_of(c), c.generation, no_loan});
     } else {
-      bool const reserved = a.receive.reserve(blocks, begin, length);
-      CHECK(reserved);
       a.receive.put(blocks, begin, bytes);
     }
-    c.receive.nxt = end;
+    c.receive.nxt = begin + length;
     filled = join_extents(e, c, a) || filled;
     first = false;
   }

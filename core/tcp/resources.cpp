@@ -45,7 +45,7 @@ std::uint32_t blocks_missing(const Engine& e, const InFlightState& a, Sequence b
 
 }  // namespace
 
-Reading reading_of(const Engine& e, const Connection& c) {
+Reading reading_of(const Engine& e, const Connection& c, Sequence end) {
   Sequence stored = c.receive.read + unread_of(c);
   if (c.active != nil && e.active(c).loan_first != no_loan) {
     stored = e.loans[e.active(c).loan_first].begin;
@@ -53,13 +53,15 @@ Reading reading_of(const Engine& e, const Connection& c) {
   if (c.receive.read.before(stored)) {
     return Reading::behind;
   }
-  return c.receive.read == c.receive.irs.next() ? Reading::none : Reading::ahead;
+  // Modulo 2^32: after every 4 GiB a connection starts again.
+  std::uint32_t const read = c.receive.read.value - c.receive.irs.next().value;
+  return end.since(c.receive.read).count > read ? Reading::little : Reading::ahead;
 }
 
 [[gnu::cold]] Bytes octets_to_receive(Engine& e, Connection& c, Sequence begin, Bytes length) {
   InFlightState& a = e.active(c);
   memory::Blocks const& blocks = e.pools.blocks;
-  Reading const reading = reading_of(e, c);
+  Reading const reading = reading_of(e, c, begin + length);
   bool first = false;
   std::uint32_t room = 0;
   std::uint32_t kept = 0;

@@ -47,10 +47,11 @@ inline ReceiveReserves receive_reserves(const Config& config) {
 // What the application of a connection has done with data of earlier turns.
 enum class Reading : std::uint8_t {
   behind,  // some of it is unread
-  none,    // it has read nothing yet, but nothing is unread
-  ahead,   // it has read all of it
+  little,  // nothing is unread, but it has read less than what arrives in this turn
+  ahead,   // nothing is unread, and it has read at least as much
 };
-Reading reading_of(const Engine& e, const Connection& c);
+// `end` is the end of what arrives in this turn.
+Reading reading_of(const Engine& e, const Connection& c, Sequence end);
 // How many blocks a connection must leave free when it takes more than its first one. Who holds
 // unread data, or wants to store data above a gap, leaves both reserves.
 inline std::uint32_t blocks_kept_from(const Engine& e, Reading reading) {
@@ -62,7 +63,7 @@ inline std::uint32_t blocks_kept_from(const Engine& e, Reading reading) {
                     e.config.reserve_blocks.value);
   }
   std::uint32_t const first = reserves.first - std::min(reserves.first, holding);
-  return first + (reading == Reading::none ? reserves.readers / 2 : 0);
+  return first + (reading == Reading::little ? reserves.readers / 2 : 0);
 }
 // How many octets from `begin` in order may be stored now: `length`, or up to the end of a block,
 // or none. Discards data above gaps if necessary.
@@ -80,6 +81,12 @@ inline std::uint64_t octets_to_write(const Engine& e, const memory::SendStore& q
     return 0;
   }
   return (queue.empty() ? e.config.block_bytes : queue.room_in_last(e.pools)).count;
+}
+
+// Whether the store refuses any more data of a connection, which must have some queued.
+inline bool store_is_full(const Engine& e, const memory::SendStore& queue) {
+  bool const has_piece = queue.extends(e.pools) || may_take_piece(e, queue);
+  return !has_piece || octets_to_write(e, queue) == 0;
 }
 
 // A call on this connection was refused: `room` is reported once, when resources are free.

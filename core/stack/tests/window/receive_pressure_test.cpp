@@ -43,6 +43,18 @@ class Pressure : public Kit {
     put(flag::ack, peer_iss.next(), {});
     turn();
   }
+  // A connection, to return to.
+  struct Place {
+    ConnectionId id;
+    std::uint16_t port = 0;
+    Sequence ack;
+  };
+  Place place() const { return {id, port_, ack_}; }
+  void go_to(const Place& place) {
+    id = place.id;
+    port_ = place.port;
+    ack_ = place.ack;
+  }
   void open_reader() {
     on_event = [this](const Event& event) {
       if (event.kind == EventKind::received && event.id.slot == reader.slot) {
@@ -67,10 +79,6 @@ class Pressure : public Kit {
     }
     return count;
   }
-  Sequence first;
-  ConnectionId reader;
-
- private:
   void put(Flags flags, Sequence at, const std::string& octets) {
     wire::Segment s;
     s.source = {port_};
@@ -78,12 +86,17 @@ class Pressure : public Kit {
     s.sequence = at;
     s.acknowledgment = flags.ack() ? ack_ : Sequence{};
     s.flags = flags;
-    s.window = {65535};
+    s.window = {window};
     s.options.has_mss = flags.syn();
     s.options.mss = flags.syn() ? full : 0;
     s.options.has_sack_permitted = flags.syn();
     send_segment(s, octets);
   }
+  Sequence first;
+  ConnectionId reader;
+  std::uint16_t window = 65535;
+
+ private:
   std::uint16_t port_ = 0;
   Sequence ack_;
 };
@@ -149,6 +162,66 @@ TEST_P(ReceivePressure, DataAboveGapsLeavesRoomForDataInOrder) {
   EXPECT_EQ(kit.received.size(), 44ul * full);
 }
 
+// All blocks are in use. A segment in order reaches into data above a gap, which is discarded for
+// it, and is accepted as far as blocks are free.
+TEST_P(ReceivePressure, ASegmentIntoDataThatIsDiscardedForIt) {
+  constexpr std::uint16_t count = 64;
+  constexpr std::uint32_t block = 2048;
+  Config small = config();
+  small.tcp.connections_max = small.tcp.active_max = Count{count};
+  small.tcp.blocks_max = Count{256};
+  Pressure kit(small, 0);
+  kit.window = 0;
+  kit.peer_iss = Sequence{1000 * block - 1};
+  auto const send = [&](std::uint32_t at, std::uint32_t octets) {
+    kit.put(flag::ack | flag::psh, kit.peer_iss.next() + Bytes{at}, std::string(octets, 'x'));
+  };
+  auto const send_many = [&](std::uint32_t from) {
+    for (std::uint32_t i = 0; i < 40; ++i) {
+      send(from + i * full, full);
+    }
+    kit.turn();
+  };
+  auto const answer = [&] {
+    static_cast<void>(kit.stack.write(kit.id, Kit::bytes_of(std::string(200'000, 'a'))));
+    kit.turn();
+  };
+  std::vector<Pressure::Place> places;
+  for (std::uint16_t i = 0; i < count; ++i) {
+    kit.open(static_cast<std::uint16_t>(1000 + i));
+    send(0, 100);
+    kit.turn();
+    kit.read(kit.id);
+    places.push_back(kit.place());
+    if (i == 0) {
+      send(100, 1800);
+      kit.turn();
+      kit.read(kit.id);
+      send(block + 700, full);
+      kit.turn();
+    }
+  }
+  for (std::uint16_t i = 1; i + 1 < count; ++i) {
+    kit.go_to(places[i]);
+    send(100, 100);
+    kit.turn();
+  }
+  for (std::uint16_t i = 1; i + 1 < count; ++i) {
+    kit.go_to(places[i]);
+    send_many(200);
+  }
+  for (std::uint16_t i = 1; i < count; ++i) {
+    kit.go_to(places[i]);
+    answer();
+  }
+  send_many(100);
+  kit.go_to(places[0]);
+  answer();
+  send(1900, block + 740 - 1900);
+  kit.turn();
+  EXPECT_EQ(kit.info().receive.nxt.since(kit.peer_iss.next()).count, block + 740);
+}
+
 // However many connections leave data unread, the last one has a block.
 TEST_P(ReceivePressure, EachConnectionHasABlock) {
   Pressure kit(config(), 0);
@@ -205,6 +278,7 @@ struct Office {
     ASSERT_EQ(net.stack(1).connect(to, id), Refusal::none);
     flows[1][id.slot] = {.kind = kind};
   }
+  // Each sends `read_first` octets, which the application reads, and then more.
   void slow_clients(std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i) {
       open(slow);
@@ -245,7 +319,7 @@ struct Office {
       flow = {.kind = stack.inspect(event.id).tuple.local.port.value};
     }
     bool const serves = host == 0;
-    if (!serves || flow.kind != slow) {
+    if (!serves || flow.kind != slow || flow.read < read_first) {
       for (auto part = stack.readable(event.id); !part.empty(); part = stack.readable(event.id)) {
         flow.read += part.size();
         stack.consume(event.id, Bytes{static_cast<std::uint32_t>(part.size())});
@@ -256,7 +330,8 @@ struct Office {
       wanted =
           serves ? flow.read : std::min(flow.read / request * request + request, requests_total);
     } else if (serves == (flow.kind == download)) {
-      wanted = flow.kind == slow ? 60'000 : much;
+      bool const begins = flow.kind == slow && event.kind != EventKind::acknowledged;
+      wanted = begins && read_first != 0 ? read_first : flow.kind == slow ? 60'000 : much;
     }
     static std::vector<std::byte> const octets(much);
     if (wanted > flow.written) {
@@ -269,11 +344,23 @@ struct Office {
   Network net;
   std::map<std::uint32_t, Flow> flows[2];
   bool transfers = false;
+  std::size_t read_first = 0;
 };
 
 TEST_P(ReceivePressure, TransfersBesideSlowReaders) {
   for (std::uint32_t const slow : {60u, 70u, 100u, 150u, 200u}) {
     Office office(config(), 0, 7);
+    office.slow_clients(slow);
+    EXPECT_LE(office.transfer().ns, Duration::seconds(2).ns) << slow;
+    EXPECT_EQ(office.finished(), 9) << slow;
+  }
+}
+
+// Servers read a request, and no more until the client takes the answer.
+TEST_P(ReceivePressure, TransfersBesideReadersOfOneRequest) {
+  for (std::uint32_t const slow : {130u, 200u}) {
+    Office office(config(), 0, 7);
+    office.read_first = 100;
     office.slow_clients(slow);
     EXPECT_LE(office.transfer().ns, Duration::seconds(2).ns) << slow;
     EXPECT_EQ(office.finished(), 9) << slow;
