@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/tcp/engine.hpp"
+#include "core/tcp/resources.hpp"
 
 namespace lockstep::tcp {
 
@@ -24,17 +25,20 @@ void measure_echo(const Engine& e, Connection& c, const wire::Segment& segment);
 
 // The most data that the application may have queued: twice the congestion window, so that one full
 // window is queued behind the one in flight; at least the buffer's size, at most its limit. Growth
-// stops while half of the blocks for writing are in use; data already accepted is kept. O(1).
+// leaves as much of the store free as it uses, so n connections get 1/(n + 1) of it each. Data
+// already accepted is kept. O(1).
 inline Bytes send_limit(const Engine& e, const Connection& c) {
   if (e.config.send_buffer_max <= c.writing.send_buffer || c.send_buffer_set) {
     return c.writing.send_buffer;
   }
-  memory::Blocks const& blocks = e.pools.blocks;
-  if (blocks.written() >= blocks.room_to_write()) {
-    return c.writing.send_buffer;
-  }
+  std::uint32_t const room = blocks_to_write(e);
+  std::uint32_t const kept = blocks_kept_for_first(e.config).value;
+  std::uint64_t const free =
+      std::uint64_t{room - std::min(room, kept)} * e.config.block_bytes.count;
+  std::uint64_t const own = c.active == nil ? 0 : e.active(c).send.length().count;
   std::uint64_t const wanted = 2 * std::uint64_t{c.congestion.cwnd.count};
-  std::uint64_t const most = std::min<std::uint64_t>(wanted, e.config.send_buffer_max.count);
+  std::uint64_t const most =
+      std::min({wanted, (free + own) / 2, std::uint64_t{e.config.send_buffer_max.count}});
   return {std::max(c.writing.send_buffer.count, static_cast<std::uint32_t>(most))};
 }
 

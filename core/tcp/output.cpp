@@ -16,6 +16,7 @@
 #include "core/tcp/record_ends.hpp"
 #include "core/tcp/recovery/sack.hpp"
 #include "core/tcp/recovery/tail_probe.hpp"
+#include "core/tcp/resources.hpp"
 #include "core/tcp/sack_report.hpp"
 #include "core/tcp/timestamps.hpp"
 #include "core/units/check.hpp"
@@ -182,7 +183,8 @@ struct Sendable {
 // How much to send now, by sender-side silly-window avoidance and Nagle; 0: wait.
 //= rfc9293#3.8.6.2.1
 //# 9293:MUST-38 the four conditions, tried in order
-std::uint32_t worth_sending(const Connection& c, const InFlightState& a, const Sendable& sendable) {
+std::uint32_t worth_sending(const Engine& e, const Connection& c, const InFlightState& a,
+                            const Sendable& sendable) {
   std::uint32_t const fits = std::min(sendable.queued, sendable.usable);
   //= rfc9293#3.8.6.2.1
   //# 9293:P-SWS-SEND-FULL a full-sized segment can go
@@ -194,8 +196,9 @@ std::uint32_t worth_sending(const Connection& c, const InFlightState& a, const S
   //# 9293:P-NAGLE, 9293:SHLD-7, 9293:MUST-17 with Nagle less waits until all is acknowledged
   //= rfc5682#2.1
   //# 5682:FRTO-4 F-RTO's new data does not wait
-  bool const alone =
-      c.send.nxt == c.send.una || !c.nagle || sendable.closed || spurious::watches(a);
+  // No data can be added if the store is full.
+  bool const alone = c.send.nxt == c.send.una || !c.nagle || sendable.closed ||
+                     spurious::watches(a) || store_is_full(e, a.send);
   //= rfc9293#3.7.4
   //# 9293:P-NAGLE-CWND congestion control has precedence over Nagle
   if (fits == 0 || fits > sendable.cwnd) {
@@ -299,7 +302,7 @@ void plan_new(Engine& e, Connection& c, InFlightState& a, SegmentPlan& plan) {
   //= rfc7323#2.4
   //# 7323:TS-8 new data stays within the window of the newest ACK
   Sendable const sendable = sendable_of(e, c, a, window);
-  plan.data = {worth_sending(c, a, sendable)};
+  plan.data = {worth_sending(e, c, a, sendable)};
   plan.sequence = c.send.nxt;
   //= rfc9293#3.10.4
   //# 9293:P-CLOSE-QUEUED, 9293:P-CLOSE-CLOSEWAIT the FIN follows all queued data

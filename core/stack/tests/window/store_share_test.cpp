@@ -80,7 +80,7 @@ TEST(StoreShare, TheEdgeNeverMovesBack) {
 // A host that opens connections, requests much on each and never opens its window.
 class SlowReaders : public Kit {
  public:
-  SlowReaders() : Kit(bare_config()) { listen(); }
+  explicit SlowReaders(const Config& config = bare_config()) : Kit(config) { listen(); }
   // Opens another connection; returns what the application could write to it.
   std::uint32_t open(std::uint16_t port, std::uint16_t offered, const std::string& data) {
     said(port, flag::syn, {}, offered);
@@ -126,6 +126,28 @@ TEST(StoreShare, SlowReadersLeaveABlockToEachOther) {
     ASSERT_TRUE(kit.notified(EventKind::acknowledged));
   }
   EXPECT_EQ(kit.stack.write(kit.id, Kit::bytes_of(little)).bytes.count, 1000u);
+}
+
+// A full block is not a multiple of the segment size. While the store gives no more, nothing can be
+// added to the rest, so it does not wait for an ACK that the peer delays.
+//= rfc9293#3.7.4
+//= type=test
+//# 9293:P-NAGLE waits for more data only while there can be more
+TEST(StoreShare, NagleDoesNotWaitForDataThatTheStoreRefuses) {
+  SlowReaders kit;
+  std::string const much(131'072, 'x');
+  for (std::uint16_t i = 0; i < 1000; ++i) {
+    kit.open(static_cast<std::uint16_t>(1000 + i), 0, much);
+    kit.turn();
+    static_cast<void>(kit.take());
+  }
+  ASSERT_EQ(kit.open(9000, 65535, much), 2048u);
+  kit.turn();
+  std::uint32_t sent = 0;
+  for (Out const& out : kit.take()) {
+    sent += Flow::length_of(out);
+  }
+  EXPECT_EQ(sent, 2048u);
 }
 
 // Loans take a piece each, however short they are. A connection with nothing queued has one left.
@@ -274,6 +296,24 @@ TEST(Autotune, NotForASlowReader) {
     flow.advance(Duration::milliseconds(10));
   }
   EXPECT_EQ(flow.info().receive.wnd.count, 8000u);
+}
+
+// One connection may queue half of what may be written, and the next one half of the rest.
+TEST(Autotune, SendBuffersLeaveSpaceToEachOther) {
+  Config config = bare_config();
+  config.tcp.connections_max = config.tcp.active_max = Count{8};
+  config.tcp.blocks_max = Count{128};
+  config.tcp.block_bytes = Bytes{128};
+  config.tcp.send_buffer = Bytes{1000};
+  config.tcp.send_buffer_max = Bytes{1 << 20};
+  SlowReaders kit(config);
+  constexpr std::uint32_t store = (128 - 32 - 8) * 128;  // without what is kept
+  std::string const much(131'072, 'x');
+  EXPECT_EQ(kit.open(1000, 65535, much), store / 2);
+  EXPECT_EQ(kit.stack.write(kit.id, Kit::bytes_of(much)).bytes.count, 0u);
+  kit.turn();
+  static_cast<void>(kit.take());
+  EXPECT_EQ(kit.open(1001, 65535, much), store / 4);
 }
 
 // The send buffer holds two congestion windows, up to its limit.
