@@ -4,18 +4,6 @@
 #include <cstring>
 
 namespace lockstep::memory {
-namespace {
-
-// The position of the first byte of the block that contains `position`.
-Sequence base_of(const Blocks& blocks, Sequence position) {
-  return {position.value >> blocks.block_shift() << blocks.block_shift()};
-}
-
-Sequence base_of_block(const Blocks& blocks, Index block) {
-  return {blocks.meta(block).number << blocks.block_shift()};
-}
-
-}  // namespace
 
 // The last block that begins at or before `base`; nil if none does.
 Index ReceiveStore::floor(const Blocks& blocks, Sequence base, Index hint) const {
@@ -91,7 +79,7 @@ bool ReceiveStore::reserve(Blocks& blocks, Sequence position, Bytes length) {
     } else {
       Index const fresh = blocks.take();
       CHECK(fresh != nil);
-      blocks.meta(fresh).number = base.value >> blocks.block_shift();
+      blocks.meta(fresh).number = (base.value - offset) >> blocks.block_shift();
       insert_after(blocks, block, fresh);
       block = fresh;
     }
@@ -110,8 +98,7 @@ void ReceiveStore::put(const Blocks& blocks, Sequence position, std::span<const 
   while (!bytes.empty()) {
     CHECK(block != nil);
     CHECK(base_of_block(blocks, block) == base_of(blocks, position));
-    std::span<std::byte> const room =
-        blocks.bytes(block).subspan(position.value & (blocks.block_bytes().count - 1));
+    std::span<std::byte> const room = blocks.bytes(block).subspan(place_of(blocks, position));
     std::size_t const count = bytes.size() < room.size() ? bytes.size() : room.size();
     std::memcpy(room.data(), bytes.data(), count);
     bytes = bytes.subspan(count);

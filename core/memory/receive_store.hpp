@@ -10,22 +10,31 @@
 
 namespace lockstep::memory {
 
-// The byte at position p is in the block with number p / block_bytes, at p % block_bytes, so holes
-// of whole blocks cost nothing and bytes are never moved. Blocks are chained in stream order.
-// Positions wrap at 2^32; those stored at once must be within 2^31 - 1 of each other. The owner
-// knows which bytes of a block were written.
+// The byte at position p is in the block with number (p - offset) / block_bytes, at the remainder,
+// so holes of whole blocks cost nothing and bytes are never moved. Blocks are chained in stream
+// order. Positions wrap at 2^32; those stored at once must be within 2^31 - 1 of each other. The
+// owner knows which bytes of a block were written.
 //
 // A plain value, part of a connection; it holds blocks of the pool until clear(). Always pass the
 // same pool. Costs: O(1) at the ends of the chain and where the last call of the same kind ended,
 // otherwise one step per block passed.
 struct ReceiveStore {
+  // Lets blocks begin at `position`, so that the first bytes stored there use as few as possible.
+  // Only while no block is held, and none was counted by the functions below for bytes to come.
+  void begin_at(const Blocks& blocks, Sequence position) {
+    offset = position.value & (blocks.block_bytes().count - 1);
+  }
+
   // How many new blocks `length` bytes at `position` need.
   Count blocks_missing(const Blocks& blocks, Sequence position, Bytes length) const;
 
   // How many blocks `length` bytes from `position` touch; `length` is not 0.
-  static std::uint32_t blocks_touched(const Blocks& blocks, Sequence position, Bytes length) {
-    std::uint32_t const skipped = position.value & (blocks.block_bytes().count - 1);
-    return ((skipped + length.count - 1) >> blocks.block_shift()) + 1;
+  std::uint32_t blocks_touched(const Blocks& blocks, Sequence position, Bytes length) const {
+    return ((place_of(blocks, position) + length.count - 1) >> blocks.block_shift()) + 1;
+  }
+  // The place of a byte in its block, from 0.
+  std::uint32_t place_of(const Blocks& blocks, Sequence position) const {
+    return (position.value - offset) & (blocks.block_bytes().count - 1);
   }
 
   // Allocates the missing blocks: all of them, or none and false. `length` is under 2^31.
@@ -57,8 +66,16 @@ struct ReceiveStore {
   Index read_hint = nil;
   // The length of the chain.
   std::uint32_t blocks_held = 0;
+  // The first position at which a block begins.
+  std::uint32_t offset = 0;
 
  private:
+  Sequence base_of(const Blocks& blocks, Sequence position) const {
+    return {position.value - place_of(blocks, position)};
+  }
+  Sequence base_of_block(const Blocks& blocks, Index block) const {
+    return {(blocks.meta(block).number << blocks.block_shift()) + offset};
+  }
   Index floor(const Blocks& blocks, Sequence base, Index hint) const;
   void insert_after(Blocks& blocks, Index before, Index fresh);
 };

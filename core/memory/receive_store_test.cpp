@@ -198,6 +198,31 @@ TEST(ReceiveStore, SpansTheWrapOfTheSequenceSpace) {
   EXPECT_TRUE(store.empty());
 }
 
+TEST(ReceiveStore, BlocksBeginAtAnyPosition) {
+  World world(Count{3});
+  for (std::uint32_t const begin : {0u, 63u, 64u, 1000u, 0xffff'fff1u}) {
+    ReceiveStore store;
+    store.begin_at(world.blocks, Sequence{begin});
+    EXPECT_EQ(store.blocks_touched(world.blocks, Sequence{begin}, Bytes{block_bytes}), 1u);
+    EXPECT_EQ(store.blocks_touched(world.blocks, Sequence{begin}, Bytes{block_bytes + 1}), 2u);
+    std::vector<std::byte> data(2 * block_bytes);
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      data[i] = static_cast<std::byte>(i);
+    }
+    ASSERT_TRUE(store.reserve(world.blocks, Sequence{begin}, Bytes{2 * block_bytes}));
+    EXPECT_EQ(store.blocks_held, 2u);
+    store.put(world.blocks, Sequence{begin}, data);
+    Sequence const second = Sequence{begin} + Bytes{block_bytes};
+    auto const read = store.at(world.blocks, second, Bytes{1000});
+    ASSERT_EQ(read.size(), block_bytes);
+    EXPECT_TRUE(std::ranges::equal(read, std::span(data).subspan(block_bytes)));
+    store.release_before(world.blocks, second);
+    EXPECT_EQ(store.blocks_held, 1u);
+    store.release_from(world.blocks, second);
+    EXPECT_TRUE(store.empty());
+  }
+}
+
 TEST(ReceiveStore, TakesAllTheBlocksOfARangeOrNone) {
   World world(Count{3});
   ReceiveStore store;

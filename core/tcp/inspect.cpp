@@ -318,6 +318,9 @@ void visit_queues(Engine& e, Connection& c, FieldSink& sink) {
       from = from + Bytes{static_cast<std::uint32_t>(bytes.size())};
     }
   }
+  if (!a.receive.empty()) {
+    sink.add(std::uint64_t{a.receive.offset});
+  }
 }
 
 void visit_path_probe(const PathProbe& probe, FieldSink& sink) {

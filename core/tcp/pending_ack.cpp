@@ -260,12 +260,10 @@ Bytes fair_buffer(const Engine& e, const Connection& c, Bytes unread, Count room
   return {static_cast<std::uint32_t>(std::min<std::uint64_t>(c.receive_buffer.count, fair))};
 }
 
-// The gain while the store is short of blocks: one segment, for a connection that holds no data.
-[[gnu::cold]] Bytes first_gain(const Engine& e, const Connection& c, Bytes unread) {
+// What a connection without unread data may be offered however short the store is: one segment.
+[[gnu::cold]] Bytes first_space(const Engine& e, const Connection& c) {
   Bytes const segment = most(e.config.block_bytes, Bytes{c.mss});
-  Bytes const offered = c.receive.edge.since(c.receive.nxt);
-  bool const none = !unread.empty() || e.pools.blocks.room_to_receive() == 0;
-  return none ? Bytes{} : least(least(segment, c.receive_buffer), window_max(c)) - offered;
+  return e.pools.blocks.room_to_receive() == 0 ? Bytes{} : least(segment, c.receive_buffer);
 }
 
 Bytes edge_gain(const Engine& e, const Connection& c) {
@@ -274,11 +272,11 @@ Bytes edge_gain(const Engine& e, const Connection& c) {
   std::uint32_t const room = e.pools.blocks.room_to_receive();
   std::uint32_t const kept = blocks_kept_from(e, reading_of(e, c, c.receive.read.next()));
   Bytes const unread = unread_of(c);
-  if (room <= kept) {
-    return first_gain(e, c, unread);
+  Bytes space = fair_buffer(e, c, unread, {room - std::min(room, kept)}) - unread;
+  if (unread.empty() && space < Bytes{c.mss}) [[unlikely]] {
+    space = most(space, first_space(e, c));
   }
-  std::uint32_t const space = (fair_buffer(e, c, unread, {room - kept}) - unread).count;
-  Sequence const wanted = c.receive.nxt + Bytes{std::min(space, window_max(c).count)};
+  Sequence const wanted = c.receive.nxt + least(space, window_max(c));
   return wanted.since(c.receive.edge);
 }
 

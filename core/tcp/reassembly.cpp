@@ -46,10 +46,8 @@ void lend_data(Engine& e, InFlightState& a, const Loan& loan) {
     return a.receive.reserve(blocks, begin, length);
   }
   // Data lent before may end in the block in which this begins.
-  bool const joins =
-      a.loan_last != no_loan && (begin.value & (blocks.block_bytes().count - 1)) != 0;
-  std::uint32_t const wanted =
-      memory::ReceiveStore::blocks_touched(blocks, begin, length) - (joins ? 1 : 0);
+  bool const joins = a.loan_last != no_loan && a.receive.place_of(blocks, begin) != 0;
+  std::uint32_t const wanted = a.receive.blocks_touched(blocks, begin, length) - (joins ? 1 : 0);
   blocks.promise(Count{wanted});
   a.promised += wanted;
   return true;
@@ -111,7 +109,7 @@ Part next_part(Engine& e, Connection& c, const InFlightState& a, Sequence limit)
   Sequence const begin = c.receive.nxt;
   Bytes length = next_extent(e, a, begin, limit).since(begin);
   CHECK(!length.empty());
-  std::uint32_t const most = memory::ReceiveStore::blocks_touched(blocks, begin, length);
+  std::uint32_t const most = a.receive.blocks_touched(blocks, begin, length);
   if (most + e.reserves.all() <= blocks.room_to_receive()) [[likely]] {
     return {length};
   }
@@ -281,6 +279,10 @@ Drop accept_data(Engine& e, Connection& c, const SegmentData& whole, const wire:
   }
   InFlightState& a = *active;
   SegmentData data = whole;
+  if (a.receive.empty() && a.promised == 0) {
+    // So a segment as large as a block needs only one.
+    a.receive.begin_at(e.pools.blocks, c.receive.nxt);
+  }
   if (a.fin_known && data.end().after(a.fin_at)) {
     //= rfc9293#3.4
     //# 9293:P-CTL-ONCE the first FIN determines where the stream ends
@@ -457,8 +459,8 @@ void settle_loans(Engine& e) {
     Sequence const end = loan.begin + loan.length;
     if (begin.before(end)) {
       // Allocate the blocks promised to it, unless data above a gap has allocated them since.
-      std::uint32_t const kept = std::min(a.promised, memory::ReceiveStore::blocks_touched(
-                                                          e.pools.blocks, begin, end.since(begin)));
+      std::uint32_t const kept =
+          std::min(a.promised, a.receive.blocks_touched(e.pools.blocks, begin, end.since(begin)));
       e.pools.blocks.release(Count{kept});
       a.promised -= kept;
       bool const reserved = a.receive.reserve(e.pools.blocks, begin, end.since(begin));

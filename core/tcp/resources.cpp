@@ -38,9 +38,8 @@ std::uint32_t blocks_missing(const Engine& e, const InFlightState& a, Sequence b
     return a.receive.blocks_missing(blocks, begin, length).value;
   }
   // Data lent before may end in the block in which this begins.
-  bool const joins =
-      a.loan_last != no_loan && (begin.value & (blocks.block_bytes().count - 1)) != 0;
-  return memory::ReceiveStore::blocks_touched(blocks, begin, length) - (joins ? 1 : 0);
+  bool const joins = a.loan_last != no_loan && a.receive.place_of(blocks, begin) != 0;
+  return a.receive.blocks_touched(blocks, begin, length) - (joins ? 1 : 0);
 }
 
 }  // namespace
@@ -82,7 +81,7 @@ Reading reading_of(const Engine& e, const Connection& c, Sequence end) {
       break;
     }
   }
-  std::uint32_t const within = begin.value & (blocks.block_bytes().count - 1);
+  std::uint32_t const within = a.receive.place_of(blocks, begin);
   bool const rest = first || blocks_missing(e, a, begin, Bytes{1}) == 0;
   return rest ? least(length, blocks.block_bytes() - Bytes{within}) : Bytes{};
 }

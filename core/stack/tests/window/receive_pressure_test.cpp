@@ -195,9 +195,10 @@ TEST_P(ReceivePressure, ASegmentIntoDataThatIsDiscardedForIt) {
     places.push_back(kit.place());
     if (i == 0) {
       send(100, 1800);
+      send(1900, 1800);
       kit.turn();
       kit.read(kit.id);
-      send(block + 700, full);
+      send(3700 + block + 700, full);
       kit.turn();
     }
   }
@@ -217,9 +218,37 @@ TEST_P(ReceivePressure, ASegmentIntoDataThatIsDiscardedForIt) {
   send_many(100);
   kit.go_to(places[0]);
   answer();
-  send(1900, block + 740 - 1900);
+  send(3700, block + 740);
   kit.turn();
-  EXPECT_EQ(kit.info().receive.nxt.since(kit.peer_iss.next()).count, block + 740);
+  EXPECT_EQ(kit.info().receive.nxt.since(kit.peer_iss.next()).count, 3700 + block + 740);
+}
+
+// More and more applications have read data and leave as much unread, until all but the reserve of
+// first blocks is in use. The window of one that reads on never stays closed.
+TEST_P(ReceivePressure, AWindowThatClosedOpensAgain) {
+  Pressure kit(config(), 0);
+  kit.open_reader();
+  Pressure::Place const reader = kit.place();
+  std::uint32_t sent = 0;
+  for (std::uint16_t i = 0; i < 300; ++i) {
+    kit.open(static_cast<std::uint16_t>(1000 + i));
+    for (std::uint32_t const burst : {1u, 2u, 4u, 8u, 15u}) {
+      for (Sequence next = kit.info().receive.nxt;
+           next.since(kit.info().receive.nxt).count < burst * full; next = next + Bytes{full}) {
+        kit.data(next);
+      }
+      kit.turn();
+      if (burst != 15) {
+        kit.read(kit.id);
+      }
+    }
+    kit.go_to(reader);
+    for (int j = 0; j < 10; ++j, ++sent) {
+      ASSERT_GE(kit.info().receive.wnd.count, full) << i << " others";
+      kit.data(kit.first + Bytes{full * sent});
+      kit.turn();
+    }
+  }
 }
 
 // However many connections leave data unread, the last one has a block.
@@ -331,7 +360,9 @@ struct Office {
           serves ? flow.read : std::min(flow.read / request * request + request, requests_total);
     } else if (serves == (flow.kind == download)) {
       bool const begins = flow.kind == slow && event.kind != EventKind::acknowledged;
-      wanted = begins && read_first != 0 ? read_first : flow.kind == slow ? 60'000 : much;
+      wanted = begins && read_first != 0 ? read_first
+               : flow.kind == slow       ? read_first + 60'000
+                                         : much;
     }
     static std::vector<std::byte> const octets(much);
     if (wanted > flow.written) {
@@ -358,12 +389,16 @@ TEST_P(ReceivePressure, TransfersBesideSlowReaders) {
 
 // Servers read a request, and no more until the client takes the answer.
 TEST_P(ReceivePressure, TransfersBesideReadersOfOneRequest) {
-  for (std::uint32_t const slow : {130u, 200u}) {
+  struct Case {
+    std::uint32_t slow = 0;
+    std::size_t request = 0;
+  };
+  for (auto const& [slow, request] : {Case{130, 100}, Case{200, 100}, Case{130, 60'000}}) {
     Office office(config(), 0, 7);
-    office.read_first = 100;
+    office.read_first = request;
     office.slow_clients(slow);
-    EXPECT_LE(office.transfer().ns, Duration::seconds(2).ns) << slow;
-    EXPECT_EQ(office.finished(), 9) << slow;
+    EXPECT_LE(office.transfer().ns, Duration::seconds(2).ns) << slow << " " << request;
+    EXPECT_EQ(office.finished(), 9) << slow << " " << request;
   }
 }
 
