@@ -197,7 +197,9 @@ class AckAudit {
     auto const within = [&](std::optional<Duration> missing) {
       return missing && took <= limit + *missing;
     };
-    return within(ours.missing()) || within(theirs.missing());
+    auto const stood = [](std::optional<bool> passed) { return passed && !*passed; };
+    return within(ours.missing()) || within(theirs.missing()) || stood(ours.has_passed()) ||
+           stood(theirs.has_passed());
   }
 
   /// Whether no step can have caused the segment.

@@ -329,7 +329,8 @@ class AgainAudit {
       if (item.segment.length() != 0 && !item.segment.any(flag::rst) && !copies_[next]) {
         // Sent before an ACK can have arrived: the capture may lack that ACK or have it too late.
         Duration const apart = item.at.since(trace_[index].at);
-        bool const soon = apart * 2 <= in_.script.round_trip && apart <= at_once_;
+        bool const late = in_.script.recorded_late && drawn_late(item);
+        bool const soon = apart * 2 <= in_.script.round_trip && apart <= at_once_ && !late;
         breach(item.at, {"5681:CC-12"}, "more than one segment after a timeout", next,
                soon && timeout);
         return;

@@ -258,6 +258,11 @@ class Data {
       }
       return;
     }
+    if (!was_sent(item)) {
+      // The play runs behind the capture: in its time the device has not sent this yet.
+      out_.rules.insert(Rule::timing);
+      return;
+    }
     Instant const silent_since = later(last_sent(item), last_advance(item.at));
     bool const long_silence = item.at.since(silent_since) >= least_timer;
     bool const judged = long_silence || !in_.script.inferred;
@@ -329,6 +334,13 @@ class Data {
     auto const mine = ours.has_passed();
     auto const others = theirs.has_passed();
     return (mine || others) && mine.value_or(true) && others.value_or(true);
+  }
+
+  /// Whether the captured device had sent the octet by then.
+  bool was_sent(const Item& item) const {
+    return std::any_of(captured_.begin(), captured_.end(), [&](const Item& other) {
+      return other.at <= item.at && covers(other.segment, item.segment.sequence);
+    });
   }
 
   Instant last_sent(const Item& item) const {

@@ -339,6 +339,7 @@ std::vector<std::string> normalise(Flow& flow, bool aided) {
     notes.push_back(fmt::format("packets put before what follows them: {}", moved));
   }
   if (std::size_t const moved = restore_causes(flow); moved != 0) {
+    flow.recorded_late = true;
     notes.push_back(fmt::format("packets put before their answers: {}", moved));
   }
   if (std::size_t const forgiven = aided ? 0 : forgive_sums(flow); forgiven != 0) {

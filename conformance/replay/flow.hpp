@@ -16,6 +16,7 @@ struct Flow {
   Endpoint first, second;  ///< `first` sent the first segment that was captured
   std::vector<tools::Segment> segments;
   std::vector<tools::IcmpError> errors;
+  bool recorded_late = false;  ///< normalise() has put packets before their answers
 };
 
 struct CaptureFlows {

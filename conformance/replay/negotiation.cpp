@@ -37,7 +37,9 @@ Negotiated negotiation(const Flow& flow, const Endpoint& device) {
     out.ecn_answered[side] |= answer && segment.any(flag::ece) && !segment.any(flag::cwr);
     for (const tools::TcpOption& option : tools::options_of(segment)) {
       if (option.kind == 2 && option.data.size() == 2) {
-        out.mss[side] = tools::word_at(option.data, 0);
+        // As in Linux, an MSS of 0 does not count.
+        std::uint32_t const mss = tools::word_at(option.data, 0);
+        out.mss[side] = mss != 0 ? mss : out.mss[side];
       } else if (option.kind == 3 && option.data.size() == 1) {
         out.shift[side] = tools::octet_at(option.data, 0);
       }

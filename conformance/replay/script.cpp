@@ -70,6 +70,7 @@ class Maker {
     script_.inferred =
         scenario == nullptr || (silent && script_.comparison == Comparison::obligations);
     script_.unaided = scenario == nullptr;
+    script_.recorded_late = flow.recorded_late;
     exact_ = script_.comparison == Comparison::exact;
     agreed_ = negotiation(flow, device);
     content_ = stream_of(original, device);
@@ -255,11 +256,12 @@ class Maker {
       reduced.acknowledgment = script_.isns.back() + 1;  // Fast Open data is retransmitted
     }
     std::uint32_t const stamps = agreed_.stamps[0] && agreed_.stamps[1] ? 12 : 0;
-    std::uint32_t const piece = std::max(agreed_.mss[0], 88u) - stamps;
+    // A tiny MSS would make a step of each octet.
+    std::uint32_t const mss = std::max(agreed_.mss[0], 88u);
+    std::uint32_t const piece = mss - stamps;
     // If windows exceeded 16 bits, a segment must fit into the reduced window.
-    std::uint32_t const most = agreed_.scaled() && !script_.scaled
-                                   ? std::min(agreed_.mss[0], unscaled_piece)
-                                   : agreed_.mss[0];
+    std::uint32_t const most =
+        agreed_.scaled() && !script_.scaled ? std::min(mss, unscaled_piece) : mss;
     if (segment.payload.size() <= most) {
       push_peer(std::move(reduced));
       return;

@@ -90,6 +90,7 @@ struct Script {
   std::vector<std::byte> peer_stream;  ///< the peer's data, from its SYN on
   bool inferred = false;               ///< the calls were inferred from the capture
   bool unaided = false;                ///< no scenario describes the capture point and losses
+  bool recorded_late = false;          ///< some packets were recorded after their answers
   bool selective = false;              ///< SACK was negotiated
   bool stamped = false;                ///< timestamps were negotiated
   bool marked = false;                 ///< ECN was negotiated

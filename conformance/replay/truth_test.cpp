@@ -41,6 +41,39 @@ Conversation request() {
 
 // --- False violations ---
 
+// Before: super-segments were split into pieces of no octets, for ever.
+TEST(Truth, AnMssOfZeroDoesNotCount) {
+  for (std::uint16_t const mss : {std::uint16_t{0}, std::uint16_t{1}, std::uint16_t{48}}) {
+    Conversation c;
+    c.device(0, "S", {0, 0});
+    tools::put_word(c.last().options, 0x0204);
+    tools::put_word(c.last().options, mss);
+    c.peer(10, "SA", {0, 1}).device(20, "A", {1, 1}).peer(30, "PA", {1, 1, 600});
+    c.device(31, "A", {1, 601});
+    EXPECT_FALSE(accuses(c)) << verdict_of(c);
+    EXPECT_LE(replayed(c).script.steps.size(), 14u) << mss;
+  }
+}
+
+// The peer's packets are recorded 1 ms late, as other packets show: so was the ACK that released
+// the second segment.
+TEST(Truth, AnAckRecordedLateReleasesASecondSegment) {
+  for (bool const late : {true, false}) {
+    Conversation c = request();
+    c.device(12, "A", {1, 101, 1460}).peer(22, "A", {101, 1461});
+    if (late) {
+      c.device(30, "A", {1461, 201}).peer(31, "PA", {101, 1461, 100});
+    } else {
+      c.peer(30, "PA", {101, 1461, 100}).device(31, "A", {1461, 201});
+    }
+    c.device(100, "A", {1461, 201, 1460}).device(100, "PA", {2921, 201, 1460});
+    c.device(1200, "A", {1461, 201, 1460}).device(1200, "PA", {2921, 201, 1460});
+    c.last().time = c.last().time + Duration::microseconds(100);
+    c.peer(1201, "A", {201, 2921}).peer(1220, "A", {201, 4381});
+    EXPECT_EQ(accuses(c), !late) << verdict_of(c);
+  }
+}
+
 TEST(Truth, AWrongChecksumThatWasAcknowledgedWasReceived) {
   Conversation c;
   c.handshake().peer(11, "PA", {1, 1, 100});
@@ -85,6 +118,19 @@ TEST(Truth, AClockThatStepsIsNoDelay) {
     c.peer(100, "PA", {101, 1, 100}).device(100 + late, "A", {1, 201});
     c.peer(200 + late, "PA", {201, 1, 100}).device(200 + late, "A", {1, 301});
     EXPECT_EQ(accuses(c), late == 800) << verdict_of(c);
+  }
+}
+
+// The clock of the capture is set forward in the first moments of a connection; timestamps show it.
+TEST(Truth, AClockThatStepsAtOnceIsNoDelay) {
+  for (std::uint32_t const passed : {1u, 800u}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0}).stamp(1, 0).device(0, "SA", {0, 1}).stamp(100, 1);
+    c.peer(1, "A", {1, 1}).stamp(2, 100).peer(1, "PA", {1, 1, 100}).stamp(2, 100);
+    c.device(801, "A", {1, 101}).stamp(100 + passed, 2);
+    c.peer(810, "PA", {101, 1, 100}).stamp(2 + passed + 9, 100 + passed);
+    c.device(810, "A", {1, 201}).stamp(109 + passed, 11 + passed);
+    EXPECT_EQ(accuses(c), passed == 800) << verdict_of(c);
   }
 }
 

@@ -30,6 +30,7 @@ struct Say {
   std::uint16_t urgent = 0;
   std::uint8_t ecn = 0;
   std::uint8_t reserved = 0;
+  std::uint8_t hop_limit = 64;
   std::uint8_t octet = 7;              // the value of every payload octet
   std::vector<std::uint8_t> raw = {};  // raw option octets, in addition to the options above
   bool options_good = true;
@@ -183,6 +184,7 @@ class Conversation {
     said.options_good = say.options_good;
     said.reserved = say.reserved;
     said.ecn = say.ecn;
+    said.hop_limit = say.hop_limit;
     said.sum = say.sum;
     said.ip_sum = say.ip_sum;
     said.copy = say.copy;

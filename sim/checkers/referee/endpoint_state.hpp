@@ -70,7 +70,9 @@ struct EndpointState {
   bool openings_lost = false;  // it sent more SYNs than fit in `openings`
   bool own = false;            // the capture was taken at this host
   bool begun = false;
-  bool middle = false;  // its SYN was not seen
+  bool middle = false;         // its SYN was not seen
+  std::uint8_t hop_limit = 0;  // of its first segment; 0: unknown
+  bool hop_limits = false;     // another one had another hop limit
   Sequence iss;
   Sequence origin;    // iss at first; later it follows the acknowledgments
   Sequence sent;      // the end of all that it sent ...

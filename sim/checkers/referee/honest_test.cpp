@@ -78,6 +78,32 @@ TEST(RefereeHonest, AnEchoOfWhatTheCaptureLost) {
   expect_nothing_certain(t);
 }
 
+// A middlebox answers in the server's name, with data and a FIN of its own; the server's answer
+// follows. The packets differ in their time to live.
+TEST(RefereeHonest, WhatAMiddleboxSaidInItsPeersName) {
+  for (std::uint8_t const hop_limit : {std::uint8_t{61}, std::uint8_t{64}}) {
+    Conversation t;
+    t.open({.mss = 1'460});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 100});
+    t.b("FAP", {.seq = 1, .ack = 101, .text = 50, .hop_limit = hop_limit, .octet = 9});
+    t.b("AP", {.seq = 1, .ack = 101, .text = 100, .after_ms = 20});
+    t.b("AP", {.seq = 101, .ack = 101, .text = 100});
+    EXPECT_EQ(t.found(Rule::text_changed), hop_limit == 61 ? "likely" : "certain");
+    EXPECT_EQ(t.found(Rule::beyond_fin), hop_limit == 61 ? "likely" : "certain");
+  }
+}
+
+// A capture of all interfaces beside a transparent proxy: two connections with equal addresses.
+TEST(RefereeHonest, TwoConnectionsWithEqualAddresses) {
+  Conversation t;
+  t.open({.mss = 1'460});
+  t.a("AP", {.seq = 1, .ack = 1, .text = 2'000});
+  t.a("S", {.seq = 5'000, .mss = 1'460}).b("SA", {.seq = 5'000, .ack = 5'001, .mss = 1'460});
+  t.a("A", {.seq = 5'001, .ack = 5'001}).a("AP", {.seq = 5'001, .ack = 5'001, .text = 500});
+  t.a("AP", {.seq = 2'001, .ack = 1, .text = 4'000, .octet = 9});
+  EXPECT_EQ(t.found(Rule::text_changed), "likely");
+}
+
 // An edited or anonymised packet has a wrong checksum, but its original was accepted.
 TEST(RefereeHonest, TheEchoOfAPacketWhoseChecksumIsWrong) {
   Conversation t;

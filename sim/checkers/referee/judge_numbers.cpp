@@ -7,6 +7,8 @@
 namespace lockstep::sim::referee {
 namespace {
 
+namespace flag = wire::flag;
+
 // The payload of a full Ethernet packet; a larger one was joined by hardware.
 constexpr std::uint32_t text_of_ethernet = 1'460;
 // Sequence numbers of one connection are not further apart.
@@ -272,6 +274,54 @@ Ambiguity ambiguity_of_reuse(const Moment& m, Sequence before) {
   return same && m.segment().flags.ack() ? Ambiguity::none : Ambiguity::lost_packets;
 }
 
+// The right edge up to which the sender may send.
+Sequence limit_of(const Moment& m) {
+  EndpointState const& v = m.speaker;
+  Sequence limit = v.limited ? v.limit : v.iss;
+  // With Fast Open a server may send data before the handshake is complete, within the SYN's
+  // window.
+  bool const early = m.may.fast_open_server && !v.is_old();
+  for (std::uint32_t i = 0; i < m.other.opening_count && early; ++i) {
+    limit = last_of(limit, v.iss.next() + m.other.openings[i].window);
+  }
+  return limit;
+}
+
+// An ACK without data has the sequence number SND.NXT. One that acknowledges more than all before
+// was sent after them, so its number cannot be an old one.
+//= rfc9293#3.8
+//# 9293:P-VARS-ADVANCE sending advances SND.NXT
+void judge_bare(const Moment& m) {
+  EndpointState const& v = m.speaker;
+  wire::Segment const& segment = m.segment();
+  bool const bare =
+      m.said.length().empty() && segment.flags.ack() && !segment.flags.any_of(flag::rst);
+  bool const newest = v.order_known && segment.acknowledgment.after(v.order_ack);
+  if (!bare || !newest || v.opening_count != 1 || v.has_former || v.fin_sent ||
+      ambiguity_of_middle(m) != Ambiguity::none) {
+    return;
+  }
+  std::int32_t const off = segment.sequence.distance_from(v.sent);
+  // A keep-alive has SND.NXT - 1, and a packet that waits for its next hop counts as sent.
+  if ((off >= -1 && off <= 0) || (off > 0 && m.own && m.may.unsent)) {
+    return;
+  }
+  // SND.NXT may move back after a timeout, but not below SND.UNA: no further than a window.
+  Sequence const limit = limit_of(m);
+  auto const window = static_cast<std::int32_t>(
+      std::min<std::uint32_t>(std::max(v.limit_widest.count, 0xffffu), 0x7fff'ffff));
+  bool const impossible = off < 0 ? -off > window : v.limited && segment.sequence.after(limit);
+  Ambiguity const possible = off < 0 ? Ambiguity::hidden : Ambiguity::lost_packets;
+  std::uint32_t const place =
+      m.judge.call_whole(m, Rule::bare_ack_off, impossible ? Ambiguity::none : possible,
+                         {v.sent.value, segment.sequence.value});
+  if (off > 0) {
+    await(
+        m,
+        {.kind = Claim::Kind::edge, .from = v.limit_ack, .upto = segment.sequence, .place = place});
+  }
+}
+
 // The offered right edge never moves left, and there is at most one ACK for each segment.
 void judge_edge(const Moment& m) {
   wire::Segment const& segment = m.segment();
@@ -332,19 +382,6 @@ void judge_edge(const Moment& m) {
   v.last_window = window;
   v.widest = v.offered ? most(v.widest, window) : window;
   v.offered = true;
-}
-
-// The right edge up to which the sender may send.
-Sequence limit_of(const Moment& m) {
-  EndpointState const& v = m.speaker;
-  Sequence limit = v.limited ? v.limit : v.iss;
-  // With Fast Open a server may send data before the handshake is complete, within the SYN's
-  // window.
-  bool const early = m.may.fast_open_server && !v.is_old();
-  for (std::uint32_t i = 0; i < m.other.opening_count && early; ++i) {
-    limit = last_of(limit, v.iss.next() + m.other.openings[i].window);
-  }
-  return limit;
 }
 
 //= rfc9293#3.8.6
@@ -493,10 +530,20 @@ void tell_limit(const Moment& m) {
 
 void judge_numbers(const Moment& m) {
   judge_limits(m);
+  judge_bare(m);
   judge_ack(m);
   judge_blocks(m);
   judge_edge(m);
   judge_text(m);
+}
+
+void hear_stray(const Moment& m) {
+  EndpointState& v = m.speaker;
+  ++v.segments;
+  Sequence const end = m.segment().sequence + m.said.text();
+  v.text.add(m.segment().sequence, m.said.text());
+  v.sent = last_of(v.sent, end);
+  v.openings[0].seen_end = last_of(v.openings[0].seen_end, end);
 }
 
 void hear_damaged(const Moment& m) {

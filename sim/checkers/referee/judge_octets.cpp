@@ -30,9 +30,10 @@ bool make_room(const Moment& m, KeptText& kept, Sequence begin, Sequence end) {
   }
   auto const mask = static_cast<std::uint32_t>(kept.cells.size() - 1);
   std::uint32_t const fresh = std::min(end.since(kept.top).count, mask + 1);
-  for (std::uint32_t i = 1; i <= fresh; ++i) {
-    kept.cells[(end - Bytes{i}).value & mask] = KeptText::unknown;
-  }
+  std::uint32_t const from = (end - Bytes{fresh}).value & mask;
+  std::uint32_t const straight = std::min(fresh, mask + 1 - from);
+  std::fill_n(kept.cells.begin() + from, straight, KeptText::unknown);
+  std::fill_n(kept.cells.begin(), fresh - straight, KeptText::unknown);
   kept.top = last_of(kept.top, end);
   return true;
 }

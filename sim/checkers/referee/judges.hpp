@@ -45,6 +45,8 @@ void hear_marks(const Moment& m);
 void hear_time(const Moment& m);
 void hear_silence(const Moment& m);
 void hear_progress(const Moment& m);
+// For a segment with a SYN in the middle of a connection: its data counts, its SYN does not.
+void hear_stray(const Moment& m);
 // For a segment whose checksum is wrong as captured, but which may have arrived intact.
 void hear_damaged(const Moment& m);
 

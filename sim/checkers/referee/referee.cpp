@@ -58,6 +58,35 @@ void begin(const Moment& m) {
   v.sack = v.sack || m.segment().options.has_sack_permitted;
 }
 
+// Whether it opens another connection while this one is in use.
+bool is_second(const EndpointState& v, const Sighting& said) {
+  return said.segment.flags.syn() && v.spoke_on && v.iss != said.segment.sequence;
+}
+
+// Resets are left out: a host that has no connection may send them with another hop limit.
+void note_hop_limit(EndpointState& v, const Sighting& said) {
+  if (said.hop_limit == 0 || said.segment.flags.rst()) {
+    return;
+  }
+  v.hop_limits = v.hop_limits || (v.hop_limit != 0 && v.hop_limit != said.hop_limit);
+  v.hop_limit = v.hop_limit == 0 ? said.hop_limit : v.hop_limit;
+}
+
+// A SYN with the numbers of a connection in use, which does not end it: its next sequence number,
+// and an acknowledgment of the latest data.
+bool is_stray_syn(const Moment& m) {
+  constexpr std::int32_t recent = 1 << 16;
+  EndpointState const& v = m.speaker;
+  wire::Segment const& segment = m.segment();
+  auto const latest = [](Sequence number, const EndpointState& of) {
+    std::int32_t const back = of.sent.distance_from(number);
+    return back >= 0 && back < recent;
+  };
+  return segment.flags.syn() && segment.flags.ack() && v.begun && v.spoke_on &&
+         m.other.opening_count == 1 && v.opening_count == 1 && segment.sequence != v.iss &&
+         latest(segment.sequence, v) && latest(segment.acknowledgment, m.other);
+}
+
 // Whether the sender's state cannot be known from the wire, so that the segment is not judged.
 bool untold(const Moment& m) {
   EndpointState& v = m.speaker;
@@ -136,9 +165,15 @@ void Referee::see(const Sighting& said, const Allowances* own) {
     end_claims(c, violations_);
     c.resumed = true;
   }
+  EndpointState& speaker = c.endpoints[side];
+  if (!terms_.whole && is_second(speaker, said)) {
+    // Two connections with equal addresses are alive, as beside a transparent proxy.
+    c.reused = true;
+  }
+  note_hop_limit(speaker, said);
   static constexpr Allowances anything;
   Moment m{said,
-           c.endpoints[side],
+           speaker,
            c.endpoints[1 - side],
            c,
            side,
@@ -152,6 +187,14 @@ void Referee::see(const Sighting& said, const Allowances* own) {
   }
   if (!judge_alone(m)) {
     hear_damaged(m);
+    return;
+  }
+  if (is_stray_syn(m)) {
+    //= rfc9293#3.4
+    //# 9293:P-CTL-ONCE a SYN is sent at the beginning, and retransmitted with the same number
+    call(m, Rule::syn_within, Ambiguity::none, {speaker.sent.value, said.segment.sequence.value});
+    hear_stray(m);
+    c.last_at = said.at;
     return;
   }
   m.speaker.own = m.speaker.own || own != nullptr;
@@ -240,6 +283,9 @@ std::uint32_t Referee::add(const Moment& m, Violation violation) {
   }
   if (violation.ambiguity == Ambiguity::none && m.connection.resumed && !m.alone) {
     violation.ambiguity = Ambiguity::middle;
+  }
+  if (violation.ambiguity == Ambiguity::none && m.speaker.hop_limits && !m.own && !terms_.whole) {
+    violation.ambiguity = Ambiguity::middlebox;
   }
   std::uint8_t& reported = m.speaker.reported[static_cast<std::uint32_t>(violation.rule)]
                                              [static_cast<std::uint32_t>(violation.standing())];

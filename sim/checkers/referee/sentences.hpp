@@ -15,6 +15,9 @@ inline constexpr std::array clause_texts{
     ClauseText{"9293:P-CTL-ONCE",
                "SYN and FIN occupy sequence space, are retransmitted until ACKed and are "
                "acted upon exactly once"},
+    ClauseText{"9293:P-VARS-ADVANCE",
+               "Sending advances SND.NXT, accepting advances RCV.NXT and is ACKed, an ACK "
+               "advances SND.UNA, each by data + SYN + FIN; equal when idle"},
     ClauseText{"9293:P-RST-WHEN",
                "A reset is sent only if the arriving segment is clearly not meant for the "
                "current connection; in doubt, none"},

@@ -24,6 +24,7 @@ struct Transport {
   IpAddress source, destination;
   std::uint8_t protocol = 0;
   std::uint8_t traffic_class = 0;
+  std::uint8_t hop_limit = 0;
   std::uint16_t identification = 0;
   SumState header_sum = SumState::good;
   bool ipv6 = false;
@@ -59,6 +60,7 @@ Transport open_v4(Bytes ip, std::uint32_t lost) {
   out.destination = address_v4(ip, 16);
   out.protocol = octet_at(ip, 9);
   out.traffic_class = octet_at(ip, 1);
+  out.hop_limit = octet_at(ip, 8);
   out.identification = word_at(ip, 4);
   if (ones_fold(ones_sum(ip.first(header))) != 0xffff) {
     out.header_sum = word_at(ip, 10) == 0 ? SumState::partial : SumState::bad;
@@ -123,6 +125,7 @@ Transport open_v6(Bytes ip, std::uint32_t lost) {
   out.source = address_v6(ip, 8);
   out.destination = address_v6(ip, 24);
   out.traffic_class = static_cast<std::uint8_t>(word_at(ip, 0) >> 4);
+  out.hop_limit = octet_at(ip, 7);
   std::size_t total = std::size_t{40} + word_at(ip, 4);
   if (total == 40) {
     total = ip.size() + lost;
@@ -211,6 +214,7 @@ FrameKind read_tcp(const Transport& from, Segment& out) {
   out.payload.assign(payload.begin(), payload.end());
   out.missing = from.missing;
   out.traffic_class = from.traffic_class;
+  out.hop_limit = from.hop_limit;
   out.identification = from.identification;
   out.ipv6 = from.ipv6;
   out.header_sum = from.header_sum;

@@ -61,6 +61,7 @@ struct Segment {
   std::vector<std::byte> payload;
   std::uint32_t missing = 0;  ///< payload bytes that the capture truncated
   std::uint8_t traffic_class = 0;
+  std::uint8_t hop_limit = 0;        ///< IPv4: time to live
   std::uint16_t identification = 0;  ///< of the IPv4 header
   SumState sum = SumState::good;
   SumState header_sum = SumState::good;  ///< of the IPv4 header; partial: the field is 0

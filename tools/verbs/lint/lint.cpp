@@ -154,6 +154,7 @@ Sighting sighting_of(const Segment& segment, bool offloaded) {
   }
   out.reserved = segment.reserved;
   out.ecn = segment.traffic_class & 3u;
+  out.hop_limit = segment.hop_limit;
   out.sum = sum_of(segment.sum, offloaded);
   out.ip_sum = sum_of(segment.header_sum, offloaded);
   return out;

@@ -1,0 +1,54 @@
+// Sequence numbers of ACKs without data and of SYNs.
+#include <gtest/gtest.h>
+
+#include "sim/checkers/referee/conversation.hpp"
+
+namespace lockstep::sim::referee {
+namespace {
+
+//= rfc9293#3.8
+//= type=test
+//# 9293:P-VARS-ADVANCE the number of an ACK without data is SND.NXT
+TEST(RefereeNumbers, AnAckWithoutDataHasTheNextNumber) {
+  struct Case {
+    std::uint32_t seq = 0;
+    std::string_view found;
+  };
+  constexpr std::uint32_t next = 20'001;
+  for (auto const& [seq, found] :
+       {Case{next, "no"}, Case{next - 1, "no"}, Case{next - 5'000, "likely"},
+        Case{next - 5'000'000, "certain"}, Case{next + 5'000, "likely"},
+        Case{next + 5'000'000, "certain"}}) {
+    Conversation t;
+    t.open({.mss = 1'460});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 10'000}).b("A", {.seq = 1, .ack = 10'001});
+    t.a("AP", {.seq = 10'001, .ack = 1, .text = 10'000}).b("A", {.seq = 1, .ack = 20'001});
+    t.b("AP", {.seq = 1, .ack = 20'001, .text = 100, .after_ms = 50});
+    t.a("A", {.seq = seq, .ack = 101});
+    t.a("AP", {.seq = next, .ack = 101, .text = 10, .after_ms = 300});
+    t.b("A", {.seq = 101, .ack = next + 10, .after_ms = 300});
+    EXPECT_EQ(t.found(Rule::bare_ack_off), found) << seq;
+  }
+}
+
+//= rfc9293#3.4
+//= type=test
+//# 9293:P-CTL-ONCE a SYN does not occur again, except as a copy of the first
+TEST(RefereeNumbers, ASynWithinAConnection) {
+  for (std::uint32_t const text : {0u, 100u}) {
+    Conversation t;
+    t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 100});
+    t.b("A", {.seq = 1, .ack = 101})
+        .b("SAP", {.seq = 1, .ack = 101, .text = text})
+        .a("A", {.seq = 101, .ack = 1 + text});
+    t.b("AP", {.seq = 1 + text, .ack = 101, .text = 10});
+    EXPECT_EQ(t.found(Rule::syn_within), "certain");
+    EXPECT_EQ(t.found(Rule::ack_of_unheard), "no");
+  }
+  Conversation copy;
+  copy.open({.mss = 1'460}).b("SA", {.ack = 1, .mss = 1'460}).a("A", {.seq = 1, .ack = 1});
+  EXPECT_EQ(copy.found(Rule::syn_within), "no");
+}
+
+}  // namespace
+}  // namespace lockstep::sim::referee
