@@ -33,6 +33,13 @@ struct BlocksState {
   std::uint32_t written = 0;    // of the used ones, how many hold data to send
   std::uint32_t promised = 0;   // of the free ones, how many are promised to received data
   std::uint32_t receivers = 0;  // how many chains of received data there are
+  std::uint32_t writers = 0;    // how many stores hold blocks of data to send
+};
+
+// What one use of the blocks leaves free for the other.
+struct BlockShare {
+  Count kept;   // this many blocks, as long as the other use holds fewer
+  Count first;  // one for each of this many holders, as long as the other use has fewer
 };
 
 // A handle on the pool. Every function is O(1) and takes a few instructions.
@@ -103,10 +110,13 @@ class Blocks {
   std::uint32_t received() const { return used() - written(); }
   void note_written() { ++state_->written; }
   void note_unwritten() { --state_->written; }
-  // How many receivers hold blocks.
+  // How many receivers and how many writers hold blocks.
   std::uint32_t receivers() const { return state_->receivers; }
   void note_receiver() { ++state_->receivers; }
   void note_no_receiver() { --state_->receivers; }
+  std::uint32_t writers() const { return state_->writers; }
+  void note_writer() { ++state_->writers; }
+  void note_no_writer() { --state_->writers; }
   // Promises `count` blocks, at most room_to_receive(), to lent data that may have to be stored.
   // They stay free but are not available to others.
   void promise(Count count) { state_->promised += count.value; }
@@ -115,25 +125,26 @@ class Blocks {
   std::uint32_t promised() const { return state_->promised; }
   // Reserves blocks for writing and for receiving; neither use can take the blocks of the other.
   // Call it once, before the first use; without it all blocks serve both.
-  void keep(Count for_writing, Count for_receiving) {
-    kept_for_writing_ = for_writing.value;
-    kept_for_receiving_ = for_receiving.value;
+  void keep(const BlockShare& for_writing, const BlockShare& for_receiving) {
+    for_writing_ = for_writing;
+    for_receiving_ = for_receiving;
   }
-  std::uint32_t room_to_receive() const { return beyond({kept_for_writing_, written()}); }
-  std::uint32_t room_to_write() const { return beyond({kept_for_receiving_, received()}); }
+  std::uint32_t room_to_receive() const { return beyond(for_writing_, written(), state_->writers); }
+  std::uint32_t room_to_write() const {
+    return beyond(for_receiving_, received(), state_->receivers);
+  }
   // The most that were ever in use at once; blocks from here on were never touched.
   std::uint32_t high_water() const { return state_->fresh; }
   std::uint64_t takes() const { return state_->takes; }
   std::uint64_t gives() const { return state_->gives; }
 
  private:
-  struct Share {
-    std::uint32_t kept = 0;
-    std::uint32_t held = 0;
-  };
-  // Available blocks minus the unused part of the other use's reservation.
-  std::uint32_t beyond(Share other) const {
-    std::uint32_t const reserved = other.kept > other.held ? other.kept - other.held : 0;
+  // Available blocks minus what the other use may still claim: it holds `held` blocks, by
+  // `holders`.
+  std::uint32_t beyond(const BlockShare& other, std::uint32_t held, std::uint32_t holders) const {
+    std::uint32_t const kept = other.kept.value > held ? other.kept.value - held : 0;
+    std::uint32_t const first = other.first.value > holders ? other.first.value - holders : 0;
+    std::uint32_t const reserved = kept > first ? kept : first;
     std::uint32_t const free = available() - state_->promised;
     return free > reserved ? free - reserved : 0;
   }
@@ -142,8 +153,8 @@ class Blocks {
   View<BlockMeta> meta_;
   std::byte* data_ = nullptr;
   std::uint32_t shift_ = 0;
-  std::uint32_t kept_for_writing_ = 0;
-  std::uint32_t kept_for_receiving_ = 0;
+  BlockShare for_writing_;
+  BlockShare for_receiving_;
 };
 
 }  // namespace lockstep::memory

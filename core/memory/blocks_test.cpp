@@ -83,7 +83,7 @@ TEST(Blocks, CountsTheHighWaterMark) {
 TEST(Blocks, APromisedBlockIsFreeButNotAvailable) {
   World world(Count{8}, Bytes{64});
   Blocks& blocks = world.blocks;
-  blocks.keep(Count{2}, Count{3});
+  blocks.keep({Count{2}, Count{0}}, {Count{3}, Count{0}});
   EXPECT_EQ(blocks.room_to_receive(), 6u);
   EXPECT_EQ(blocks.room_to_write(), 5u);
   blocks.promise(Count{4});

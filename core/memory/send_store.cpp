@@ -23,6 +23,10 @@ Index SendStore::open_block(BytePools& pools) {
     return nil;
   }
   pools.blocks.note_written();
+  if (blocks_held == 0) {
+    pools.blocks.note_writer();
+  }
+  ++blocks_held;
   if (grows) {
     Piece& piece = pools.pieces[tail];
     pools.blocks.meta(piece.last_block).next = block;
@@ -131,6 +135,10 @@ void SendStore::drop_front(BytePools& pools, Bytes count) {
       piece.offset = 0;
       pools.blocks.give(block);
       pools.blocks.note_unwritten();
+      --blocks_held;
+      if (blocks_held == 0) {
+        pools.blocks.note_no_writer();
+      }
     }
     if (piece.length == 0) {
       head = piece.next;

@@ -124,6 +124,7 @@ struct SendStore {
   std::uint32_t held = 0;
   // How many record ends are stored; a run never contains bytes from both sides of one.
   std::uint32_t record_ends = 0;
+  std::uint32_t blocks_held = 0;
   // Where walks ended; no piece if unknown. They only shorten searches.
   Place newest;
   Place older;

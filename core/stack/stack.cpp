@@ -103,8 +103,9 @@ void lay_out_tcp(memory::Layout& layout, const Config& config, tcp::Engine& e) {
   e.reports = layout.place<std::array<wire::SackBlock, wire::sack_blocks_max>>(t.owed_max);
   e.sent = memory::Slots<tcp::Sent>::lay_out(layout, t.sent_max);
   e.pools.blocks = memory::Blocks::lay_out(layout, t.blocks_max, t.block_bytes);
-  e.pools.blocks.keep(tcp::blocks_kept_to_write(t), tcp::blocks_kept_to_receive(t));
   e.reserves = tcp::receive_reserves(t);
+  e.pools.blocks.keep({tcp::blocks_kept_to_write(t), tcp::blocks_kept_for_first(t)},
+                      {tcp::blocks_kept_to_receive(t), Count{e.reserves.first}});
   e.pools.pieces = memory::Slots<memory::Piece>::lay_out(layout, t.pieces_max);
   Count const hops =
       plus(config.neighbours_max, link::Discovery::timers_max(discovery_config(config)));

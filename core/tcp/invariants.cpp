@@ -177,6 +177,7 @@ void check_conservation(Engine& e) {
   std::uint32_t half_open = 0;
   std::uint32_t promised = 0;
   std::uint32_t receivers = 0;
+  std::uint32_t writers = 0;
   for (Index at = 0; at < e.connections.high_water(); ++at) {
     if (!e.connections.taken(at)) {
       continue;
@@ -200,6 +201,7 @@ void check_conservation(Engine& e) {
     marks += a.marks.count;
     promised += a.promised;
     receivers += a.receive.empty() ? 0u : 1u;
+    writers += a.send.blocks_held != 0 ? 1u : 0u;
     std::uint32_t cut = 0;
     std::uint32_t duplicates = 0;
     for (Index i = a.pending_ack_first; i != nil; i = e.pending_acks[i].next) {
@@ -216,6 +218,7 @@ void check_conservation(Engine& e) {
   CHECK(marks == e.marks.used());
   CHECK(promised == e.pools.blocks.promised());
   CHECK(receivers == e.pools.blocks.receivers());
+  CHECK(writers == e.pools.blocks.writers());
   CHECK(sent == e.sent.used());
   CHECK(gap_blocks == e.state->gap_blocks);
   for (GapUse const& use : e.gap_uses.all()) {

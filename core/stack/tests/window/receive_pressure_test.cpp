@@ -165,11 +165,11 @@ TEST_P(ReceivePressure, DataAboveGapsLeavesRoomForDataInOrder) {
 // All blocks are in use. A segment in order reaches into data above a gap, which is discarded for
 // it, and is accepted as far as blocks are free.
 TEST_P(ReceivePressure, ASegmentIntoDataThatIsDiscardedForIt) {
-  constexpr std::uint16_t count = 64;
+  constexpr std::uint16_t count = 16;
   constexpr std::uint32_t block = 2048;
   Config small = config();
   small.tcp.connections_max = small.tcp.active_max = Count{count};
-  small.tcp.blocks_max = Count{256};
+  small.tcp.blocks_max = Count{80};
   Pressure kit(small, 0);
   kit.window = 0;
   kit.peer_iss = Sequence{1000 * block - 1};
@@ -248,6 +248,35 @@ TEST_P(ReceivePressure, AWindowThatClosedOpensAgain) {
       kit.data(kit.first + Bytes{full * sent});
       kit.turn();
     }
+  }
+}
+
+// Clients whose request is read and whose answer waits for a closed window leave more data unread.
+// The others still have a block to receive and one to write.
+TEST_P(ReceivePressure, ReservesForReadingAndWritingAreDistinct) {
+  Pressure kit(config(), 0);
+  std::string const answer(200'000, 'a');
+  kit.window = 0;
+  for (std::uint16_t i = 0; i < 700; ++i) {
+    kit.open(static_cast<std::uint16_t>(1000 + i));
+    Sequence const next = kit.info().receive.nxt;
+    kit.data(next);
+    kit.turn();
+    kit.read(kit.id);
+    static_cast<void>(kit.stack.write(kit.id, Kit::bytes_of(answer)));
+    for (std::uint32_t j = 1; j < (i < 200 ? 44u : 2u); ++j) {
+      kit.data(next + Bytes{full * j});
+    }
+    kit.turn();
+  }
+  kit.window = 65535;
+  for (std::uint16_t i = 0; i < 200; ++i) {
+    kit.open(static_cast<std::uint16_t>(9000 + i));
+    kit.data(kit.info().receive.nxt);
+    kit.turn();
+    EXPECT_EQ(kit.stack.unread(kit.id).count, full) << i;
+    std::string const little(100, 'b');
+    EXPECT_EQ(kit.stack.write(kit.id, Kit::bytes_of(little)).bytes.count, little.size()) << i;
   }
 }
 
