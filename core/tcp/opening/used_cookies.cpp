@@ -8,6 +8,9 @@ namespace {
 
 // A cookie is stored in one of this many consecutive places.
 constexpr std::uint32_t ways = 4;
+// The size in a cookie's low bits, so cookies with smaller differences are the same one: an ACK that
+// acknowledges a few octets as well has the number of another size.
+constexpr std::int32_t sizes_max = 8;
 
 std::uint32_t mark_of(std::uint64_t tuple_secret) {
   return static_cast<std::uint32_t>(tuple_secret >> 32);
@@ -35,8 +38,10 @@ CookieUse cookie_use_of(const Engine& e, std::uint64_t tuple_secret, Sequence co
   CookieUse out;
   each_place(e, tuple_secret, [&](const UsedCookie& known) {
     if (known.until > e.state->now && known.mark == mark_of(tuple_secret)) {
-      out.this_one |= known.cookie == cookie;
-      out.another |= known.cookie != cookie && !known.begun_anew;
+      std::int32_t const off = cookie.distance_from(known.cookie);
+      bool const same = off > -sizes_max && off < sizes_max;
+      out.this_one |= same;
+      out.another |= !same && !known.begun_anew;
     }
   });
   return out;

@@ -271,6 +271,30 @@ TEST(Cookies, OpenOnlyOnce) {
   }
 }
 
+// A late copy of the client's first segment acknowledges what the server has sent meanwhile: its
+// number is that of a cookie for another MSS.
+//= rfc4987#3.6
+//= type=test
+//# 4987:SYN-5 a used cookie opens nothing, whatever its segments acknowledge
+TEST(Cookies, OpenOnlyOnceWhateverIsAcknowledged) {
+  for (std::uint32_t octets = 0; octets < 10; ++octets) {
+    Kit kit(cookie_config(SynCookies::always));
+    kit.listen();
+    kit.deliver({.flags = flag::syn, .mss = 536});
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "pay"});
+    EXPECT_EQ(kit.received, "pay");
+    std::string const answer(octets, 'a');
+    static_cast<void>(kit.stack.write(kit.id, Kit::bytes_of(answer)));
+    kit.turn();
+    kit.deliver({.flags = flag::ack, .seq = 4, .ack = 1 + octets});
+    kit.stack.abort(kit.id);
+    kit.turn();
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1 + octets, .data = "pay"});
+    EXPECT_EQ(kit.received, "pay") << octets;
+    EXPECT_EQ(kit.stack.state_of(kit.tuple()), State::listen) << octets;
+  }
+}
+
 // Space for one used cookie.
 Config one_spent_config() {
   Config config = bare_config();
