@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 
 #include "conformance/replay/audit.hpp"
 #include "conformance/replay/circle.hpp"
@@ -27,6 +28,7 @@ class AckAudit {
         trace_(trace) {
     for (const Item& item : trace) {
       const Segment& segment = item.segment;
+      clock_.take(item.at, segment);
       bool const further =
           next_.empty() || segment.any(flag::syn) || before(next_.back(), segment.end());
       next_.push_back(further && !segment.any(flag::rst) ? segment.end() : last_next());
@@ -45,6 +47,8 @@ class AckAudit {
   }
 
   std::vector<Breach> run() {
+    clock_.settle();
+    find_replies();
     if (!in_.script.unaided) {
       numbers();  // without a scenario, packets may have been received in another order, or not at
                   // all
@@ -137,9 +141,9 @@ class AckAudit {
     }
     breach(step.at, std::move(clauses),
            fmt::format("what packet {} brought was not acknowledged in time", step.packet), found);
-    breaches_.back().sure = found && silent_until(index, *found) &&
-                            acknowledges_only(index, *found) &&
-                            !clock_was_set(step.at, when, limit);
+    breaches_.back().sure =
+        found && silent_until(index, *found) && acknowledges_only(index, *found) &&
+        !clock_was_set(step.at, when, limit) && !has_queued(step.at, *found, limit);
   }
 
   /// Whether the segment was sent only to acknowledge data. A response, a keep-alive or a window
@@ -178,6 +182,57 @@ class AckAudit {
                     at_or_before(steps[i].segment.sequence, steps[step].segment.sequence));
     }
     return out;
+  }
+
+  /// A segment of the peer, and the time until the ACK with its end.
+  struct Reply {
+    Instant passed;
+    Duration took;
+  };
+
+  void find_replies() {
+    std::map<std::uint32_t, Instant> passed;
+    std::size_t next = 0;
+    for (const Item& item : trace_) {
+      for (; next < item.steps_before && next < in_.script.steps.size(); ++next) {
+        const Step& step = in_.script.steps[next];
+        if (step.kind == Step::Kind::segment && step.segment.length() != 0) {
+          passed.emplace(step.segment.end(), step.at);
+        }
+      }
+      auto const found = passed.find(item.segment.acknowledgment);
+      if (item.segment.any(flag::ack) && found != passed.end()) {
+        replies_.push_back({found->second, item.at.since(found->second)});
+        passed.erase(found);
+      }
+    }
+    std::sort(replies_.begin(), replies_.end(),
+              [](const Reply& a, const Reply& b) { return a.passed < b.passed; });
+  }
+
+  /// Whether a queue between the capture point and the device may explain the delay: the ACK's
+  /// timestamp shows that it left in time, or the replies before or after it were slow as well.
+  bool has_queued(Instant from, std::size_t item, Duration limit) const {
+    auto const stamps = stamps_of(trace_[item].segment);
+    auto const left = stamps ? clock_.departure(stamps->value) : std::nullopt;
+    if (left && *left < from + limit) {
+      return true;
+    }
+    auto const after =
+        std::partition_point(replies_.begin(), replies_.end(),
+                             [&](const Reply& reply) { return reply.passed < trace_[item].at; });
+    Duration const later = after == replies_.end() ? Duration{} : after->took;
+    Duration earlier;
+    constexpr int looks_max = 64;
+    auto it = after;
+    for (int i = 0; i < looks_max && it != replies_.begin(); ++i) {
+      --it;
+      if (it->passed + it->took <= from) {
+        earlier = it->took;
+        break;
+      }
+    }
+    return earlier > limit / 2 || later > limit / 2;
   }
 
   /// Whether timestamps show that the ACK was less late than it seems, because the capture's clock
@@ -276,6 +331,8 @@ class AckAudit {
   const AuditInput& in_;
   const Trace& trace_;
   Instant end_, gone_ = Instant::never();
+  DepartureClock clock_;
+  std::vector<Reply> replies_;  ///< by the time of the segment
   std::vector<Breach> breaches_;
   std::vector<std::uint32_t> next_;  ///< SND.NXT after each item
   std::size_t asked_ = 0, first_ = 0, taken_ = 0;

@@ -6,6 +6,7 @@
 #include "conformance/replay/audit.hpp"
 #include "conformance/replay/circle.hpp"
 #include "conformance/replay/options.hpp"
+#include "conformance/replay/stamped_time.hpp"
 #include "conformance/replay/transmissions.hpp"
 
 namespace lockstep::conformance {
@@ -24,6 +25,7 @@ class AgainAudit {
  public:
   AgainAudit(const AuditInput& input, const Trace& trace) : in_(input), trace_(trace) {
     for (std::size_t i = 0; i < trace.size(); ++i) {
+      clock_.take(trace[i].at, trace[i].segment);
       copies_.push_back(in_.script.unaided && is_copy(i));
       if (!copies_.back()) {
         sent_.add(trace[i].segment.sequence, trace[i].segment.length(), i);
@@ -32,6 +34,7 @@ class AgainAudit {
   }
 
   std::vector<Breach> run() {
+    clock_.settle();
     for (std::size_t i = 0; i < trace_.size(); ++i) {
       take_steps(trace_[i].steps_before);
       const Segment& segment = trace_[i].segment;
@@ -280,7 +283,7 @@ class AgainAudit {
     if (gap + Duration::milliseconds(1) < in_.config.tcp.rto_min) {
       breach(item.at, {"6298:RTO-9"}, "retransmitted before the timer can have expired", index,
              gap < in_.config.tcp.rto_min / 2 && acks_of_una_ <= 1 && !drawn_late(item) &&
-                 !(timed_out_ && before(una_, timeout_high_)));
+                 !has_queued(index) && !(timed_out_ && before(una_, timeout_high_)));
     } else if (even && may_double(segment, gap)) {
       // If the capture lacks a transmission, two gaps look like one: less than half of the next gap
       // is missing, and the gap after that is as expected.
@@ -310,6 +313,20 @@ class AgainAudit {
       }
     }
     return false;
+  }
+
+  /// Whether timestamps show that the retransmission left later than it seems: the segment before
+  /// it waited in a queue for longer.
+  bool has_queued(std::size_t index) const {
+    auto const last = sent_.last(trace_[index].segment.sequence, index);
+    auto const now = stamps_of(trace_[index].segment);
+    auto const then = last ? stamps_of(trace_[*last].segment) : std::nullopt;
+    if (!now || !then) {
+      return false;
+    }
+    auto const left = clock_.departure(now->value);
+    auto const left_before = clock_.departure(then->value);
+    return left && left_before && left->since(*left_before) >= in_.config.tcp.rto_min / 2;
   }
 
   /// Some stacks retransmit SYNs at equal intervals for a while, and no RTO need exceed one minute.
@@ -353,6 +370,7 @@ class AgainAudit {
   const AuditInput& in_;
   const Trace& trace_;
   Transmissions sent_;
+  DepartureClock clock_;
   std::optional<Instant> back_at_;  ///< when the peer's ACK numbers last decreased
   std::vector<bool> copies_;        ///< which items are in the capture twice
   std::vector<Evidence> evidence_;

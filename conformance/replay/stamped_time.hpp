@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "conformance/replay/options.hpp"
 #include "tools/base/capture/decode.hpp"
@@ -76,6 +77,70 @@ class StampedTime {
 
   Instant from_, until_;
   std::optional<Mark> first_, before_, after_;
+};
+
+/// When a side's segments left it, by its timestamp clock. A queue between the side and the capture
+/// point delays them by different times: the least delayed one is the reference.
+class DepartureClock {
+ public:
+  void take(Instant at, const tools::Segment& segment) {
+    auto const stamps = stamps_of(segment);
+    if (stamps && !segment.any(tools::tcp_flag::rst)) {
+      marks_.push_back({at, stamps->value});
+    }
+  }
+
+  /// Call it after the last take(). O(n).
+  void settle() {
+    constexpr Duration telling = Duration::milliseconds(50);
+    if (marks_.empty()) {
+      return;
+    }
+    Duration const known = marks_.back().at.since(marks_.front().at);
+    std::uint64_t const moved = ticks_to(marks_.back().stamp);
+    if (known < telling || moved == 0) {
+      return;
+    }
+    tick_ = near_common(known / moved);
+    for (Mark const& mark : marks_) {
+      Duration const counted = *tick_ * ticks_to(mark.stamp);
+      Duration const recorded = mark.at.since(marks_.front().at);
+      behind_ = std::max(behind_, counted > recorded ? counted - recorded : Duration{});
+    }
+  }
+
+  /// When a segment with this TSval left at the latest, to one tick and the least delay; nothing if
+  /// the clock's rate is unknown.
+  std::optional<Instant> departure(std::uint32_t stamp) const {
+    if (!tick_) {
+      return std::nullopt;
+    }
+    Instant const counted = marks_.front().at + *tick_ * ticks_to(stamp);
+    return Instant{} + counted.since(Instant{} + behind_);
+  }
+
+ private:
+  struct Mark {
+    Instant at;
+    std::uint32_t stamp = 0;
+  };
+
+  std::uint64_t ticks_to(std::uint32_t stamp) const { return stamp - marks_.front().stamp; }
+
+  /// A common period if the measured one is close to it.
+  static Duration near_common(Duration measured) {
+    for (Duration const common :
+         {Duration::milliseconds(1), Duration::milliseconds(4), Duration::milliseconds(10)}) {
+      if (measured * 4 >= common * 3 && measured * 4 <= common * 5) {
+        return common;
+      }
+    }
+    return measured;
+  }
+
+  std::vector<Mark> marks_;
+  std::optional<Duration> tick_;
+  Duration behind_;  ///< how much more the first segment was delayed than the least delayed one
 };
 
 }  // namespace lockstep::conformance

@@ -121,6 +121,44 @@ TEST(Truth, AClockThatStepsIsNoDelay) {
   }
 }
 
+// A queue between the device and the capture point fills: the device acknowledged in time, as its
+// timestamp shows, or replies before and after were slow as well.
+TEST(Truth, AnAckThatQueuedIsNotLate) {
+  enum class Queue : std::uint8_t { none, from_device, to_device };
+  for (Queue const queue : {Queue::none, Queue::from_device, Queue::to_device}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0}).stamp(1, 0).device(0, "SA", {0, 1}).stamp(100, 1);
+    c.peer(10, "A", {1, 1}).stamp(11, 100);
+    std::uint32_t next = 1;
+    for (std::uint32_t const took : {0u, queue == Queue::to_device ? 300u : 0u, 700u, 0u}) {
+      std::uint32_t const at = 1000 * (next / 100 + 1);
+      c.peer(at, "PA", {next, 1, 100}).stamp(at + 1, 100);
+      next += 100;
+      std::uint32_t const left = queue == Queue::from_device ? at : at + took;
+      c.device(at + took, "A", {1, next}).stamp(100 + left, at + 1);
+    }
+    EXPECT_EQ(accuses(c), queue == Queue::none) << static_cast<int>(queue) << verdict_of(c);
+  }
+}
+
+// The first copy waited in a queue for longer than the second.
+TEST(Truth, ARetransmissionThatQueuedLessIsNotEarly) {
+  for (std::uint32_t const waited : {250u, 0u}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0}).stamp(1, 0).device(0, "SA", {0, 1}).stamp(100, 1);
+    c.peer(10, "A", {1, 1}).stamp(11, 100).peer(11, "PA", {1, 1, 100}).stamp(12, 100);
+    c.device(11, "A", {1, 101}).stamp(111, 12);
+    c.device(1000, "PA", {1, 101, 500})
+        .stamp(1100, 12)
+        .peer(1010, "A", {101, 501})
+        .stamp(1011, 1100);
+    c.device(2000 + waited, "PA", {501, 101, 500}).stamp(2100, 1011);
+    c.device(2035 + waited, "PA", {501, 101, 500}).stamp(2135 + waited, 1011);
+    c.peer(2500, "A", {101, 1001}).stamp(2501, 2100);
+    EXPECT_EQ(accuses(c), waited == 0) << verdict_of(c);
+  }
+}
+
 // The clock of the capture is set forward in the first moments of a connection; timestamps show it.
 TEST(Truth, AClockThatStepsAtOnceIsNoDelay) {
   for (std::uint32_t const passed : {1u, 800u}) {
