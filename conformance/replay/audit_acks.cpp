@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "conformance/replay/audit.hpp"
 #include "conformance/replay/circle.hpp"
@@ -40,6 +41,10 @@ class AckAudit {
       end_ = Instant::never();  // a scenario's capture is complete: what it lacks was never sent
     }
     for (const Step& step : input.script.steps) {
+      auto const stamps = step.kind == Step::Kind::segment ? stamps_of(step.segment) : std::nullopt;
+      if (stamps) {
+        peer_stamps_.insert(stamps->value);
+      }
       end_ = later(end_, step.at);
       bool const ends = step.kind == Step::Kind::segment && step.segment.any(flag::rst);
       gone_ = ends ? earlier(gone_, step.at) : gone_;
@@ -141,9 +146,10 @@ class AckAudit {
     }
     breach(step.at, std::move(clauses),
            fmt::format("what packet {} brought was not acknowledged in time", step.packet), found);
-    breaches_.back().sure =
-        found && silent_until(index, *found) && acknowledges_only(index, *found) &&
-        !clock_was_set(step.at, when, limit) && !has_queued(step.at, *found, limit);
+    breaches_.back().sure = found && silent_until(index, *found) &&
+                            acknowledges_only(index, *found) &&
+                            !clock_was_set(step.at, when, limit) &&
+                            !has_queued(step.at, *found, limit) && !echoes_unseen(*found);
   }
 
   /// Whether the segment was sent only to acknowledge data. A response, a keep-alive or a window
@@ -208,6 +214,13 @@ class AckAudit {
     }
     std::sort(replies_.begin(), replies_.end(),
               [](const Reply& a, const Reply& b) { return a.passed < b.passed; });
+  }
+
+  /// Whether the ACK echoes a timestamp of a packet that the capture lacks: that may have brought
+  /// the data a second time.
+  bool echoes_unseen(std::size_t item) const {
+    auto const stamps = stamps_of(trace_[item].segment);
+    return stamps && !peer_stamps_.contains(stamps->echo);
   }
 
   /// Whether a queue between the capture point and the device may explain the delay: the ACK's
@@ -332,6 +345,7 @@ class AckAudit {
   const Trace& trace_;
   Instant end_, gone_ = Instant::never();
   DepartureClock clock_;
+  std::set<std::uint32_t> peer_stamps_;
   std::vector<Reply> replies_;  ///< by the time of the segment
   std::vector<Breach> breaches_;
   std::vector<std::uint32_t> next_;  ///< SND.NXT after each item

@@ -141,6 +141,21 @@ TEST(Truth, AnAckThatQueuedIsNotLate) {
   }
 }
 
+// The recorder lost a packet that the peer sent a second time, which the ACK echoes.
+TEST(Truth, AnAckOfACopyThatTheCaptureLacksIsNotLate) {
+  for (std::uint32_t const echo : {1011u, 1700u}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0}).stamp(1, 0).device(0, "SA", {0, 1}).stamp(100, 1);
+    c.peer(10, "A", {1, 1}).stamp(11, 100).peer(1010, "PA", {1, 1, 100}).stamp(1011, 100);
+    c.device(1710, "A", {1, 101}).stamp(1810, echo);
+    c.peer(2000, "PA", {101, 1, 100})
+        .stamp(2001, 1810)
+        .device(2000, "A", {1, 201})
+        .stamp(2100, 2001);
+    EXPECT_EQ(accuses(c), echo == 1011) << verdict_of(c);
+  }
+}
+
 // The first copy waited in a queue for longer than the second.
 TEST(Truth, ARetransmissionThatQueuedLessIsNotEarly) {
   for (std::uint32_t const waited : {250u, 0u}) {
@@ -443,6 +458,24 @@ TEST(Blatant, ReportsOfWhatWasNeverSent) {
   add_block(c, 301, 401);
   c.peer(200, "PA", {101, 1, 400}).device(200, "A", {1, 501});
   EXPECT_EQ(first_clause(c), "2018:SACK-14");
+}
+
+// Unless its echo shows that the SACK had arrived, the data may be a copy of what the recorder
+// lost.
+TEST(Blatant, NoReportsOfWhatTheRecorderLost) {
+  for (std::uint32_t const echo : {150u, 160u}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0}).stamp(1, 0);
+    add_option(c, {4, 2});
+    c.device(0, "SA", {0, 1}).stamp(100, 1);
+    add_option(c, {4, 2});
+    c.peer(10, "A", {1, 1}).stamp(11, 100).peer(11, "PA", {1, 1, 100}).stamp(12, 100);
+    c.device(11, "A", {1, 101}).stamp(111, 12).device(50, "A", {1, 101});
+    add_block(c, 301, 401);
+    c.stamp(150, 12).device(60, "A", {1, 101}).stamp(160, 12);
+    c.peer(200, "PA", {101, 1, 400}).stamp(201, echo).device(200, "A", {1, 501}).stamp(300, 201);
+    EXPECT_EQ(first_clause(c) == "2018:SACK-14", echo == 160) << verdict_of(c);
+  }
 }
 
 TEST(Blatant, OptionsThatWereNotAgreedOn) {

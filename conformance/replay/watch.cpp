@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "conformance/replay/circle.hpp"
 #include "conformance/replay/options.hpp"
 #include "sim/checkers/referee/mss_floor.hpp"
 #include "tools/base/capture/octets.hpp"
@@ -263,6 +264,8 @@ void Watch::look_at_reports(Side& side, const Side& other, const Segment& segmen
       side.reported = right;
       side.reported_packet = segment.number;
       side.reported_at = segment.time;
+      auto const stamps = stamps_of(segment);
+      side.reported_stamp = stamps ? std::optional(stamps->value) : std::nullopt;
     }
   }
 }
@@ -346,6 +349,18 @@ std::int64_t Watch::pieces_of(const Side& side, const Side& other, std::int64_t 
   return octets <= most ? 1 : 1 + octets / size;
 }
 
+/// Whether the sender had received the report. If it had not, the segment may repeat one that the
+/// capture lacks, and that the report is about.
+bool Watch::knows_report(const Side& reporter, const Segment& segment) {
+  constexpr Duration shortest_timer = Duration::milliseconds(200);
+  auto const stamps = stamps_of(segment);
+  if (!reporter.reported_stamp || !stamps) {
+    return segment.time.since(reporter.reported_at) < shortest_timer;
+  }
+  // An equal one may be that of a segment before the report.
+  return before(*reporter.reported_stamp, stamps->echo);
+}
+
 void Watch::move_on(Side& side, Side& other, const Segment& segment) {
   std::int64_t const begin = side.known ? position(side.next, segment.sequence) : segment.sequence;
   std::int64_t const end = begin + segment.length();
@@ -357,7 +372,8 @@ void Watch::move_on(Side& side, Side& other, const Segment& segment) {
   // it.
   if (other.reported && end > side.next) {
     bool const whole = begin == side.next && !side.lossy;
-    if (whole && end >= *other.reported && segment.time.since(other.reported_at) > disorder) {
+    bool const late = segment.time.since(other.reported_at) > disorder;
+    if (whole && end >= *other.reported && late && knows_report(other, segment)) {
       find(other, other.reported_packet, "2018:SACK-14", "SACK of octets that the peer sent later");
     }
     if (!whole || end >= *other.reported) {

@@ -98,6 +98,7 @@ class Watch {
     std::optional<std::int64_t>
         reported;  ///< the end of a SACK block beyond what the other side had sent
     std::uint64_t reported_packet = 0;
+    std::optional<std::uint32_t> reported_stamp;
     Instant reported_at;
     Pieces flying;             ///< segments that it sent and the other side has not acknowledged
     Pieces again;              ///< its retransmissions, by time in nanoseconds
@@ -127,6 +128,7 @@ class Watch {
   static bool is_later(const Side& side, const tools::Segment& segment, std::int64_t ack);
   static bool share_window(const Side& side, const Side& other);
   static bool has_received_ece(const Side& side, const tools::Segment& segment);
+  static bool knows_report(const Side& reporter, const tools::Segment& segment);
   void move_on(Side& side, Side& other, const tools::Segment& segment);
 
   std::array<Side, 2> sides_;

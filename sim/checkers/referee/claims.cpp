@@ -15,16 +15,13 @@ bool is_early(const Moment& m, const Claim& claim) {
 }
 
 // Whether the segment may be a retransmission that looks new because the capture lacks the first
-// transmission and the ACK of it was lost. No common RTO is shorter than 200 ms or two round trips,
-// and an echo of the ACK's timestamp shows that the ACK was not lost.
+// transmission and the ACK of it was lost. Only an echo of the ACK's timestamp shows that the ACK
+// was not lost.
 bool may_be_repeat(const Moment& m, const Claim& claim) {
-  constexpr Duration shortest_timer = Duration::milliseconds(200);
-  Duration const since = m.said.at.since(claim.at);
   wire::Options const& options = m.segment().options;
-  bool const arrived = claim.stamped && options.has_timestamps &&
-                       !tick(options.timestamp_echo).before(tick(claim.stamp));
-  bool const in_time = m.connection.round_known && since < m.connection.round * 2;
-  return since >= shortest_timer && !arrived && !in_time;
+  Sequence const echo = tick(options.timestamp_echo);
+  bool const same = claim.stamp_new && echo == tick(claim.stamp);
+  return !claim.stamped || !options.has_timestamps || !(same || tick(claim.stamp).before(echo));
 }
 
 void settle_ack(const Moment& m, Claim& claim) {
@@ -129,6 +126,8 @@ void await(const Moment& m, const Claim& claim) {
       place.at = m.said.at;
       place.stamped = m.segment().options.has_timestamps;
       place.stamp = m.segment().options.timestamp_value;
+      place.stamp_new =
+          !m.speaker.stamp_any || tick(m.speaker.stamp_highest).before(tick(place.stamp));
       return;
     }
   }

@@ -351,7 +351,7 @@ TEST(LintHonest, FiveGibibytesOfAConnection) {
             .window = 65'535});
   Linted const linted = file.lint();
   EXPECT_EQ(count_of(linted, Rule::ack_of_unheard), 1u) << table_of(linted, 0);
-  EXPECT_EQ(linted.certain(), 1u) << table_of(linted, 0);
+  EXPECT_EQ(linted.certain() + linted.likely(), 1u) << table_of(linted, 0);
 }
 
 // The clause texts equal those in conformance/requirements.
