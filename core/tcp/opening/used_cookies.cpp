@@ -8,8 +8,8 @@ namespace {
 
 // A cookie is stored in one of this many consecutive places.
 constexpr std::uint32_t ways = 4;
-// The size in a cookie's low bits, so cookies with smaller differences are the same one: an ACK that
-// acknowledges a few octets as well has the number of another size.
+// A cookie's low bits hold the size, so cookies with smaller differences are the same one: an ACK
+// that acknowledges a few octets as well has the number of another size.
 constexpr std::int32_t sizes_max = 8;
 
 std::uint32_t mark_of(std::uint64_t tuple_secret) {

@@ -190,11 +190,7 @@ void Referee::see(const Sighting& said, const Allowances* own) {
     return;
   }
   if (is_stray_syn(m)) {
-    //= rfc9293#3.4
-    //# 9293:P-CTL-ONCE a SYN is sent at the beginning, and retransmitted with the same number
-    call(m, Rule::syn_within, Ambiguity::none, {speaker.sent.value, said.segment.sequence.value});
-    hear_stray(m);
-    c.last_at = said.at;
+    see_stray(m);
     return;
   }
   m.speaker.own = m.speaker.own || own != nullptr;
@@ -217,6 +213,14 @@ void Referee::see(const Sighting& said, const Allowances* own) {
     hear_silence(m);
   }
   c.last_at = said.at;
+}
+
+//= rfc9293#3.4
+//# 9293:P-CTL-ONCE a SYN is sent at the beginning, and retransmitted with the same number
+void Referee::see_stray(const Moment& m) {
+  call(m, Rule::syn_within, Ambiguity::none, {m.speaker.sent.value, m.segment().sequence.value});
+  hear_stray(m);
+  m.connection.last_at = m.said.at;
 }
 
 FirstNumbers* Referee::first_numbers_of(const IpAddress& host) {

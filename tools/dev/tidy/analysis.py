@@ -44,12 +44,13 @@ class Unable(Exception):
 @dataclasses.dataclass
 class Tally:
     """How many files were checked now, known from an earlier run, or not in build/release.
-    `covered` are the checked files and all that they include."""
+    `covered` are the checked files and all that they include, `paths` all files."""
     ran: int = 0
     known: int = 0
     absent: int = 0
     scope: str = ""
     covered: set = dataclasses.field(default_factory=set)
+    paths: list = dataclasses.field(default_factory=list)
 
     def text(self):
         return (f"clang-tidy: {self.scope}: {self.ran} files checked, {self.known} unchanged since "
@@ -207,16 +208,21 @@ def results(root, keys, tally):
     return {path: kept[key] for path, key in keys.items()}
 
 
-def decides(rule, pattern, covered):
+def decides(rule, pattern, covered, paths):
     """Whether a run that covered these files shows that a rule has no finding in the files of a
-    pattern: other rules than those of clang-tidy see every file."""
-    return rule not in RULES or pattern.endswith(".py") or bool(fnmatch.filter(covered, pattern))
+    pattern, of all `paths`: other rules than those of clang-tidy see every file. Tests are not
+    needed for that."""
+    if rule not in RULES or pattern.endswith(".py"):
+        return True
+    meant = {path for path in fnmatch.filter(paths, pattern) if not path.endswith("_test.cpp")}
+    return bool(meant) and meant <= covered
 
 
 def check(root, sources, everything, tally):
     """The findings, each once, although every file that includes a header repeats them."""
     if not (root / SETTINGS).is_file():
         return
+    tally.paths = [source.path for source in sources]
     known, closure = commands(root), Closure(root)
     chosen = select(root, sources, known, closure, everything, tally)
     if not chosen:

@@ -213,7 +213,7 @@ class Excepted(Configured):
     def test_an_exception_is_judged_where_its_files_were_checked(self):
         self.write("tools/dev/tidy/exceptions.toml", "# A planted list.\n" + "".join(
             f'[[exception]]\nrule = "clang-tidy"\npath = "hw/x/{name}.hpp"\nreason = "b"\n'
-            for name in ("a", "b", "c")))
+            for name in ("a", "b", "c", "[bc]")))
         self.plant(hw__x__a_hpp=MOVED, hw__x__a_cpp='#include "hw/x/a.hpp"\n'
                    '#include "hw/x/b.hpp"\n', hw__x__b_hpp="int b();\n",
                    hw__x__c_hpp="int c();\n", hw__x__c_cpp='#include "hw/x/c.hpp"\n')
