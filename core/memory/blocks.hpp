@@ -129,9 +129,11 @@ class Blocks {
     for_writing_ = for_writing;
     for_receiving_ = for_receiving;
   }
-  std::uint32_t room_to_receive() const { return beyond(for_writing_, written(), state_->writers); }
+  std::uint32_t room_to_receive() const {
+    return beyond(for_writing_, {written(), state_->writers});
+  }
   std::uint32_t room_to_write() const {
-    return beyond(for_receiving_, received(), state_->receivers);
+    return beyond(for_receiving_, {received(), state_->receivers});
   }
   // The most that were ever in use at once; blocks from here on were never touched.
   std::uint32_t high_water() const { return state_->fresh; }
@@ -139,11 +141,15 @@ class Blocks {
   std::uint64_t gives() const { return state_->gives; }
 
  private:
-  // Available blocks minus what the other use may still claim: it holds `held` blocks, by
-  // `holders`.
-  std::uint32_t beyond(const BlockShare& other, std::uint32_t held, std::uint32_t holders) const {
-    std::uint32_t const kept = other.kept.value > held ? other.kept.value - held : 0;
-    std::uint32_t const first = other.first.value > holders ? other.first.value - holders : 0;
+  struct Use {
+    std::uint32_t blocks = 0;
+    std::uint32_t holders = 0;
+  };
+  // Available blocks minus what the other use may still claim.
+  std::uint32_t beyond(const BlockShare& other, const Use& now) const {
+    std::uint32_t const kept = other.kept.value > now.blocks ? other.kept.value - now.blocks : 0;
+    std::uint32_t const first =
+        other.first.value > now.holders ? other.first.value - now.holders : 0;
     std::uint32_t const reserved = kept > first ? kept : first;
     std::uint32_t const free = available() - state_->promised;
     return free > reserved ? free - reserved : 0;
