@@ -65,10 +65,14 @@ constexpr std::array captures{pcapng_magic,         "\xa1\xb2\xc3\xd4"sv, "\xd4\
 }
 
 /// Returns whether the file is pcapng; throws unless it begins as a capture. Rewinds it.
-bool check_magic(const std::string& path, std::FILE* file) {
+bool check_magic(const std::string& path, std::FILE* file, const CaptureSource& source) {
   std::array<char, 8> head{};
   std::size_t const got = std::fread(head.data(), 1, head.size(), file);
   std::string_view const begin(head.data(), got);
+  if (got == 0 && !source.damage().empty()) {
+    refuse(path, fmt::format("{}; expected gzip data that is whole: see what gunzip can read",
+                             source.damage()));
+  }
   if (got == 0) {
     refuse(path, "the file is empty; expected a pcap or pcapng capture: record it again");
   }
@@ -127,7 +131,8 @@ CaptureReader::CaptureReader(const std::string& path)
     throw Failure(ExitCode::environment,
                   fmt::format("{}: cannot be read ({})", path, std::strerror(errno)));
   }
-  if (check_magic(path, file)) {
+  bool const is_pcapng = check_magic(path, file, handle_->source);
+  if (is_pcapng) {
     handle_->blocks.emplace(file);
     return;
   }

@@ -154,6 +154,22 @@ TEST(Reader, ReadsGzip) {
   EXPECT_THAT(complaint(packed(packed(classic))), HasSubstr("compressed twice"));
 }
 
+TEST(Reader, NamesTheDamageOfGzip) {
+  std::string file = packed(sample());
+  file[file.size() - 8] = static_cast<char>(~file[file.size() - 8]);  // the CRC
+  EXPECT_THAT(complaint(file), HasSubstr("the gzip data is damaged"));
+}
+
+// A device, or a pipe that something else fills.
+TEST(Reader, RefusesAnEndlessInputAtOnce) {
+  try {
+    CaptureReader const reader("/dev/zero");
+    FAIL() << "it was read";
+  } catch (const Failure& failure) {
+    EXPECT_THAT(failure.what(), HasSubstr("not a capture"));
+  }
+}
+
 TEST(Reader, UsesThePacketsBeforeATruncationOfGzip) {
   std::string file = pcap_header(1);
   for (unsigned i = 0; i < 5000; ++i) {

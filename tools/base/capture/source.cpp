@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <string_view>
 
 #include "tools/base/process/failure.hpp"
 
@@ -49,7 +50,15 @@ int temporary_file(const std::string& path) {
   return named;
 }
 
+/// Whether a file with this first octet can be pcap, pcapng or gzip. If not, its rest is not
+/// needed: it may have no end.
+bool may_be_capture(char first) {
+  constexpr std::string_view firsts = "\x0a\xd4\xa1\x4d\x34\x1f";
+  return firsts.find(first) != std::string_view::npos;
+}
+
 void copy(int from, int to, const std::string& path) {
+  bool begins = true;
   std::array<char, 65536> buffer{};
   for (;;) {
     ssize_t const got = read(from, buffer.data(), buffer.size());
@@ -69,6 +78,10 @@ void copy(int from, int to, const std::string& path) {
       }
       done += wrote;
     }
+    if (begins && !may_be_capture(buffer[0])) {
+      return;
+    }
+    begins = false;
   }
 }
 
@@ -128,7 +141,8 @@ ssize_t CaptureSource::read_packed(void* cookie, char* into, std::size_t bytes) 
   int error = Z_OK;
   const char* const why = gzerror(file, &error);
   if (error != Z_OK && error != Z_STREAM_END) {
-    packed->damage = error == Z_BUF_ERROR ? "the gzip data is truncated" : why;
+    packed->damage = error == Z_BUF_ERROR ? "the gzip data is truncated"
+                                          : fmt::format("the gzip data is damaged ({})", why);
   }
   return got < 0 ? 0 : got;  // damaged data ends where the damage begins
 }
