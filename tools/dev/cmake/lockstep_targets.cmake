@@ -57,8 +57,8 @@ endfunction()
 # of the time of compiling most of our files. The target is <name>, and <result> becomes the path
 # that lockstep_use_headers takes. PROGRAM: for sources of a program, not of a library.
 #
-# CMake's own target_precompile_headers is not used: ccache cannot share what it compiles between
-# checkouts.
+# CMake's own target_precompile_headers is not used: ccache cannot share between checkouts what is
+# compiled with its headers.
 function(lockstep_precompile result name)
   cmake_parse_arguments(PARSE_ARGV 2 arg "PROGRAM" "" "HEADERS;OPTIONS;LIBRARIES")
   set(folder "${PROJECT_BINARY_DIR}/${name}")
@@ -73,19 +73,28 @@ function(lockstep_precompile result name)
   endforeach()
   file(CONFIGURE OUTPUT "${header}" CONTENT "${includes}" @ONLY)
   file(CONFIGURE OUTPUT "${folder}/headers.cpp" CONTENT "${includes}" @ONLY)
-  add_library(${name}_object OBJECT "${folder}/headers.cpp")
-  if(arg_PROGRAM)
-    set_target_properties(${name}_object PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-    list(APPEND arg_OPTIONS ${CMAKE_CXX_COMPILE_OPTIONS_PIE})
-  endif()
-  target_link_libraries(${name}_object PRIVATE lockstep_warnings ${arg_LIBRARIES})
-  target_compile_options(${name}_object PRIVATE ${arg_OPTIONS}
+  # What is precompiled holds absolute paths, so each checkout compiles it itself. ccache knows it by
+  # the preprocessed text beside it (CCACHE_PCH_EXTSUM), so what is compiled with it is shared.
+  foreach(kind IN ITEMS object text)
+    add_library(${name}_${kind} OBJECT "${folder}/headers.cpp")
+    set_target_properties(${name}_${kind} PROPERTIES CXX_COMPILER_LAUNCHER "")
+    if(arg_PROGRAM)
+      set_target_properties(${name}_${kind} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+      target_compile_options(${name}_${kind} PRIVATE ${CMAKE_CXX_COMPILE_OPTIONS_PIE})
+    endif()
+    target_link_libraries(${name}_${kind} PRIVATE lockstep_warnings ${arg_LIBRARIES})
+    target_compile_options(${name}_${kind} PRIVATE ${arg_OPTIONS})
+  endforeach()
+  target_compile_options(${name}_object PRIVATE
     $<$<CXX_COMPILER_ID:Clang>:-fpch-instantiate-templates>
     "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>" "SHELL:-x c++-header")
-  add_custom_command(OUTPUT "${header}.gch"
+  target_compile_options(${name}_text PRIVATE -E -P)
+  add_custom_command(OUTPUT "${header}.gch" "${header}.gch.sum"
     COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_OBJECTS:${name}_object> "${header}.gch"
-    DEPENDS ${name}_object $<TARGET_OBJECTS:${name}_object> VERBATIM)
-  add_custom_target(${name} DEPENDS "${header}.gch")
+    COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_OBJECTS:${name}_text> "${header}.gch.sum"
+    DEPENDS ${name}_object $<TARGET_OBJECTS:${name}_object>
+            ${name}_text $<TARGET_OBJECTS:${name}_text> VERBATIM)
+  add_custom_target(${name} DEPENDS "${header}.gch" "${header}.gch.sum")
 endfunction()
 
 # Lets all sources of a target begin with the header of lockstep_precompile.
