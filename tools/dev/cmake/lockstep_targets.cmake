@@ -73,8 +73,8 @@ function(lockstep_precompile result name)
   endforeach()
   file(CONFIGURE OUTPUT "${header}" CONTENT "${includes}" @ONLY)
   file(CONFIGURE OUTPUT "${folder}/headers.cpp" CONTENT "${includes}" @ONLY)
-  # What is precompiled holds absolute paths, so each checkout compiles it itself. ccache knows it by
-  # the preprocessed text beside it (CCACHE_PCH_EXTSUM), so what is compiled with it is shared.
+  # What is precompiled holds absolute paths, so each checkout makes its own. ccache knows it by the
+  # preprocessed text beside it (CCACHE_PCH_EXTSUM), so what is compiled with it is shared.
   foreach(kind IN ITEMS object text)
     add_library(${name}_${kind} OBJECT "${folder}/headers.cpp")
     set_target_properties(${name}_${kind} PROPERTIES CXX_COMPILER_LAUNCHER "")
