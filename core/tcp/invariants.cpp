@@ -164,6 +164,23 @@ void check_syn_cache(const Engine& e) {
   CHECK(weighed == 0);
 }
 
+namespace {
+
+// Adds those of a connection to `all`.
+void count_pending_acks(const Engine& e, const InFlightState& a, std::uint32_t& all) {
+  std::uint32_t cut = 0;
+  std::uint32_t duplicates = 0;
+  for (Index i = a.pending_ack_first; i != nil; i = e.pending_acks[i].next) {
+    ++all;
+    duplicates += e.pending_acks[i].kind == PendingAck::Kind::duplicate ? 1u : 0u;
+    cut += e.pending_acks[i].cut ? 1u : 0u;
+  }
+  CHECK(cut == a.pending_ack_cut);
+  CHECK(duplicates == a.pending_ack_duplicates);
+}
+
+}  // namespace
+
 void check_conservation(Engine& e) {
   check_syn_cache(e);
   std::uint32_t extents = 0;
@@ -202,15 +219,7 @@ void check_conservation(Engine& e) {
     promised += a.promised;
     receivers += a.receive.empty() ? 0u : 1u;
     writers += a.send.blocks_held != 0 ? 1u : 0u;
-    std::uint32_t cut = 0;
-    std::uint32_t duplicates = 0;
-    for (Index i = a.pending_ack_first; i != nil; i = e.pending_acks[i].next) {
-      ++pending_acks;
-      duplicates += e.pending_acks[i].kind == PendingAck::Kind::duplicate ? 1u : 0u;
-      cut += e.pending_acks[i].cut ? 1u : 0u;
-    }
-    CHECK(cut == a.pending_ack_cut);
-    CHECK(duplicates == a.pending_ack_duplicates);
+    count_pending_acks(e, a, pending_acks);
   }
   CHECK(actives == e.actives.used());
   CHECK(extents == e.extents.used());
