@@ -189,15 +189,15 @@ void Referee::see(const Sighting& said, const Allowances* own) {
     hear_damaged(m);
     return;
   }
-  if (is_stray_syn(m)) {
-    see_stray(m);
-    return;
-  }
   m.speaker.own = m.speaker.own || own != nullptr;
   // A whole capture at a host may still show only a part of other hosts' packets.
   m.alone = false;
   bool const judged =
       own != nullptr || (terms_.others && (!terms_.whole || m.other.own || !terms_.at_host));
+  if (judged && is_stray_syn(m)) {
+    see_stray(m);
+    return;
+  }
   if (judged) {
     judge(m);
   } else if (said.segment.flags.syn() && !said.segment.flags.rst()) {
