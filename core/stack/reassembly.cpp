@@ -79,9 +79,10 @@ Drop Stack::Body::reassemble(Parsed& frame) {
     constexpr std::uint8_t reassembly_time_exceeded = 1;
     internet::KnownPath unknown;
     internet::IpArrival about;
-    CHECK(internet::ip_input(addresses, first, false, unknown, about) == Drop::ip_fragment);
-    send_icmp_error(about, std::nullopt,
-                    {wire::IcmpType::time_exceeded, reassembly_time_exceeded, 0});
+    if (internet::ip_input(addresses, first, false, unknown, about) == Drop::ip_fragment) {
+      send_icmp_error(about, std::nullopt,
+                      {wire::IcmpType::time_exceeded, reassembly_time_exceeded, 0});
+    }
   }
   fragments.expire(index);
 }
