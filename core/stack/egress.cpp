@@ -55,7 +55,7 @@ Egress finish_frame(Stack::Body& b, Mac to, const internet::Departure& departure
   }
   Bytes const header = internet::write_ip_header(departure, into.subspan(b.link_bytes));
   Egress egress;
-  egress.length = static_cast<std::uint16_t>(b.link_bytes + header.count + departure.payload.count);
+  egress.length = b.link_bytes + header.count + departure.payload.count;
   return egress;
 }
 
@@ -147,7 +147,7 @@ Egress Stack::Body::transmit_link_answer(std::span<std::byte> into) {
   if (has_link() && neighbours.wants_transmit()) {
     Egress egress;
     egress.length =
-        static_cast<std::uint16_t>(neighbours.write_next(engine.state->now, into).count);
+        neighbours.write_next(engine.state->now, into).count;
     if (egress.length != 0) {
       ++statistics->arp_sent;
       return egress;
@@ -155,7 +155,7 @@ Egress Stack::Body::transmit_link_answer(std::span<std::byte> into) {
   }
   if (has_discovery() && discovery.wants_transmit()) [[unlikely]] {
     Egress egress;
-    egress.length = static_cast<std::uint16_t>(discovery.write_next(engine.state->now, into).count);
+    egress.length = discovery.write_next(engine.state->now, into).count;
     ++statistics->discovery_sent;
     return egress;
   }

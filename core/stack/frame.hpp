@@ -28,7 +28,7 @@ struct Destination {
 
 // One frame written by transmit(). length 0: nothing can be written now.
 struct Egress {
-  std::uint16_t length = 0;
+  std::uint32_t length = 0;           // octets, link header included
   std::uint16_t checksum_start = 0;   // 0 together with checksum_offset 0: the checksum is complete
   std::uint16_t checksum_offset = 0;  // relative to checksum_start
   std::uint16_t segment_bytes = 0;    // TCP payload octets of the segment

@@ -65,7 +65,7 @@ class Station {
     }
     stack.settle();
     std::vector<Frame> out;
-    Frame room(2048);
+    Frame room(70'000);
     while (stack.wants_transmit()) {
       Egress const egress = stack.transmit(now, room);
       if (egress.length == 0) {
@@ -112,15 +112,16 @@ Frame segment_from(IpAddress remote, wire::Segment segment) {
   segment.source = {Kit::peer_port};
   segment.destination = {Kit::device_port};
   segment.window = {65535};
-  Frame frame(54);
+  Frame frame(94);
   wire::write(wire::EthernetHeader{device_mac, peer_mac, wire::EtherType::ipv4}, frame);
+  Bytes const header = wire::write(segment, std::span(frame).subspan(34));
+  frame.resize(34 + header.count);
   wire::Ipv4Header ip;
   ip.source = remote;
   ip.destination = device;
   ip.protocol = wire::IpProtocol::tcp;
   ip.time_to_live = 64;
-  wire::write(ip, Bytes{20}, std::span(frame).subspan(14));
-  Bytes const header = wire::write(segment, std::span(frame).subspan(34));
+  wire::write(ip, header, std::span(frame).subspan(14));
   wire::write_checksum(std::span(frame).subspan(34), header, {remote, device, 6, header}, {});
   return frame;
 }
@@ -182,6 +183,29 @@ ConnectionId idle_connection(Station& station) {
 }
 
 // A reset that will not be requested again waits until the neighbour is known, and is sent once.
+TEST(Ethernet, AFrameMayBeLongerThan65535Octets) {
+  Config config = ethernet_config();
+  config.mtu = Bytes{65535};
+  config.tcp.initial_window = tcp::InitialWindow::rfc6928;
+  Station station(config);
+  ConnectionId const id = station.connect(well_known);
+  std::vector<Frame> const asked = station.turn();
+  ASSERT_EQ(asked.size(), 1u);
+  wire::Segment const syn = segment_in(asked[0]);
+  wire::Segment answer;
+  answer.flags = flag::syn | flag::ack;
+  answer.acknowledgment = syn.sequence.next();
+  answer.options.has_mss = true;
+  answer.options.mss = 65495;
+  station.turn({segment_from(well_known, answer)});
+  std::vector<std::byte> const data(65495);
+  ASSERT_EQ(station.stack.write(id, data).bytes, Bytes{65495});
+  std::vector<Frame> const sent = station.turn();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].size(), 14u + 65535u);
+  EXPECT_EQ(segment_in(sent[0]).payload.size(), 65495u);
+}
+
 //= rfc1122#2.3.2.2
 //= type=test
 //# 1122:H-L3 waiting packets are sent when the address is resolved
