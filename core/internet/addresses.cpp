@@ -44,6 +44,15 @@ std::uint16_t Addresses::on_link(IpAddress address) const {
   return no_address;
 }
 
+std::uint16_t Addresses::first_v4() const {
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    if (addresses_[i].is_v4()) {
+      return static_cast<std::uint16_t>(i);
+    }
+  }
+  return no_address;
+}
+
 bool Addresses::is_broadcast(IpAddress address) const {
   if (!address.is_v4()) {
     return false;

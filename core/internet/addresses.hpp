@@ -49,6 +49,9 @@ class Addresses {
   // no_address.
   std::uint16_t on_link(IpAddress address) const;
 
+  // The first IPv4 address of ours, or no_address.
+  std::uint16_t first_v4() const;
+
   // Limited broadcast, or the broadcast address (all ones, or the obsolete all zeros) of one of our
   // prefixes of at most 30 bits. RFC 1122 3.2.1.3, 3.3.6.
   bool is_broadcast(IpAddress address) const;

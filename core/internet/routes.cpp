@@ -40,8 +40,8 @@ bool Routes::next_hop(const Addresses& addresses, IpAddress destination, NextHop
     }
     if (same_prefix({route.prefix.as_v4(), destination.as_v4()}, route.prefix_bits)) {
       std::uint16_t const source = addresses.on_link(route.gateway);
-      out = {route.gateway, source == no_address ? std::uint16_t{0} : source};
-      return true;
+      out = {route.gateway, source == no_address ? addresses.first_v4() : source};
+      return out.source != no_address;
     }
   }
   if (on_link == no_address) {

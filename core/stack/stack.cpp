@@ -401,8 +401,9 @@ Refusal Stack::Body::choose_local(const Open& open, IpAddress& local, std::uint1
   } else if (routes.next_hop(addresses, open.remote.address, hop)) {
     index = hop.source;
   } else if (!has_link()) {
-    index = 0;
-  } else {
+    index = addresses.first_v4();
+  }
+  if (index == internet::no_address) {
     return Refusal::no_route;
   }
   //= rfc9293#3.9.1.1

@@ -224,6 +224,32 @@ TEST(Open, FromTheAddressOfTheRoute) {
   EXPECT_EQ(out[0].tuple.local.address, IpAddress::v4(10, 0, 1, 1));
 }
 
+//= rfc9293#3.9.1.1
+//= type=test
+//# 9293:MUST-44 it is of the peer's family, whatever the order of our addresses
+TEST(Open, FromAnAddressOfThePeersFamily) {
+  IpAddress const six{0x2001'0db8'0000'0000, 1};
+  for (bool const has_gateway : {false, true}) {
+    Config config = kit_config();
+    config.addresses[0] = {six, 64};
+    config.addresses[1] = {IpAddress::v4(10, 0, 0, 1), 32};
+    config.address_count = Count{2};
+    config.gateway = has_gateway ? IpAddress::v4(10, 0, 0, 254) : IpAddress{};
+    Kit kit(config);
+    Open open = open_to(kit);
+    open.local.address = IpAddress{};
+    open.remote.address = IpAddress::v4(192, 0, 2, 7);
+    ASSERT_EQ(connect(kit, open), Refusal::none);
+    kit.turn();
+    auto const out = kit.take();
+    ASSERT_EQ(out.size(), 1u);
+    EXPECT_EQ(out[0].tuple.local.address, IpAddress::v4(10, 0, 0, 1));
+    config.address_count = Count{1};
+    Kit alone(config);
+    EXPECT_EQ(connect(alone, open), Refusal::no_route);
+  }
+}
+
 //= rfc9293#3.4.2
 //= type=test
 //# 9293:P-QUIET no number is assigned in the quiet time, to our SYN or to a peer's
