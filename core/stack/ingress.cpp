@@ -4,6 +4,7 @@
 
 #include "core/link/ethernet_input.hpp"
 #include "core/stack/body.hpp"
+#include "core/stack/shard.hpp"
 #include "core/tcp/arrives.hpp"
 #include "core/tcp/calls.hpp"
 #include "core/tcp/ecn.hpp"
@@ -289,6 +290,13 @@ void Stack::Body::parse_frame(const Ingress& frame, Parsed& out) {
   return drop;
 }
 
+// Every shard has this packet, and only shard 0 answers.
+static bool others_answer(const Stack::Body& b, const Parsed& frame) {
+  tcp::Config const& tcp = b.config.tcp;
+  return tcp.shard.value != 0 && home_of(LinkType::ip, frame.ip.packet.bytes,
+                                         {tcp.shards.value}) == ShardId::everyone();
+}
+
 // A frame that is not a TCP segment.
 [[gnu::cold]] Drop Stack::Body::process_other(Parsed& frame) {
   switch (frame.kind) {
@@ -304,6 +312,9 @@ void Stack::Body::parse_frame(const Ingress& frame, Parsed& out) {
     case Parsed::Kind::icmp6:
       return process_icmp6(frame);
     case Parsed::Kind::parameter_problem: {
+      if (others_answer(*this, frame)) {
+        break;
+      }
       wire::Ipv6Problem const& problem = frame.six.problem;
       send_icmp6_error(frame, {wire::Icmp6Type::parameter_problem, problem.code, problem.pointer,
                                problem.to_group_too});

@@ -240,5 +240,27 @@ TEST(OneOfSeveral, TheConfigurationIsChecked) {
   EXPECT_FALSE(fault_of(config).empty());
 }
 
+//= rfc4443#2.4
+//= type=test
+//# 4443:ICMP6-9 a packet that every shard receives draws one error
+TEST(Shards, OnlyShard0ReportsAProblemOfAPacketThatAllReceive) {
+  // A first fragment that ends within its TCP header.
+  Octets const fragment{std::byte{6}, std::byte{}, std::byte{}, std::byte{1},
+                        std::byte{},  std::byte{}, std::byte{}, std::byte{9}};
+  SixPacket packet;
+  packet.next = 44;
+  packet.payload = fragment;
+  packet.payload.resize(16);
+  ASSERT_EQ(home_of(LinkType::ip, bytes_of(packet), several), ShardId::everyone());
+  for (std::uint32_t shard = 0; shard < several.value; ++shard) {
+    Config config = six_config();
+    config.tcp.shards = Count{several.value};
+    config.tcp.shard = Count{shard};
+    Six six(config);
+    six.deliver(packet);
+    EXPECT_EQ(six.out.size(), shard == 0 ? 1u : 0u) << shard;
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::testing
