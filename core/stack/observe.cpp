@@ -14,7 +14,19 @@ struct SnapshotHeader {
   std::uint64_t magic = 0x3170'616e'736b'636c;
   std::uint64_t bytes = 0;
   std::uint64_t config = 0;
+  std::uint64_t state = 0;
 };
+
+// Reveals damage, and bytes that are no snapshot.
+std::uint64_t print_of_bytes(std::span<const std::byte> bytes) {
+  Fingerprint print;
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, std::min(bytes.size() - at, sizeof word));
+    print.add(word);
+  }
+  return print.value();
+}
 
 std::uint64_t number_of(Mac mac) {
   std::uint64_t number = 0;
@@ -55,11 +67,19 @@ std::uint64_t config_print(const Stack::Body& b) {
     }
     print.add(route.prefix_bits);
   }
-  print.add(b.config.gateway.high);
-  print.add(b.config.gateway.low);
-  for (IpAddress address : b.addresses.all()) {
+  for (std::uint32_t i = 0; i < b.config.static_neighbour_count.value; ++i) {
+    auto const& [address, mac] = b.config.static_neighbours[i];
     print.add(address.high);
     print.add(address.low);
+    print.add(number_of(mac));
+  }
+  print.add(b.config.gateway.high);
+  print.add(b.config.gateway.low);
+  for (std::uint16_t i = 0; i < b.addresses.count(); ++i) {
+    IpAddress const address = b.addresses.all()[i];
+    print.add(address.high);
+    print.add(address.low);
+    print.add(b.addresses.prefix_bits(i));
   }
   return print.value();
 }
@@ -217,6 +237,7 @@ void Stack::snapshot(std::span<std::byte> into) const {
   SnapshotHeader header;
   header.bytes = b.state.size();
   header.config = config_print(b);
+  header.state = print_of_bytes(b.state);
   std::memcpy(into.data(), &header, sizeof header);
   std::memcpy(into.data() + sizeof header, b.state.data(), b.state.size());
 }
@@ -227,7 +248,11 @@ Refusal Stack::restore(std::span<const std::byte> from) {
   SnapshotHeader expected;
   expected.bytes = b.state.size();
   expected.config = config_print(b);
-  if (from.size() < snapshot_bytes() || std::memcmp(from.data(), &expected, sizeof expected) != 0) {
+  if (from.size() < snapshot_bytes()) {
+    return Refusal::bad_snapshot;
+  }
+  expected.state = print_of_bytes(from.subspan(sizeof expected, b.state.size()));
+  if (std::memcmp(from.data(), &expected, sizeof expected) != 0) {
     return Refusal::bad_snapshot;
   }
   std::memcpy(b.state.data(), from.data() + sizeof expected, b.state.size());

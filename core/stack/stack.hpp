@@ -86,7 +86,8 @@ class Stack {
   void consume(ConnectionId id, Bytes bytes);
   // Bytes of in-order data that can be read.
   Bytes unread(ConnectionId id) const;
-  // The most bytes that write() would accept now.
+  // The most bytes that the connection's send buffer would accept now; write() accepts fewer while
+  // the store that connections share is short, and then reports `room` when that is over.
   Bytes writable(ConnectionId id) const;
 
   // When one of the next four calls is refused with no_room, an event says when to retry:
@@ -140,7 +141,9 @@ class Stack {
   // Copies the whole state into `into`, which holds snapshot_bytes(). Between turns only (CHECK).
   void snapshot(std::span<std::byte> into) const;
   // Replaces the state by a snapshot of a stack with the same configuration; refuses any other
-  // bytes with bad_snapshot and then changes nothing. Between turns only (CHECK).
+  // bytes, also a damaged snapshot, with bad_snapshot and then changes nothing. A checksum finds
+  // damage, not forgery: the bytes must come from a source that is trusted. Between turns only
+  // (CHECK).
   [[nodiscard]] Refusal restore(std::span<const std::byte> from);
   // CHECKs every invariant of every connection, and that no pool has lost or gained elements.
   void check_invariants() const;

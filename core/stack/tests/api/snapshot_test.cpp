@@ -7,6 +7,7 @@
 
 #include "core/stack/testing/flow_kit.hpp"
 #include "core/tcp/connection.hpp"
+#include "core/units/hash.hpp"
 #include "core/units/random.hpp"
 
 namespace lockstep::testing {
@@ -16,6 +17,21 @@ std::vector<std::byte> snapshot_of(const Stack& stack) {
   std::vector<std::byte> out(stack.snapshot_bytes());
   stack.snapshot(out);
   return out;
+}
+
+// Gives an altered snapshot the checksum of its state, which is the last word of the header.
+std::vector<std::byte> with_checksum(std::vector<std::byte> bytes) {
+  constexpr std::size_t header = 4 * sizeof(std::uint64_t);
+  Fingerprint print;
+  std::uint64_t word = 0;
+  for (std::size_t at = header; at < bytes.size(); at += sizeof word) {
+    word = 0;
+    std::memcpy(&word, &bytes[at], std::min(bytes.size() - at, sizeof word));
+    print.add(word);
+  }
+  word = print.value();
+  std::memcpy(&bytes[header - sizeof word], &word, sizeof word);
+  return bytes;
 }
 
 // Copies all that the kit itself stores about a flow.
@@ -118,10 +134,48 @@ TEST(Snapshot, ForeignBytesAreRefused) {
   other.tcp.isn_key.first ^= 1;
   Flow secretive(other);
   EXPECT_EQ(secretive.stack.restore(bytes), Refusal::bad_snapshot);
+  other = flow_config();
+  --other.addresses[0].prefix_bits;
+  Flow wider(other);
+  EXPECT_EQ(wider.stack.restore(bytes), Refusal::bad_snapshot);
   EXPECT_EQ(flow.stack.fingerprint(), before);
 }
 
 // The fingerprint changes with every variable, and inspection changes nothing.
+TEST(Snapshot, ADamagedOneIsRefused) {
+  Flow flow;
+  flow.write_octets(3000);
+  auto bytes = snapshot_of(flow.stack);
+  auto const before = flow.stack.fingerprint();
+  Random draw(1);
+  for (int i = 0; i < 200; ++i) {
+    std::byte& damaged = bytes[draw.below(bytes.size())];
+    damaged ^= std::byte{16};
+    ASSERT_EQ(flow.stack.restore(bytes), Refusal::bad_snapshot);
+    damaged ^= std::byte{16};
+  }
+  EXPECT_EQ(flow.stack.fingerprint(), before);
+  EXPECT_EQ(flow.stack.restore(bytes), Refusal::none);
+}
+
+TEST(Snapshot, OneOfAStackWithOtherNeighboursIsRefused) {
+  Config config = flow_config();
+  config.link = LinkType::ethernet;
+  config.mac = Mac{{2, 0, 0, 0, 0, 1}};
+  config.static_neighbours[0] = {IpAddress::v4(10, 0, 0, 3), Mac{{2, 0, 0, 0, 0, 3}}};
+  config.static_neighbour_count = Count{1};
+  std::vector<std::byte> first_arena(Stack::arena_bytes(config) + 64);
+  auto const aligned = [](std::vector<std::byte>& arena) {
+    return std::span(arena).subspan((64 - reinterpret_cast<std::uintptr_t>(arena.data()) % 64) %
+                                    64);
+  };
+  Stack const first(test_keys(config), aligned(first_arena));
+  config.static_neighbours[0].mac = Mac{{2, 0, 0, 0, 0, 4}};
+  std::vector<std::byte> second_arena(Stack::arena_bytes(config) + 64);
+  Stack second(test_keys(config), aligned(second_arena));
+  EXPECT_EQ(second.restore(snapshot_of(first)), Refusal::bad_snapshot);
+}
+
 TEST(Fingerprint, SeesChangesAndNothingElse) {
   Flow flow;
   auto const idle = flow.stack.fingerprint();
@@ -273,7 +327,7 @@ TEST(Fingerprint, SeesTheFlagsOfAnIdleConnection) {
     turns[i](record);
     auto turned = before;
     std::memcpy(&turned[from], &record, sizeof record);
-    ASSERT_EQ(kit.stack.restore(turned), Refusal::none);
+    ASSERT_EQ(kit.stack.restore(with_checksum(turned)), Refusal::none);
     EXPECT_NE(kit.stack.canonical(kit.now), print) << i;
   }
   ASSERT_EQ(kit.stack.restore(before), Refusal::none);
@@ -317,7 +371,7 @@ TEST(Fingerprint, SeesTheStateStoredAtATimeout) {
       turns[i](record);
       auto turned = before;
       std::memcpy(&turned[at], static_cast<const void*>(&record), sizeof record);
-      ASSERT_EQ(flow.stack.restore(turned), Refusal::none);
+      ASSERT_EQ(flow.stack.restore(with_checksum(turned)), Refusal::none);
       EXPECT_NE(flow.stack.fingerprint(), print) << i;
     }
   }
