@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/tcp/output.hpp"
 #include "core/tcp/path.hpp"
 #include "core/tcp/segment_options.hpp"
 #include "core/tcp/timestamps.hpp"
@@ -108,11 +109,12 @@ void note_departure(Engine& e, const Connection& c, const SegmentPlan& plan) {
   if (plan.data.empty()) {
     return;
   }
+  Sequence const queue_end = queue_begin(c) + e.active(c).send.length();
   ++account.data_segments_out;
   if (plan.retransmitted) {
     account.bytes_retrans += plan.data.count;
-  } else if (!plan.probe) {
-    note_waiting(e, c, false);
+  } else if (!plan.probe || plan.sequence + plan.data == queue_end) {
+    note_waiting(e, c, false);  // a probe may carry the last octet
   }
 }
 

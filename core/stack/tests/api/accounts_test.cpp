@@ -125,6 +125,18 @@ TEST(Accounts, TimeLimitedByTheWindowIsMeasured) {
   EXPECT_EQ(flow.info().account.rwnd_limited, Duration::milliseconds(30));
 }
 
+TEST(Accounts, TheWindowLimitsNothingOnceAProbeHasTakenTheLastOctet) {
+  Flow flow(with_accounts());
+  flow.ack_with_window(1, 0);
+  flow.write_octets(1);
+  flow.advance(Duration::seconds(2));  // a probe carries it
+  Duration const limited = flow.info().account.rwnd_limited;
+  EXPECT_GT(limited, Duration{});
+  flow.ack_with_window(2, 0);
+  flow.advance(Duration::seconds(3600));
+  EXPECT_EQ(flow.info().account.rwnd_limited, limited);
+}
+
 TEST(Accounts, TimeLimitedByCwndIsNotCountedAsTheWindows) {
   Flow flow(with_accounts());
   flow.write_octets(60'000);
