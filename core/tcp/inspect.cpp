@@ -557,7 +557,7 @@ Bytes acknowledged_of(const Engine& e, const FourTuple& tuple, std::uint16_t loc
     return {};
   }
   SendVariables const& send = e.connections[found.index].send;
-  return send.una.since(send.iss);
+  return Bytes{send.una.value - send.iss.value};  // modulo 2^32: it is only compared
 }
 
 State state_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_address) {
