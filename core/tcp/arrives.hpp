@@ -31,6 +31,16 @@ inline ReceiveWindow window_of(const Connection& c) {
   return {c.receive.nxt, c.receive.edge.since(c.receive.nxt)};
 }
 
+// Whether ACKs at the right edge of our window are processed: the peer's flight may have filled the
+// window although RCV.NXT has not moved, because there is a gap, or because we had no room for it.
+// Without a gap this matters only once our own flight fills the peer's window. If both sides refused
+// such ACKs, they would answer each other's without end.
+inline bool peer_may_be_at_edge(const Engine& e, const Connection& c) {
+  Sequence const right = c.send.una + c.send.wnd;
+  return (c.active != nil && e.active(c).extents != nil) ||
+         right.distance_from(c.send.nxt) < static_cast<std::int32_t>(c.mss);
+}
+
 // A connection, as judge() sees it.
 struct ConnectionView {
   const Engine& e;
@@ -51,6 +61,7 @@ struct ConnectionView {
   bool time_wait() const { return false; }
   bool syn_is_new() const { return false; }
   bool resets_ignored() const { return false; }
+  bool acks_at_edge() const { return peer_may_be_at_edge(e, c); }
 };
 
 // Copies the settings that the listener has for its connections, from the SYN-ACK on.

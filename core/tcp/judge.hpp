@@ -62,6 +62,8 @@ concept ReceiverView = requires(const View& view) {
     view.syn_is_new()
   } -> std::same_as<bool>;  // RFC 6191 lets it reopen, and a listener accepts it
   { view.resets_ignored() } -> std::same_as<bool>;
+  // ACKs exactly at the right edge are processed, which the four-case test refuses.
+  { view.acks_at_edge() } -> std::same_as<bool>;
 };
 
 // PAWS. Drop::none, tcp_timestamp_missing or tcp_timestamp_old.
@@ -113,7 +115,10 @@ template <ReceiverView View>
     std::int32_t const ahead = s.sequence.distance_from(view.window().nxt);
     return ahead == 0 || (ahead == 1 && s.length().empty());
   }
-  return false;
+  //= rfc9293#A.2
+  //# 9293:P-SEQVAL-A2 ACKs follow a flight that fills our window, although its begin was lost
+  return s.length().empty() && s.sequence == view.window().nxt + view.window().wnd &&
+         view.acks_at_edge();
 }
 
 // Step 5, of a segment without RST and SYN.

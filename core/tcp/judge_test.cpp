@@ -30,6 +30,7 @@ struct View {
   bool time_wait_ = false;
   bool syn_is_new_ = false;
   bool resets_ignored_ = false;
+  bool acks_at_edge_ = false;
 
   ReceiveWindow window() const { return window_; }
   Sequence receive_nxt() const { return receive_nxt_; }
@@ -46,6 +47,7 @@ struct View {
   bool time_wait() const { return time_wait_; }
   bool syn_is_new() const { return syn_is_new_; }
   bool resets_ignored() const { return resets_ignored_; }
+  bool acks_at_edge() const { return acks_at_edge_; }
 };
 
 View established() { return {}; }
@@ -262,6 +264,21 @@ TEST(Judge, AZeroWindowHasExceptionsButNotInTimeWait) {
       {"an ACK", view, {}, "accept none"},
       {"data", view, {.bytes = 1}, "acknowledge tcp_out_of_window"},
       {"an ACK behind a probe", view, {.seq = 1001}, "acknowledge tcp_out_of_window"},
+  });
+}
+
+//= rfc9293#A.2
+//= type=test
+//# 9293:P-SEQVAL-A2 an ACK behind a flight that fills the window
+TEST(Judge, AnAckAtTheRightEdgePassesWhereThePeersFlightMayReachIt) {
+  auto const flight = [](View& v) { v.acks_at_edge_ = true; };
+  View const view = with(established(), flight);
+  expect_rows({
+      {"an ACK", view, {.seq = 1100}, "accept none"},
+      {"data", view, {.seq = 1100, .bytes = 1}, "acknowledge tcp_out_of_window"},
+      {"further behind", view, {.seq = 1101}, "acknowledge tcp_out_of_window"},
+      {"reset", view, {.flags = flag::rst, .seq = 1100}, "drop tcp_reset_outside"},
+      {"SYN", view, {.flags = flag::syn, .seq = 1100}, "acknowledge tcp_out_of_window"},
   });
 }
 

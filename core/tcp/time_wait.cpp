@@ -159,6 +159,7 @@ struct TimeWaitView {
   bool time_wait() const { return true; }
   bool syn_is_new() const { return reopens; }
   bool resets_ignored() const { return config.time_wait_ignores_reset; }
+  bool acks_at_edge() const { return false; }
 };
 
 }  // namespace

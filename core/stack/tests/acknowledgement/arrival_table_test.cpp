@@ -374,5 +374,39 @@ std::string test_name(const ::testing::TestParamInfo<State>& tested) {
 
 INSTANTIATE_TEST_SUITE_P(Every, ArrivalTable, ::testing::ValuesIn(all_states), test_name);
 
+// The peer has filled our window, and we have not got the begin of its flight.
+//= rfc9293#A.2
+//= type=test
+//# 9293:P-SEQVAL-A2 the strict sequence test does not block its ACKs
+TEST(Arrival, AnAckBehindAFlightThatFillsTheWindowIsProcessed) {
+  for (bool const gap : {true, false}) {
+    Kit kit;
+    kit.socket_in(State::established);
+    std::uint32_t const edge = 1 + kit.info().receive.wnd.count;
+    if (gap) {
+      kit.deliver({.flags = flag::ack, .seq = edge - 100, .ack = 1, .data = std::string(100, 'x')});
+    }
+    kit.write("data");
+    kit.take();
+    kit.deliver({.flags = flag::ack, .seq = edge, .ack = 5});
+    EXPECT_EQ(replies(kit), gap ? "" : "A 5(0) ack 1");
+    EXPECT_EQ(kit.info().send.una == kit.info().send.nxt, gap);
+  }
+}
+
+// Both sides have filled the other's window, and have room for none of it.
+TEST(Arrival, TwoFullFlightsDoNotBlockEachOthersAcks) {
+  Kit kit;
+  kit.socket_in(State::established);
+  std::uint32_t const edge = 1 + kit.info().receive.wnd.count;
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .window = 100});
+  kit.write(std::string(100, 'x'));
+  ASSERT_EQ(replies(kit), "PA 1(100) ack 1");
+  kit.write(std::string(100, 'x'));
+  ASSERT_EQ(replies(kit), "");
+  kit.deliver({.flags = flag::ack, .seq = edge, .ack = 101, .window = 100});
+  EXPECT_EQ(replies(kit), "PA 101(100) ack 1");
+}
+
 }  // namespace
 }  // namespace lockstep::testing
