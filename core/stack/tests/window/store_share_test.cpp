@@ -150,6 +150,26 @@ TEST(StoreShare, NagleDoesNotWaitForDataThatTheStoreRefuses) {
   EXPECT_EQ(sent, 2048u);
 }
 
+// The same where the application has announced more, which is refused.
+TEST(StoreShare, DataThatTheStoreRefusesIsNotAwaited) {
+  SlowReaders kit;
+  std::string const much(131'072, 'x');
+  for (std::uint16_t i = 0; i < 1000; ++i) {
+    kit.open(static_cast<std::uint16_t>(1000 + i), 0, much);
+    kit.turn();
+    static_cast<void>(kit.take());
+  }
+  kit.open(9000, 65535, "");
+  static_cast<void>(kit.take());
+  ASSERT_EQ(kit.stack.write(kit.id, Kit::bytes_of(much).first(2048), More::yes).bytes.count, 2048u);
+  kit.turn();
+  std::uint32_t sent = 0;
+  for (Out const& out : kit.take()) {
+    sent += Flow::length_of(out);
+  }
+  EXPECT_EQ(sent, 2048u);
+}
+
 // Loans take a piece each, however short they are. A connection with nothing queued has one left.
 TEST(StoreShare, LoansToClosedWindowsLeaveAPieceToOthers) {
   SlowReaders kit;
