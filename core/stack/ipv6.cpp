@@ -30,14 +30,19 @@ internet::ReplyHeader reply_header(const Stack::Body& b, const Parsed& frame,
 // The source is the destination of the request, or one of our addresses if that was a group.
 //= rfc4443#2.2
 //# 4443:ICMP6-2, 4443:ICMP6-15 the unicast destination of the message, or another address of ours
-wire::Icmp6Path path_back(const Stack::Body& b, const internet::IpArrival& about) {
+//= rfc4862#5.4
+//# 4862:DAD-1 it has been tested for duplicates
+// False: we have no such address.
+bool path_back(const Stack::Body& b, const internet::IpArrival& about, wire::Icmp6Path& out) {
   wire::IpHeader const& header = about.packet.header;
-  if (!about.to_group) {
-    return {header.destination, header.source};
-  }
   std::uint16_t const source =
-      internet::source_for(b.addresses, header.source, b.usable_addresses());
-  return {b.addresses.all()[source], header.source};
+      about.to_group ? internet::source_for(b.addresses, header.source, b.usable_addresses())
+                     : about.local_address;
+  if (!b.is_usable(source)) {
+    return false;
+  }
+  out = {about.to_group ? b.addresses.all()[source] : header.destination, header.source};
+  return true;
 }
 
 }  // namespace
@@ -158,6 +163,11 @@ Drop Stack::Body::process_icmp6(const Parsed& frame) {
 }
 
 void Stack::Body::answer_echo6(const Parsed& frame, wire::Icmp6Message request) {
+  wire::Icmp6Path path;
+  if (!path_back(*this, frame.ip, path)) {
+    statistics->drops.count(Drop::ip_tentative);
+    return;
+  }
   internet::Rate const rate{config.icmp_replies_per_second, Count{50}};
   if (!internet::allow(rate, common->echo_rate, engine.state->now)) {
     statistics->drops.count(Drop::icmp_rate);
@@ -166,7 +176,6 @@ void Stack::Body::answer_echo6(const Parsed& frame, wire::Icmp6Message request) 
   std::size_t const body_max =
       config.mtu.count - wire::ipv6_header_bytes - wire::icmp6_header_bytes;
   request.body = request.body.first(std::min(request.body.size(), body_max));
-  wire::Icmp6Path const path = path_back(*this, frame.ip);
   internet::ReplyHeader header =
       reply_header(*this, frame, path, wire::icmp6_header_bytes + request.body.size());
   header.traffic_class = frame.ip.packet.header.traffic_class;
@@ -186,11 +195,11 @@ void Stack::Body::send_icmp6_error(const Parsed& frame,
   //= rfc4443#2.4
   //# 4443:ICMP6-9 one limit for all errors: a rate per second, and bursts of fifty
   internet::Rate const rate{config.icmp_replies_per_second, Count{50}};
-  if (!is_usable(frame.ip.local_address) || !internet::may_send_error6(complaint, frame.ip) ||
+  wire::Icmp6Path path;
+  if (!path_back(*this, frame.ip, path) || !internet::may_send_error6(complaint, frame.ip) ||
       !internet::allow(rate, common->error_rate, engine.state->now)) {
     return;
   }
-  wire::Icmp6Path const path = path_back(*this, frame.ip);
   auto const room =
       engine.replies.push(reply_header(*this, frame, path, internet::error6_bytes(frame.ip).count));
   if (room.empty()) {

@@ -89,14 +89,9 @@ void follow_path(Engine& e, Connection& c) {
   //# 8201:PMTU-7 initially the link MTU; a decrease applies to all users of the path
   internet::PathMtus::Estimate const estimate = e.paths.look_up(c.remote, e.state->now);
   std::uint16_t const mtu = estimate.mtu;
+  bool const limited = mtu == 0 && c.path_limited && !estimate.expired && limit_holds(e, c);
   if (mtu != 0) {
     c.path_until = steps_until(e, estimate.until) & (path_step_values - 1);
-  } else if (c.path_limited && !estimate.expired && limit_holds(e, c)) {
-    //= rfc1191#3
-    //# 1191:PMTU-4 no increase is tried too early, even if the table had no place for the entry
-    //= rfc8201#4
-    //# 8201:PMTU-5 the same
-    return;
   }
   //= rfc1191#3.1
   //# 1191:PMTU-13 never more than the peer's MSS
@@ -105,8 +100,14 @@ void follow_path(Engine& e, Connection& c) {
   std::uint32_t size = mss_most(e, c);
   if (mtu != 0) {
     size = std::min(size, mtu - header_bytes(c));
+  } else if (limited) {
+    //= rfc1191#3
+    //# 1191:PMTU-4 no increase is tried too early, even if the table had no place for the entry
+    //= rfc8201#4
+    //# 8201:PMTU-5 the same
+    size = std::min(size, c.mss + steady_options_bytes(c).count);
   }
-  c.path_limited = mtu != 0;
+  c.path_limited = mtu != 0 || limited;
   if (c.mss_max == 0) {
     return;
   }

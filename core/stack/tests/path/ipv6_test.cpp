@@ -396,6 +396,30 @@ TEST(Ipv6, AConnectionWaitsForItsAddressAndItsNeighbour) {
   EXPECT_EQ(six.to, six_peer_mac);
 }
 
+// An option that draws an error although the packet is for a group.
+SixPacket with_unknown_option(IpAddress destination) {
+  SixPacket packet = carrying(Octets(8), 60);
+  packet.payload[0] = std::byte{6};
+  packet.payload[2] = std::byte{0x9e};
+  packet.payload[3] = std::byte{4};
+  packet.destination = destination;
+  return packet;
+}
+
+//= rfc4862#5.4
+//= type=test
+//# 4862:DAD-1 nothing is sent from an address that is not tested, also not about a group's packet
+TEST(Ipv6, ATentativeAddressAnswersNoGroup) {
+  Six six(on_ethernet());
+  EXPECT_EQ(six.drop_of(with_unknown_option(all_nodes)), Drop::ip_option_unknown);
+  six.deliver(icmp({Icmp6Type::echo_request, 0, 0, {}}, all_nodes));
+  EXPECT_TRUE(six.out.empty());
+  six.advance(Duration::milliseconds(2500));
+  six.out.clear();
+  EXPECT_EQ(six.drop_of(with_unknown_option(all_nodes)), Drop::ip_option_unknown);
+  EXPECT_EQ(six.out.size(), 1u);
+}
+
 TEST(Ipv6, ADuplicateAddressIsNeverUsed) {
   Six six(on_ethernet());
   six.connect();
@@ -589,6 +613,60 @@ TEST(Ipv6, ASmallerMtuOfTheLinkReachesConnectionsThatExist) {
   EXPECT_EQ(six.drop_of(router_advertisement(1280)), Drop::none);
   six.advance(Duration::seconds(3));
   EXPECT_EQ(longest(), 1280u) << "a retransmission";
+}
+
+// Opens a connection from `peer`, writes on it, and reports that its path carries `mtu`.
+ConnectionId open_on_narrow_path(Six& six, IpAddress peer, std::uint32_t mtu) {
+  wire::Segment segment;
+  segment.flags = flag::syn;
+  segment.window = {65535};
+  segment.options.has_mss = true;
+  segment.options.mss = 1440;
+  SixPacket packet = carrying(segment_octets(segment, {}, peer));
+  packet.source = peer;
+  six.out.clear();
+  six.deliver(packet);
+  segment.flags = flag::ack;
+  segment.sequence = {1};
+  segment.acknowledgment = six.next_segment().sequence.next();
+  segment.options.has_mss = false;
+  packet.payload = segment_octets(segment, {}, peer);
+  six.deliver(packet);
+  six.out.clear();
+  EXPECT_EQ(six.stack.write(six.id, Kit::bytes_of(std::string(3000, 'x'))).bytes.count, 3000u);
+  six.turn();
+  auto const sent = std::find_if(six.out.begin(), six.out.end(),
+                                 [](const Octets& frame) { return frame.size() > 1000; });
+  Octets const quoted(sent->begin() + wire::ethernet_header_bytes, sent->begin() + 500);
+  EXPECT_EQ(six.drop_of(icmp({Icmp6Type::packet_too_big, 0, mtu, quoted})), Drop::none);
+  return six.id;
+}
+
+// The same, if the table of paths has no place for the path of the connection.
+TEST(Ipv6, ASmallerMtuOfTheLinkReachesAConnectionWhosePathIsForgotten) {
+  IpAddress const other{six_peer.high, 3};
+  Config config = on_ethernet();
+  config.mtu = Bytes{1500};
+  config.follow_routers = true;
+  config.tcp.path_mtu_discovery = true;
+  config.tcp.user_timeout = Duration{};
+  config.paths_max = Count{1};
+  config.static_neighbours[0] = {six_peer, six_peer_mac};
+  config.static_neighbours[1] = {other, six_peer_mac};
+  config.static_neighbour_count = Count{2};
+  Six six(config);
+  settle_down(six);
+  six.listen();
+  ConnectionId const first = open_on_narrow_path(six, six_peer, 1400);
+  open_on_narrow_path(six, other, 1350);
+  EXPECT_EQ(six.stack.inspect(first).send.mss, Bytes{1340});
+  EXPECT_EQ(six.drop_of(router_advertisement(1280)), Drop::none);
+  six.out.clear();
+  six.advance(Duration::seconds(3));
+  ASSERT_FALSE(six.out.empty());
+  for (Octets const& frame : six.out) {
+    EXPECT_LE(frame.size(), 1280u + wire::ethernet_header_bytes);
+  }
 }
 
 TEST(Ipv6, RoutesAndSourcesAreChosenByPrefix) {
