@@ -206,7 +206,7 @@ bool check_second_ack(Engine& e, Connection& c, Scoreboard& board, const AckSamp
 }
 
 // All retransmissions were reported as duplicates: undo the reduction.
-void check_duplicate(Engine& e, Connection& c, const AckSample& news) {
+void check_duplicate(Engine& e, Connection& c, Scoreboard& board, const AckSample& news) {
   InFlightState& a = e.active(c);
   constexpr std::int32_t far = 1 << 30;
   // Too old for a report to arrive, and sequence numbers wrap.
@@ -217,6 +217,7 @@ void check_duplicate(Engine& e, Connection& c, const AckSample& news) {
   a.undo_octets -= news.duplicate.end.since(news.duplicate.begin);
   if (a.undo_octets.empty() && !a.after_timeout) {
     ++e.counters->recoveries_undone;
+    cancel_losses(c, a, board);
     restore(c, a, most(c.congestion.cwnd, a.undo_cwnd));
   }
 }
@@ -317,7 +318,7 @@ bool on_ack(Engine& e, Connection& c, Scoreboard& board, AckSample& news,
   } else if (a.watch == TimeoutWatch::news) {
     held = check_second_ack(e, c, board, news, shown);
   }
-  check_duplicate(e, c, news);
+  check_duplicate(e, c, board, news);
   return held;
 }
 

@@ -605,6 +605,22 @@ TEST(Undo, ByDuplicates) {
   }
 }
 
+// What was in flight then starts a recovery of its own when it is lost.
+TEST(Undo, ALossAfterItIsRepaired) {
+  Config config = rack_config(false);
+  config.tcp.undo = true;
+  Sender sender(config);
+  sender.write_octets(40'000);
+  sender.take();
+  sender.sack(1, {{1001, 4001}});
+  sender.ack(4001);
+  sender.sack(4001, {{1, 1001}});
+  ASSERT_EQ(sender.stack.statistics().tcp.recoveries_undone, 1u);
+  sender.take();
+  sender.sack(4001, {{5001, 8001}});
+  EXPECT_EQ(sender.segments().substr(0, 9), "4001+1000");
+}
+
 // Repaired by duplicates because there was no record for a scoreboard: retransmissions were not
 // counted, and a copy of other data made by the path shows nothing about them.
 TEST(Undo, NotWithoutACountOfRetransmissions) {
