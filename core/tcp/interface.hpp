@@ -210,7 +210,9 @@ enum class SettingKind : std::uint8_t {
   // Only with Config::accounts; else they are refused as switched_off.
   keepalive_interval_ms,  // between unanswered probes: 1 to a day
   keepalive_probes,       // 1 to 255
-  mss,                    // 64 to 65,495: the limit of our MSS option and of the data of a segment
+  // 64 to 65,495: the limit of our MSS option and of the data of a segment. On a connection that is
+  // open it only lowers the limit: a larger value than the one in force has no effect.
+  mss,
   congestion,             // a tcp::Congestion: which controller sets cwnd from now on
 };
 
