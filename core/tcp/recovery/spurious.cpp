@@ -11,15 +11,18 @@
 #include "core/tcp/rtt.hpp"
 #include "core/tcp/sack_report.hpp"
 #include "core/tcp/timestamps.hpp"
+#include "core/tcp/window_scale.hpp"
 
 namespace lockstep::tcp::spurious {
 namespace {
 
-// Whether a segment of new data can be sent at once; F-RTO needs one.
-bool has_new_data(const Engine& e, const Connection& c, const InFlightState& a) {
+// Whether a segment of new data can be sent at once; F-RTO needs one. The ACK has advanced SND.UNA,
+// and its window is not in SND.WND yet.
+bool has_new_data(const Engine& e, const Connection& c, const InFlightState& a,
+                  const wire::Segment& ack) {
   Sequence const end = c.send.una + a.send.length();
   Bytes const unsent = end.since(c.send.nxt);
-  Bytes const usable = (c.send.una + c.send.wnd).since(c.send.nxt);
+  Bytes const usable = (ack.acknowledgment + offered_window(c, ack)).since(c.send.nxt);
   Bytes const next = a.send.record_ends == 0 ? unsent : queued_of_record(e, c, unsent);
   Bytes const fits = least(next, usable);
   bool const last = fits == next && (next < unsent || a.pushed.at_or_after(end));
@@ -162,14 +165,14 @@ bool check_echo(Engine& e, Connection& c, Scoreboard& board, AckSample& news,
 // Step 2 of F-RTO: the ACK of the retransmitted segment.
 //= rfc5682#2.1
 //# 5682:FRTO-3 it covers that segment but not all that was in flight; otherwise inconclusive
-void check_first_ack(Engine& e, Connection& c) {
+void check_first_ack(Engine& e, Connection& c, const wire::Segment& segment) {
   InFlightState& a = e.active(c);
   bool const part = c.send.una.before(a.watch_end);
   //= rfc5682#3.1
   //# 5682:FRTO-11 the same with SACK
   //= rfc5682#2.1
   //# 5682:FRTO-5 nor if there is no new data to send: slow start continues
-  if (part || c.send.una.after(c.congestion.recover) || !has_new_data(e, c, a)) {
+  if (part || c.send.una.after(c.congestion.recover) || !has_new_data(e, c, a, segment)) {
     a.watch = TimeoutWatch::off;
     return;
   }
@@ -314,7 +317,7 @@ bool on_ack(Engine& e, Connection& c, Scoreboard& board, AckSample& news,
   InFlightState& a = e.active(c);
   bool held = a.echo_armed && shown.advances && check_echo(e, c, board, news, segment);
   if (a.watch == TimeoutWatch::first && shown.advances) {
-    check_first_ack(e, c);
+    check_first_ack(e, c, segment);
   } else if (a.watch == TimeoutWatch::news) {
     held = check_second_ack(e, c, board, news, shown);
   }
@@ -334,7 +337,7 @@ void on_plain_ack(Engine& e, Connection& c, const wire::Segment& segment, Bytes 
   //= rfc5682#2.1
   //# 5682:FRTO-8 not called for ACKs that neither advance SND.UNA nor are duplicates
   if (a.watch == TimeoutWatch::first) {
-    check_first_ack(e, c);
+    check_first_ack(e, c, segment);
   } else if (a.watch == TimeoutWatch::news) {
     //= rfc5682#2.1
     //# 5682:FRTO-7 data that was not retransmitted was acknowledged: the timeout was spurious

@@ -427,6 +427,27 @@ TEST(BasicFrto, SpuriousTimeout) {
   }
 }
 
+//= rfc5682#2.1
+//= type=test
+//# 5682:FRTO-5 the window permits no new data: slow start continues
+//= rfc5682#3.1
+//= type=test
+//# 5682:FRTO-11 with SACK, too
+TEST(BasicFrto, AFullWindowPermitsNoNewData) {
+  for (bool const sack : {false, true}) {
+    Config config = eifel_config({.sack = sack, .stamps = false, .on = false});
+    config.tcp.frto = true;
+    Sender sender(config);
+    sender.ack_with_window(1, 5000);
+    sender.write_octets(40'000);
+    EXPECT_EQ(sender.take().size(), 5u);
+    sender.time_out();
+    EXPECT_EQ(sender.segments(), "1+1000");
+    sender.ack_with_window(1001, 4000);  // the right edge stays
+    EXPECT_EQ(sender.segments(), "1001+1000 2001+1000") << sack;
+  }
+}
+
 // Without it slow start retransmits all.
 TEST(BasicFrto, Off) {
   Sender sender(plain_config(false, true));
