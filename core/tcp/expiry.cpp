@@ -53,13 +53,16 @@ void count(Engine& e, TimerKind kind) {
 //= rfc9293#3.8.3
 //# 9293:MUST-20, 9293:SHLD-9, 9293:SHLD-10 at R1 IP is advised and the application notified
 void advise(Engine& e, Connection& c) {
-  if (c.retries == e.config.r1_retransmissions.value) {
-    c.doubt_next_hop = true;
-    if (c.soft_errors) {
-      // A cause from ICMP that was not reported yet is more specific.
-      c.soft_cause = c.soft_cause == Cause::none ? Cause::retransmitting : c.soft_cause;
-      notify(e, c, EventKind::soft_error);
-    }
+  if (c.retries < e.config.r1_retransmissions.value) {
+    return;
+  }
+  // Again with each further one: with a short RTO the last ACK is too recent at R1 for the neighbour
+  // to be doubted.
+  c.doubt_next_hop = true;
+  if (c.retries == e.config.r1_retransmissions.value && c.soft_errors) {
+    // A cause from ICMP that was not reported yet is more specific.
+    c.soft_cause = c.soft_cause == Cause::none ? Cause::retransmitting : c.soft_cause;
+    notify(e, c, EventKind::soft_error);
   }
 }
 

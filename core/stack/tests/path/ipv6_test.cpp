@@ -481,6 +481,40 @@ TEST(Ipv6, ProgressSparesTheProbe) {
   }
 }
 
+//= rfc9293#3.8.3
+//= type=test
+//# 9293:MUST-20 the neighbour of a silent peer is probed, however soon after its last ACK R1 is
+TEST(Ipv6, TheNeighbourOfASilentPeerIsProbed) {
+  Config config = on_ethernet();
+  config.tcp.rto_min = Duration::milliseconds(200);
+  Six six(config);
+  settle_down(six);
+  six.listen();
+  six.deliver(syn());
+  six.deliver(neighbour_answers());
+  six.next_icmp();
+  wire::Segment ack;
+  ack.flags = flag::ack;
+  ack.sequence = {1};
+  ack.acknowledgment = six.next_segment().sequence.next();
+  ack.window = {65535};
+  six.deliver(carrying(segment_octets(ack)));
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_EQ(six.stack.write(six.id, Kit::bytes_of("x")).bytes, Bytes{1});
+    six.turn();
+    ack.acknowledgment = ack.acknowledgment.next();
+    six.deliver(carrying(segment_octets(ack)));
+  }
+  ASSERT_EQ(six.stack.write(six.id, Kit::bytes_of("x")).bytes, Bytes{1});
+  six.turn();
+  six.out.clear();
+  six.advance(Duration::seconds(10));
+  bool const probed = std::any_of(six.out.begin(), six.out.end(), [](const Octets& frame) {
+    return frame[14 + 6] == std::byte{58};
+  });
+  EXPECT_TRUE(probed);
+}
+
 // Anyone can send a SYN or a reset with the address of a neighbour that is gone.
 //= rfc4861#7.3.1
 //= type=test
