@@ -26,6 +26,8 @@ namespace {
 // Copies lent octets; those of a region with a table are not summed again.
 wire::Partial copy_lent(const Engine& e, const memory::Source& source, std::byte* into) {
   Region const& region = e.regions[source.region.value];
+  // A snapshot may have come from a stack with another region.
+  CHECK(source.offset + source.length.count <= region.bytes.size());
   auto const bytes =
       region.bytes.subspan(static_cast<std::size_t>(source.offset), source.length.count);
   if (region.table.empty()) {

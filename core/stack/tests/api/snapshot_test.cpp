@@ -176,6 +176,24 @@ TEST(Snapshot, OneOfAStackWithOtherNeighboursIsRefused) {
   EXPECT_EQ(second.restore(snapshot_of(first)), Refusal::bad_snapshot);
 }
 
+TEST(Snapshot, LoansNeedTheirRegionAgain) {
+  Flow flow;
+  std::string const content(5000, 'x');
+  flow.stack.bind(RegionId{0}, Kit::bytes_of(content));
+  flow.ack_with_window(1, 0);
+  ASSERT_EQ(flow.stack.lend(flow.id, {RegionId{0}, 0, 5000}).bytes, Bytes{5000});
+  flow.turn();
+  auto const bytes = snapshot_of(flow.stack);
+  Flow restored;
+  ASSERT_EQ(restored.stack.restore(bytes), Refusal::none);
+  follow(restored, flow);
+  EXPECT_DEATH(restored.ack_with_window(1, 10'000), "region.bytes.size");
+  restored.stack.bind(RegionId{0}, Kit::bytes_of(content));
+  restored.take();
+  restored.ack_with_window(1, 10'000);
+  EXPECT_FALSE(restored.take().empty());
+}
+
 TEST(Fingerprint, SeesChangesAndNothingElse) {
   Flow flow;
   auto const idle = flow.stack.fingerprint();
