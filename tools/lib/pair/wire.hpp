@@ -34,7 +34,7 @@ class Ring {
   std::span<std::byte> room() {
     return {memory_.data() + std::size_t{tail_ % frames_max} * slot_bytes_, slot_bytes_};
   }
-  void push(std::uint16_t length) {
+  void push(std::uint32_t length) {
     CHECK(!full());
     lengths_[tail_ % frames_max] = length;
     ++tail_;
@@ -49,7 +49,7 @@ class Ring {
   std::uint32_t head_ = 0;
   std::uint32_t tail_ = 0;
   std::vector<std::byte> memory_;
-  std::array<std::uint16_t, frames_max> lengths_{};
+  std::array<std::uint32_t, frames_max> lengths_{};
 };
 
 // One end of the wire. The sender computes checksums in software, and the receiver verifies them.
