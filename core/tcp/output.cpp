@@ -197,9 +197,8 @@ std::uint32_t worth_sending(const Engine& e, const Connection& c, const InFlight
   //= rfc5682#2.1
   //# 5682:FRTO-4 F-RTO's new data does not wait
   // No data can be added if the store is full.
-  bool const full_store = store_is_full(e, a.send);
   bool const alone = c.send.nxt == c.send.una || !c.nagle || sendable.closed ||
-                     spurious::watches(a) || full_store;
+                     spurious::watches(a) || store_is_full(e, a.send);
   //= rfc9293#3.7.4
   //# 9293:P-NAGLE-CWND congestion control has precedence over Nagle
   if (fits == 0 || fits > sendable.cwnd) {
@@ -207,7 +206,8 @@ std::uint32_t worth_sending(const Engine& e, const Connection& c, const InFlight
   }
   //= rfc9293#3.8.6.2.1
   //# 9293:P-SWS-SEND-PUSH all queued data is pushed and fits
-  if (alone && (sendable.pushed || full_store) && sendable.queued <= sendable.usable) {
+  if (alone && sendable.queued <= sendable.usable &&
+      (sendable.pushed || store_is_full(e, a.send))) {
     return sendable.queued;
   }
   //= rfc9293#3.8.6.2.1
