@@ -525,6 +525,35 @@ TEST(Blatant, EchoesOfAMarkThatAreNotHeeded) {
   EXPECT_EQ(first_clause(c), "3168:ECN-21");
 }
 
+enum class Heeded : std::uint8_t { out_of_sight, sent_again, never };
+
+/// A capture at the peer, 100 segments away from the device. Each window of the device has one
+/// segment with CWR. `how`: the capture lacks the first of them; or has a retransmission in its
+/// place, which has no CWR; or the device never sends it.
+Conversation marked_far_away(Heeded how) {
+  Conversation c;
+  c.device(0, "SEC", {0, 0}).stamp(500, 0).peer(0, "SAE", {0, 1}).stamp(900, 500);
+  c.device(10, "A", {1, 1}).stamp(510, 900);
+  for (std::uint32_t i = 0; i < 450; ++i) {
+    bool const turn = i >= 150 && i % 100 == 50 && how != Heeded::never;
+    bool const first = turn && i == 150;
+    if (!first || how != Heeded::out_of_sight) {
+      c.device(20 + i, turn && !first ? "PAC" : "PA", {1 + 500 * i, 1, 500});
+      c.stamp(520 + i, i < 100 ? 900 : 900 + i);
+    }
+    c.peer(20 + i, i < 50 ? "A" : "AE", {1, 501 + 500 * i}).stamp(1000 + i, 520 + i);
+  }
+  return c;
+}
+
+// The segment with CWR may be lost before the capture point, and its retransmission has none. The
+// next window is the first that shows whether the device heeds the mark.
+TEST(Blatant, AMarkMayBeHeededOutOfSight) {
+  EXPECT_NE(first_clause(marked_far_away(Heeded::out_of_sight)), "3168:ECN-21");
+  EXPECT_NE(first_clause(marked_far_away(Heeded::sent_again)), "3168:ECN-21");
+  EXPECT_EQ(first_clause(marked_far_away(Heeded::never)), "3168:ECN-21");
+}
+
 // --- The text of verdicts ---
 
 TEST(Verdicts, NameAllThatAFlowDoesWithPacketAndSentence) {

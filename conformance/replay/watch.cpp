@@ -24,6 +24,7 @@ std::int64_t position(std::int64_t near, std::uint32_t number) {
 
 /// The number of packets that a finding requires ...
 constexpr unsigned oversized_min = 3, shrunk_min = 3, repeats_min = 24, unheeded_min = 24;
+constexpr unsigned unheeded_turns_min = 3;
 /// ... and the largest reordering by a recorder.
 constexpr Duration disorder = Duration::milliseconds(20);
 /// Retransmissions trigger ACKs for this time, even after an ACK that covers all of them.
@@ -98,9 +99,10 @@ void Watch::begin_anew(Side& side) {
   side.edge_known = side.acks = side.ece_pending = false;
   side.fin_end.reset();
   side.reported.reset();
+  side.stamp.reset();
   side.flying.clear();
   side.again.clear();
-  side.shrunk = 0;
+  side.shrunk = side.unheeded = side.unheeded_turns = 0;
   side.repeats = 0;
 }
 
@@ -305,6 +307,34 @@ bool Watch::has_received_ece(const Side& side, const Segment& segment) {
   return position(side.next, segment.sequence) >= side.ece_edge;
 }
 
+/// From here on, what shows that the side has received all that the other has sent so far.
+void Watch::expect_cwr(Side& side, const Side& other, std::optional<std::uint32_t> stamp) {
+  constexpr std::int64_t far = std::int64_t{1} << 30;
+  side.ece_at = side.next;
+  side.ece_stamp = stamp;
+  side.ece_edge = other.edge_known ? std::max(other.edge, side.next) : side.next + far;
+}
+
+/// Counts new data without CWR, and the round trips in which it was sent. After a gap the count
+/// begins anew: the first segment with CWR may be in the gap, and its retransmission has none.
+void Watch::look_at_new_data(Side& side, const Side& other, const Segment& segment) {
+  std::int64_t const begin = position(side.next, segment.sequence);
+  if (begin > side.next) {
+    side.ece_pending = false;
+    side.unheeded = side.unheeded_turns = 0;
+    return;
+  }
+  if (other.acked > side.ece_at && has_received_ece(side, segment)) {
+    ++side.unheeded_turns;
+    expect_cwr(side, other, other.stamp);
+  }
+  side.unheeded += side.unheeded_turns != 0 ? 1u : 0u;
+  if (side.unheeded >= unheeded_min && side.unheeded_turns >= unheeded_turns_min) {
+    find(side, side.ece_packet, "3168:ECN-21",
+         "new data round trip after round trip, without CWR, while the peer echoes a mark");
+  }
+}
+
 /// The other side echoes a mark in every ACK for several round trips, and no segment carries CWR.
 void Watch::look_at_marks(Side& side, Side& other, const Segment& segment) {
   bool const agreed = (side.asks_ecn && other.answers_ecn) || (other.asks_ecn && side.answers_ecn);
@@ -313,29 +343,22 @@ void Watch::look_at_marks(Side& side, Side& other, const Segment& segment) {
   }
   if (segment.any(flag::cwr)) {
     side.ece_pending = false;
-    side.unheeded = 0;
+    side.unheeded = side.unheeded_turns = 0;
     side.cwr_end = position(side.next, segment.sequence) + segment.length();
   } else if (side.ece_pending && segment.data_bytes() != 0 &&
-             position(side.next, segment.sequence) >= side.next && other.acked > side.ece_at &&
-             has_received_ece(side, segment)) {
-    if (++side.unheeded >= unheeded_min) {
-      find(side, side.ece_packet, "3168:ECN-21",
-           "new data round trip after round trip, without CWR, while the peer echoes a mark");
-    }
+             position(side.next, segment.sequence) >= side.next) {
+    look_at_new_data(side, other, segment);
   }
   if (segment.any(flag::ack)) {
     if (!segment.any(flag::ece)) {
       other.ece_pending = false;
-      other.unheeded = 0;
+      other.unheeded = other.unheeded_turns = 0;
     } else if (!other.ece_pending &&
                position(other.next, segment.acknowledgment) >= other.cwr_end) {
-      other.ece_pending = true;
-      other.ece_at = other.next;
-      other.ece_packet = segment.number;
       auto const stamps = stamps_of(segment);
-      other.ece_stamp = stamps ? std::optional(stamps->value) : std::nullopt;
-      other.ece_edge =
-          side.edge_known ? std::max(side.edge, other.next) : other.next + (std::int64_t{1} << 30);
+      other.ece_pending = true;
+      other.ece_packet = segment.number;
+      expect_cwr(other, side, stamps ? std::optional(stamps->value) : std::nullopt);
     }
   }
 }
@@ -389,6 +412,9 @@ void Watch::move_on(Side& side, Side& other, const Segment& segment) {
     side.flying.add(end, pieces_of(side, other, end - std::min(begin, side.next)));
   }
   side.fin_end = segment.any(flag::fin) ? std::optional(end) : side.fin_end;
+  auto const stamps = stamps_of(segment);
+  bool const later = stamps && (!side.stamp || before(*side.stamp, stamps->value));
+  side.stamp = later ? std::optional(stamps->value) : side.stamp;
   side.next = std::max(side.next, end);
   if (segment.any(flag::ack)) {
     std::int64_t const ack =

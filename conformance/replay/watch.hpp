@@ -109,8 +109,9 @@ class Watch {
     std::int64_t cwr_end = 0;   ///< the end of the last segment with CWR
     std::int64_t ece_at = 0;    ///< what it had sent when the echo arrived ...
     std::int64_t ece_edge = 0;  ///< ... and the right edge then
-    std::optional<std::uint32_t> ece_stamp;  ///< the timestamp of the segment with the echo
-    unsigned unheeded = 0;
+    std::optional<std::uint32_t> ece_stamp;     ///< the timestamp of the segment with the echo
+    std::optional<std::uint32_t> stamp;         ///< its latest timestamp
+    unsigned unheeded = 0, unheeded_turns = 0;  ///< new segments without CWR, and their round trips
     std::uint64_t ece_packet = 0;
     std::vector<Finding> findings;
   };
@@ -123,6 +124,8 @@ class Watch {
   void look_at_reports(Side& side, const Side& other, const tools::Segment& segment);
   void look_at_repeats(Side& side, const Side& other, const tools::Segment& segment);
   void look_at_marks(Side& side, Side& other, const tools::Segment& segment);
+  void look_at_new_data(Side& side, const Side& other, const tools::Segment& segment);
+  static void expect_cwr(Side& side, const Side& other, std::optional<std::uint32_t> stamp);
   static void begin_anew(Side& side);
   static std::int64_t pieces_of(const Side& side, const Side& other, std::int64_t octets);
   static bool is_later(const Side& side, const tools::Segment& segment, std::int64_t ack);
