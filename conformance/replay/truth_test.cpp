@@ -554,6 +554,37 @@ TEST(Blatant, AMarkMayBeHeededOutOfSight) {
   EXPECT_EQ(first_clause(marked_far_away(Heeded::never)), "3168:ECN-21");
 }
 
+/// Both sides send a SYN, and only the device's offers `option`, which its SYN-ACK repeats. The
+/// capture may lack the device's SYN, if `seen` is false, and the peer's SYN-ACK.
+Conversation crossing(const std::vector<std::uint8_t>& option, bool seen, bool answered) {
+  Conversation c;
+  c.peer(0, "S", {0, 0});
+  if (seen) {
+    c.device(1, "S", {0, 0});
+    add_option(c, option);
+  }
+  c.device(5, "SA", {0, 1});
+  add_option(c, option);
+  if (answered) {
+    c.peer(6, "SA", {0, 1});
+  }
+  c.peer(20, "A", {1, 1}).peer(21, "PA", {1, 1, 100}).device(21, "A", {1, 101});
+  return c;
+}
+
+TEST(Blatant, CrossingSynsMayOfferWhatTheOtherDoesNot) {
+  std::pair<std::vector<std::uint8_t>, std::string_view> const cases[] = {
+      {{3, 3, 7}, "7323:TS-33"},
+      {{4, 2}, "2018:SACK-2"},
+      {{8, 10, 0, 0, 0, 9, 0, 0, 0, 0}, "7323:TS-39"}};
+  for (const auto& [option, clause] : cases) {
+    EXPECT_NE(first_clause(crossing(option, true, true)), clause);
+    EXPECT_NE(first_clause(crossing(option, true, false)), clause);
+    EXPECT_NE(first_clause(crossing(option, false, true)), clause);
+    EXPECT_EQ(first_clause(crossing(option, false, false)), clause);
+  }
+}
+
 // --- The text of verdicts ---
 
 TEST(Verdicts, NameAllThatAFlowDoesWithPacketAndSentence) {

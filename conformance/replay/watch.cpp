@@ -96,7 +96,7 @@ void Watch::take(const Segment& segment) {
 
 /// The ports are reused: earlier state belongs to another connection.
 void Watch::begin_anew(Side& side) {
-  side.edge_known = side.acks = side.ece_pending = false;
+  side.edge_known = side.acks = side.ece_pending = side.asks = side.answers = false;
   side.fin_end.reset();
   side.reported.reset();
   side.stamp.reset();
@@ -104,6 +104,12 @@ void Watch::begin_anew(Side& side) {
   side.again.clear();
   side.shrunk = side.unheeded = side.unheeded_turns = 0;
   side.repeats = 0;
+}
+
+/// The options of its SYN-ACK turn out to be no answer to those that the other side offered.
+void Watch::forgive_answer(Side& side) {
+  std::erase_if(side.findings,
+                [](const Finding& finding) { return finding.text.starts_with("its SYN,ACK "); });
 }
 
 void Watch::take_syn(Side& side, Side& other, const Segment& segment) {
@@ -130,7 +136,14 @@ void Watch::take_syn(Side& side, Side& other, const Segment& segment) {
   side.same_options = !edited && (!side.syn || (side.same_options && side.selective == selective &&
                                                 side.stamps == stamps && side.shift == shift));
   bool const answer = segment.any(flag::ack);
-  if (answer && other.syn && other.same_options && !edited) {
+  side.asks |= !answer;
+  side.answers |= answer;
+  // Crossing SYNs: the SYN-ACK of each side repeats the options of its own SYN. The capture may
+  // lack that SYN, but not the other side's SYN-ACK as well.
+  bool const crossed = answer && (side.asks || other.answers);
+  if (crossed) {
+    forgive_answer(other);
+  } else if (answer && other.syn && other.same_options && !edited) {
     if (shift && !other.shift) {
       find(side, segment.number, "7323:TS-33",
            "its SYN,ACK has a window scale that was not offered");
@@ -161,8 +174,7 @@ void Watch::look_at_options(Side& side, Side& other, const Segment& segment) {
   bool const edited = stamps_of(segment) && !side.stamps && other.stamps;
   if (edited) {
     side.same_options = false;
-    std::erase_if(other.findings,
-                  [](const Finding& finding) { return finding.text.starts_with("its SYN,ACK "); });
+    forgive_answer(other);
     return;
   }
   if (!other.selective && !blocks_of(segment).empty()) {

@@ -75,7 +75,8 @@ class Watch {
     Endpoint endpoint;
     bool syn = false;  ///< its SYN was captured; otherwise the options are unknown
     bool stamps = false, selective = false;
-    bool same_options = true;  ///< all its SYNs have the same options
+    bool same_options = true;            ///< all its SYNs have the same options
+    bool asks = false, answers = false;  ///< it sent a SYN without ACK, a SYN-ACK
     bool asks_ecn = false, answers_ecn = false;
     bool multipath = false;  ///< its SYN has an MPTCP option
     std::optional<unsigned> shift;
@@ -118,6 +119,7 @@ class Watch {
 
   void find(Side& side, std::uint64_t packet, std::string_view clause, std::string text);
   void take_syn(Side& side, Side& other, const tools::Segment& segment);
+  static void forgive_answer(Side& side);
   void look_at_options(Side& side, Side& other, const tools::Segment& segment);
   void look_at_size(Side& side, const Side& other, const tools::Segment& segment);
   void look_at_window(Side& side, const Side& other, const tools::Segment& segment);
