@@ -207,7 +207,8 @@ void forgive_block(const Moment& m, const wire::SackBlock& block) {
   }
 }
 
-// SACK blocks cover received data only, and both SYNs must have permitted them.
+// SACK blocks cover received data only, and the other's SYN must have permitted them. The sender's
+// own SYN says what the other may send.
 void judge_blocks(const Moment& m) {
   wire::Segment const& segment = m.segment();
   // Of several SYNs it is unknown which one counts.
@@ -216,7 +217,7 @@ void judge_blocks(const Moment& m) {
   }
   //= rfc2018#4
   //# 2018:SACK-2 no SACK blocks to a peer that did not permit them
-  if (!m.speaker.sack || !m.other.openings[0].sack) {
+  if (!m.other.openings[0].sack) {
     m.judge.call_whole(m, Rule::sack_unpermitted, Ambiguity::none, {0, segment.options.sack_count});
     return;
   }

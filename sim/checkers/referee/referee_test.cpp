@@ -294,6 +294,18 @@ TEST(RefereeNumbers, SackBlocks) {
   EXPECT_EQ(unasked.found(Rule::sack_unpermitted), "certain");
 }
 
+// SACK-permitted says that its sender can receive SACK options, not that it sends them.
+TEST(RefereeNumbers, SackBlocksToTheSideThatPermitsThem) {
+  Conversation c;
+  c.a("S", {.mss = 1'460, .sack_permitted = true}).b("SA", {.ack = 1, .mss = 1'460});
+  c.a("A", {.seq = 1, .ack = 1}).a("A", {.seq = 101, .ack = 1, .text = 100});
+  c.b("A", {.seq = 1, .ack = 1, .sack = {{101, 201}}});
+  EXPECT_EQ(c.found(Rule::sack_unpermitted), "no");
+  c.b("A", {.seq = 101, .ack = 1, .text = 100})
+      .a("A", {.seq = 201, .ack = 1, .sack = {{101, 201}}});
+  EXPECT_EQ(c.found(Rule::sack_unpermitted), "certain");
+}
+
 TEST(RefereeNumbers, AShrunkWindow) {
   Conversation wrong;
   wrong.open({.window = 500}).b("A", {.seq = 1, .ack = 1, .window = 500});
