@@ -154,16 +154,16 @@ using Lateness = std::map<Endpoint, Duration>;
 /// A separate recorder for one direction may be this late.
 constexpr Duration late_most = Duration::milliseconds(25);
 
-/// Whether `later` certainly answers `earlier`, which is recorded after it. Within a short time the
-/// number alone is proof; further apart the echoed timestamp must match.
+/// Whether `later` certainly answers `earlier`, which is recorded slightly after it. Among
+/// neighbours the number alone is proof; further apart the echoed timestamp must match. What is
+/// recorded long after it may be a retransmission of a segment that the capture lacks.
 bool proves(const Segment& later, const Segment& earlier, bool near) {
-  if (near || !answers(later, earlier)) {
-    return answers(later, earlier);
+  if (!answers(later, earlier) || earlier.time.since(later.time) > late_most) {
+    return false;
   }
   auto const earlier_stamps = stamps_of(earlier);
   auto const later_stamps = stamps_of(later);
-  return earlier.time.since(later.time) <= late_most &&
-         (!later_stamps || (earlier_stamps && later_stamps->echo == earlier_stamps->value));
+  return near || !later_stamps || (earlier_stamps && later_stamps->echo == earlier_stamps->value);
 }
 
 /// Whether `later` echoes the timestamp of `earlier`, which is recorded slightly after it, or
@@ -206,7 +206,7 @@ std::size_t restore_causes(Flow& flow) {
         auto const begin = all.begin() + static_cast<std::ptrdiff_t>(at);
         auto const end = all.begin() + static_cast<std::ptrdiff_t>(cause) + 1;
         Instant const time = all[at].time;
-        if (data && apart <= late_most) {
+        if (data) {
           Duration& most = late[all[cause].source];
           most = std::max(most, apart);
         }

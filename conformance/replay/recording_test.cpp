@@ -419,6 +419,23 @@ Conversation sent_again(bool known) {
   return c;
 }
 
+/// The device retransmits data that the peer acknowledges in a segment. The capture lacks that
+/// segment and has the peer's retransmission; or it has the segment `ms` late.
+Conversation answered_before(std::uint64_t ms) {
+  Conversation c = request();
+  c.device(20, "PA", {1, 101, 300}).device(50, "A", {301, 201});
+  if (ms != 0) {
+    c.peer(50 + ms, "PA", {101, 301, 100});
+  }
+  c.device(1'200, "PA", {1, 201, 300}).peer(1'210, "PA", {101, 301, 100});
+  return c.device(1'210, "A", {301, 201});
+}
+
+TEST(Recording, AnAckMayAnswerAMissingCopyOfALaterSegment) {
+  EXPECT_EQ(accused_of(answered_before(0)), "");
+  EXPECT_EQ(accused_of(answered_before(5)), "6298:RTO-11");
+}
+
 TEST(Recording, SeveralAcksMayBeLostBehindTheCapture) {
   EXPECT_EQ(accused_of(sent_again(true)), "6298:RTO-11");
   EXPECT_EQ(accused_of(sent_again(false)), "") << verdict_of(sent_again(false));
