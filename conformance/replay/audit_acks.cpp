@@ -146,10 +146,10 @@ class AckAudit {
     }
     breach(step.at, std::move(clauses),
            fmt::format("what packet {} brought was not acknowledged in time", step.packet), found);
-    breaches_.back().sure = found && silent_until(index, *found) &&
-                            acknowledges_only(index, *found) &&
-                            !clock_was_set(step.at, when, limit) &&
-                            !has_queued(step.at, *found, limit) && !echoes_unseen(*found);
+    breaches_.back().sure =
+        found && silent_until(index, *found) && acknowledges_only(index, *found) &&
+        !clock_was_set(step.at, when, limit) && !has_queued(step.at, *found, limit) &&
+        !may_answer_unseen(index, *found);
   }
 
   /// Whether the segment was sent only to acknowledge data. A response, a keep-alive or a window
@@ -216,11 +216,20 @@ class AckAudit {
               [](const Reply& a, const Reply& b) { return a.passed < b.passed; });
   }
 
-  /// Whether the ACK echoes a timestamp of a packet that the capture lacks: that may have brought
-  /// the data a second time.
-  bool echoes_unseen(std::size_t item) const {
-    auto const stamps = stamps_of(trace_[item].segment);
-    return stamps && !peer_stamps_.contains(stamps->echo);
+  /// Whether the ACK may answer a packet that the capture lacks, which brought the data a second
+  /// time. The echo of a timestamp shows it; without timestamps only the identifications of the
+  /// IPv4 packets show that the peer sent nothing in between.
+  bool may_answer_unseen(std::size_t step, std::size_t item) const {
+    if (auto const stamps = stamps_of(trace_[item].segment)) {
+      return !peer_stamps_.contains(stamps->echo);
+    }
+    const std::vector<Step>& steps = in_.script.steps;
+    std::uint16_t const number = steps[step].segment.identification;
+    auto const next =
+        std::find_if(steps.begin() + static_cast<std::ptrdiff_t>(step) + 1, steps.end(),
+                     [](const Step& later) { return later.kind == Step::Kind::segment; });
+    return number == 0 || next == steps.end() ||
+           next->segment.identification != static_cast<std::uint16_t>(number + 1);
   }
 
   /// Whether a queue between the capture point and the device may explain the delay: the ACK's

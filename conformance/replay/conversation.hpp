@@ -50,6 +50,16 @@ class Conversation {
     return *this;
   }
 
+  /// Numbers the IPv4 packets of each side without a gap, as Linux does within a connection.
+  Conversation& identify() {
+    std::uint16_t devices = 0;
+    std::uint16_t peers = 0;
+    for (tools::Segment& segment : flow_.segments) {
+      segment.identification = segment.source == device_ ? ++devices : ++peers;
+    }
+    return *this;
+  }
+
   const Flow& flow() const { return flow_; }
   const Endpoint& device_side() const { return device_; }
   tools::Segment& last() { return flow_.segments.back(); }

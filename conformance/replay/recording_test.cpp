@@ -362,13 +362,31 @@ Conversation answered(std::uint64_t ms, std::string_view flags, Conversation::Nu
   c.peer(100, "PA", {101, 51, 100}).device(100 + ms, flags, numbers);
   c.peer(2'000, "A", {201, numbers.seq + numbers.bytes});
   c.peer(2'100, "PA", {201, numbers.seq + numbers.bytes, 10});
-  return c.device(2'100, "A", {numbers.seq + numbers.bytes, 211});
+  return c.device(2'100, "A", {numbers.seq + numbers.bytes, 211}).identify();
 }
 
 TEST(Recording, AnAckMayBeMissingBeforeWhatComesAnyway) {
   EXPECT_EQ(accused_of(answered(800, "A", {51, 201})), "9293:MUST-40");
   EXPECT_EQ(accused_of(answered(800, "PA", {51, 201, 50})), "");
   EXPECT_EQ(accused_of(answered(800, "A", {50, 201})), "");  // a keep-alive
+}
+
+// The recorder lost the ACK and the peer's retransmission, which the ACK that it has answers. The
+// identifications of the peer's packets show that one is missing; without them nothing is certain.
+TEST(Recording, AnAckAndWhatComesAgainWithoutItMayBeMissing) {
+  Conversation c = answered(800, "A", {51, 201});
+  Flow flow = c.flow();
+  EXPECT_EQ(accused_of(flow, c.device_side()), "9293:MUST-40");
+  for (tools::Segment& segment : flow.segments) {
+    bool const later =
+        !is_from(segment, c.device_side()) && segment.time > c.flow().segments[7].time;
+    segment.identification = static_cast<std::uint16_t>(segment.identification + (later ? 1 : 0));
+  }
+  EXPECT_EQ(accused_of(flow, c.device_side()), "");
+  for (tools::Segment& segment : flow.segments) {
+    segment.identification = 0;
+  }
+  EXPECT_EQ(accused_of(flow, c.device_side()), "");
 }
 
 // The peer's recorder is 12 ms late: the peer's retransmission is recorded after the ACK that
@@ -381,7 +399,7 @@ TEST(Recording, AnAckMayAnswerWhatIsRecordedBehindIt) {
     if (again) {
       c.peer(912, "PA", {101, 51, 100});
     }
-    c.peer(2'100, "PA", {201, 51, 10}).device(2'100, "A", {51, 211});
+    c.peer(2'100, "PA", {201, 51, 10}).device(2'100, "A", {51, 211}).identify();
     EXPECT_EQ(accused_of(c), again ? "" : "9293:MUST-40");
   }
 }
