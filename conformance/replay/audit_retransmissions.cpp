@@ -286,8 +286,10 @@ class AgainAudit {
                  !has_queued(index) && !(timed_out_ && before(una_, timeout_high_)));
     } else if (even && may_double(segment, gap)) {
       // If the capture lacks a transmission, two gaps look like one: less than half of the next gap
-      // is missing, and the gap after that is as expected.
-      breach(item.at, {"6298:RTO-14"}, "the timer was not doubled", index, ++even_ > 1);
+      // is missing, and the gap after that is as expected. An ICMP error that the capture lacks may
+      // undo each doubling (RFC 6069, 4).
+      breach(item.at, {"6298:RTO-14"}, "the timer was not doubled", index,
+             ++even_ > 1 && in_.script.unfiltered);
     }
     even_ = even ? even_ : 0;
     gap_ = gap;

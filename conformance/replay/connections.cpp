@@ -231,6 +231,7 @@ void ConnectionReader::judge(Connection& connection) {
   connection.is_judged = true;
   connection.judged_until = connection.flow.segments.back().number;
   std::uint64_t const bytes = connection.bytes;
+  connection.flow.unfiltered = is_unfiltered(kinds_);
   handlers_.judge(connection);
   connection.flow.segments = {};
   connection.flow.errors = {};

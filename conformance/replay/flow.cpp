@@ -267,6 +267,11 @@ bool is_from(const Segment& segment, const Endpoint& endpoint) {
   return segment.source == endpoint;
 }
 
+bool is_unfiltered(const tools::FrameCounts& kinds) {
+  return kinds[static_cast<std::size_t>(tools::FrameKind::icmp_error)] != 0 ||
+         kinds[static_cast<std::size_t>(tools::FrameKind::not_ip)] != 0;
+}
+
 bool sort_by_time(std::vector<Segment>& segments) {
   auto const before = [](const Segment& a, const Segment& b) { return a.time < b.time; };
   if (std::is_sorted(segments.begin(), segments.end(), before)) {
@@ -322,6 +327,9 @@ CaptureFlows read_flows(const std::string& path, std::uint64_t bytes_max) {
       out.flows.push_back({decoded.segment.source, decoded.segment.destination, {}, {}});
     }
     out.flows[found->second].segments.push_back(std::move(decoded.segment));
+  }
+  for (Flow& flow : out.flows) {
+    flow.unfiltered = is_unfiltered(out.kinds);
   }
   out.warning = reader.warning();
   return out;

@@ -17,6 +17,8 @@ struct Flow {
   std::vector<tools::Segment> segments;
   std::vector<tools::IcmpError> errors;
   bool recorded_late = false;  ///< normalise() has put packets before their answers
+  /// No filter excluded ICMP errors from the capture.
+  bool unfiltered = false;
 };
 
 struct CaptureFlows {
@@ -29,6 +31,9 @@ struct CaptureFlows {
 /// Reads a whole capture. Throws Failure (bad_input) as CaptureReader does, and if the data to keep
 /// exceeds `bytes_max`.
 CaptureFlows read_flows(const std::string& path, std::uint64_t bytes_max = std::uint64_t{1} << 30);
+
+/// Whether the capture has frames that a filter for TCP or for ports excludes, as ARP.
+bool is_unfiltered(const tools::FrameCounts& kinds);
 
 /// Undoes artefacts of capturing as far as possible. Returns one line for each correction. Not for
 /// authored scenarios, whose oddities are intended. `aided`: a scenario states that the capture is

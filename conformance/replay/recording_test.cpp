@@ -233,7 +233,12 @@ TEST(Recording, OneTransmissionMayBeMissing) {
     even.device(ms, "PA", {1, 101, 300});
   }
   even.peer(5030, "A", {101, 301});
-  EXPECT_EQ(accused_of(even), "6298:RTO-14");
+  Flow flow = even.flow();
+  // An ICMP message that says that the host is unreachable undoes the last doubling (RFC 6069). A
+  // capture that a filter restricted to TCP lacks it.
+  EXPECT_EQ(accused_of(flow, even.device_side()), "");
+  flow.unfiltered = true;
+  EXPECT_EQ(accused_of(flow, even.device_side()), "6298:RTO-14");
 }
 
 /// Two segments are lost. The device retransmits the second one `after` the first, which the timer
