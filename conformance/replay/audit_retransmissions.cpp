@@ -279,11 +279,16 @@ class AgainAudit {
     if (go_back || drawn(item)) {
       return;  // slow start over lost data (RFC 5681 3.1)
     }
+    // An ICMP error that the capture lacks may have reported a smaller path MTU. It arrives within
+    // a round trip, and queues may delay it.
+    bool const shorter =
+        in_.script.unaided && gap <= in_.script.round_trip * 2 + prompt && is_shorter(index);
     bool const even = gap_ > Duration{} && gap.ns * 10 < gap_.ns * 17;
     if (gap + Duration::milliseconds(1) < in_.config.tcp.rto_min) {
       breach(item.at, {"6298:RTO-9"}, "retransmitted before the timer can have expired", index,
-             gap < in_.config.tcp.rto_min / 2 && acks_of_una_ <= 1 && !drawn_late(item) &&
-                 !has_queued(index) && !(timed_out_ && before(una_, timeout_high_)));
+             gap < in_.config.tcp.rto_min / 2 && acks_of_una_ <= 1 && !shorter &&
+                 !drawn_late(item) && !has_queued(index) &&
+                 !(timed_out_ && before(una_, timeout_high_)));
     } else if (even && may_double(segment, gap)) {
       // If the capture lacks a transmission, two gaps look like one: less than half of the next gap
       // is missing, and the gap after that is as expected. An ICMP error that the capture lacks may
@@ -295,7 +300,18 @@ class AgainAudit {
     gap_ = gap;
     timeout_high_ = timed_out_ && before(una_, timeout_high_) ? timeout_high_ : high_;
     timed_out_ = true;
-    alone_after_timeout(index, gap + Duration::milliseconds(1) >= in_.config.tcp.rto_min);
+    bool const timeout = gap + Duration::milliseconds(1) >= in_.config.tcp.rto_min;
+    alone_after_timeout(index, timeout && !shorter);
+  }
+
+  /// Whether the segment is shorter than the last transmission of its octets was on the wire.
+  bool is_shorter(std::size_t index) const {
+    const Segment& segment = trace_[index].segment;
+    auto const last = sent_.last(segment.sequence, index);
+    auto const options = static_cast<std::uint32_t>(segment.options.size());
+    std::uint32_t const mss = in_.script.peer_mss.count;
+    std::uint32_t const most = mss - std::min(options, mss);
+    return last && segment.data_bytes() < std::min(trace_[*last].segment.data_bytes(), most);
   }
 
   /// Whether a segment that had just arrived triggered the retransmission, so that no timer did.
@@ -337,7 +353,7 @@ class AgainAudit {
   }
 
   /// After a timeout one segment is sent, then the sender waits for an ACK (RFC 5681 3.1, the loss
-  /// window). `timeout`: the gap was long enough for a timeout.
+  /// window). `timeout`: nothing but a timeout explains the retransmission.
   void alone_after_timeout(std::size_t index, bool timeout) {
     for (std::size_t next = index + 1; next < trace_.size(); ++next) {
       const Item& item = trace_[next];

@@ -357,6 +357,26 @@ TEST(Recording, WhatWasLostWithATimeoutGoesAgainAtAnyTime) {
   EXPECT_EQ(accused_of(paced(false)), "6298:RTO-9");
 }
 
+/// The device sends 1,400 octets again after `ms`, in a first segment of `size` octets and a second
+/// one with the rest. The round trip takes 600 ms.
+Conversation shortened(std::uint64_t ms, std::uint32_t size) {
+  Conversation c;
+  c.device(0, "S", {0, 0}).peer(600, "SA", {0, 1}).device(600, "A", {1, 1});
+  c.device(601, "PA", {1, 1, 100}).peer(1'201, "A", {1, 101});
+  c.device(1'300, "A", {101, 1, 1'400}).device(1'300 + ms, "A", {101, 1, size});
+  if (size != 1'400) {
+    c.device(1'300 + ms, "PA", {101 + size, 1, 1'400 - size});
+  }
+  return c.peer(1'900 + ms, "A", {1, 1'501}).device(1'901 + ms, "FA", {1'501, 1});
+}
+
+// The ICMP message that reports a smaller path MTU is not in a capture that has only TCP.
+TEST(Recording, WhatIsSentAgainInShorterSegmentsMayHaveBeenTooBig) {
+  EXPECT_EQ(accused_of(shortened(45, 1'248)), "");
+  EXPECT_EQ(accused_of(shortened(250, 1'248)), "");
+  EXPECT_EQ(accused_of(shortened(45, 1'400)), "6298:RTO-9");
+}
+
 // --- Acknowledged ---
 
 /// The device answers a request after `ms` by a segment with `flags` and `numbers`. An ACK in
