@@ -15,13 +15,12 @@ bool is_early(const Moment& m, const Claim& claim) {
 }
 
 // Whether the segment may be a retransmission that looks new because the capture lacks the first
-// transmission and the ACK of it was lost. Only an echo of the ACK's timestamp shows that the ACK
-// was not lost.
+// transmission and the ACK of it was lost. Only an echo of a later timestamp shows that the ACK was
+// not lost: an equal one may be that of an ACK just before it, which the capture lacks as well.
 bool may_be_repeat(const Moment& m, const Claim& claim) {
   wire::Options const& options = m.segment().options;
-  Sequence const echo = tick(options.timestamp_echo);
-  bool const same = claim.stamp_new && echo == tick(claim.stamp);
-  return !claim.stamped || !options.has_timestamps || !(same || tick(claim.stamp).before(echo));
+  return !claim.stamped || !options.has_timestamps ||
+         !tick(claim.stamp).before(tick(options.timestamp_echo));
 }
 
 void settle_ack(const Moment& m, Claim& claim) {
@@ -126,8 +125,6 @@ void await(const Moment& m, const Claim& claim) {
       place.at = m.said.at;
       place.stamped = m.segment().options.has_timestamps;
       place.stamp = m.segment().options.timestamp_value;
-      place.stamp_new =
-          !m.speaker.stamp_any || tick(m.speaker.stamp_highest).before(tick(place.stamp));
       return;
     }
   }

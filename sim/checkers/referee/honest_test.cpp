@@ -93,17 +93,18 @@ TEST(RefereeHonest, WhatAMiddleboxSaidInItsPeersName) {
   }
 }
 
-// The recorder lost data, and its ACK was lost, too: so the data comes again. The ACK before it had
-// the same timestamp, so an echo of that does not show that the ACK of the data arrived.
+// The recorder lost data, and its ACK was lost, too: so the data comes again. An ACK before it,
+// which the recorder may have lost as well, had the same timestamp. So an echo of that does not
+// show that the ACK of the data arrived.
 TEST(RefereeHonest, AnAckOfWhatTheRecorderLost) {
-  for (std::uint32_t const before : {130u, 131u}) {
+  for (std::uint32_t const echo : {131u, 140u}) {
     Conversation t;
     t.open(stamped);
     t.a("AP", {.seq = 1, .ack = 1, .text = 10, .after_ms = 30, .stamp = 130, .echo = 100});
-    t.b("A", {.seq = 1, .ack = 11, .stamp = before, .echo = 130});
     t.b("A", {.seq = 1, .ack = 21, .stamp = 131, .echo = 130});
-    t.a("AP", {.seq = 11, .ack = 1, .text = 10, .after_ms = 180, .stamp = 310, .echo = 131});
-    EXPECT_EQ(t.found(Rule::ack_of_unheard), before == 131 ? "likely" : "certain");
+    t.b("A", {.seq = 1, .ack = 21, .after_ms = 9, .stamp = 140, .echo = 130});
+    t.a("AP", {.seq = 11, .ack = 1, .text = 10, .after_ms = 180, .stamp = 310, .echo = echo});
+    EXPECT_EQ(t.found(Rule::ack_of_unheard), echo == 131 ? "likely" : "certain");
   }
 }
 

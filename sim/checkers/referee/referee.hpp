@@ -57,7 +57,6 @@ struct Claim {
   std::uint32_t place = 0;  // among the violations
   bool stamped = false;     // the segment has a timestamp ...
   std::uint32_t stamp = 0;  // ... which is this
-  bool stamp_new = false;   // no earlier segment of its sender had it
 };
 
 // The ISSs of a host's successive connections.
