@@ -144,11 +144,18 @@ class Violations {
   }
   // The same for every connection.
   void weaken_all(Ambiguity why) {
-    for (std::uint32_t place = 0; place < kept_.size(); ++place) {
-      if (kept_[place].rests_on_whole) {
-        weaken(place, why);
-      }
-    }
+    weaken_where([](Violation const&) { return true; }, why);
+  }
+  // The same for every connection between two addresses.
+  void weaken_between(IpAddressPair const& pair, Ambiguity why) {
+    weaken_where(
+        [&pair](Violation const& each) {
+          IpAddress const& from = each.speaker.address;
+          IpAddress const& to = each.listener.address;
+          return (from == pair.first && to == pair.second) ||
+                 (from == pair.second && to == pair.first);
+        },
+        why);
   }
   // Returns whether it was certain until now.
   bool weaken(std::uint32_t place, Ambiguity why) {
@@ -166,6 +173,15 @@ class Violations {
   std::uint64_t dropped_certain(std::uint32_t rule) const { return dropped_certain_[rule]; }
 
  private:
+  template <class Which>
+  void weaken_where(Which which, Ambiguity why) {
+    for (std::uint32_t place = 0; place < kept_.size(); ++place) {
+      if (kept_[place].rests_on_whole && which(kept_[place])) {
+        weaken(place, why);
+      }
+    }
+  }
+
   static constexpr std::uint32_t no_place = ~std::uint32_t{0};
   static constexpr std::uint32_t looked_at_max = 1'024;
 

@@ -417,6 +417,34 @@ TEST(Decode, OpensTunnels) {
   }
 }
 
+// RFC 6946: a fragment header without fragmentation, as translators of addresses add it.
+TEST(Decode, ReadsWholePacketsWithAFragmentHeader) {
+  for (unsigned const part : {0x0000u, 0x0001u, 0x0008u}) {
+    auto bytes = words({0x6000, 0, 28, 44 << 8 | 64});
+    bytes.resize(40);
+    bytes = joined(bytes, words({6 << 8, part, 0, 7}));
+    bytes = joined(bytes, words({80, 40000, 0, 7, 0, 9, 0x5010, 512, 0, 0}));
+    bytes[23] = std::byte{1};
+    bytes[39] = std::byte{2};
+    Decoded const decoded = decode(frame_of(bytes), LinkLayer::raw_ip);
+    EXPECT_EQ(decoded.kind, part == 0 ? FrameKind::tcp : FrameKind::fragment) << part;
+    EXPECT_EQ(text_of(decoded.segment.source.address), "::1") << part;
+    EXPECT_EQ(decoded.segment.sequence, part == 0 ? 7u : 0u) << part;
+    EXPECT_EQ(decode(frame_of({bytes.begin(), bytes.begin() + 44}), LinkLayer::raw_ip).kind,
+              FrameKind::cut_short);
+  }
+}
+
+TEST(Decode, ReadsBehindAnAuthenticationHeader) {
+  auto bytes = words({0x6000, 0, 44, 51 << 8 | 64});
+  bytes.resize(40);
+  bytes = joined(bytes, words({6 << 8 | 4, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0}));
+  bytes = joined(bytes, words({80, 40000, 0, 7, 0, 9, 0x5010, 512, 0, 0}));
+  Decoded const decoded = decode(frame_of(bytes), LinkLayer::raw_ip);
+  EXPECT_EQ(decoded.kind, FrameKind::tcp);
+  EXPECT_EQ(decoded.segment.sequence, 7u);
+}
+
 TEST(Decode, OpensPppoeAndLabels) {
   auto const pppoe = joined(words({1, 2, 3, 4, 5, 6, 0x8864, 0x1100, 1, 42, 0x0021}), bare_tcp());
   auto const labels = joined(words({1, 2, 3, 4, 5, 6, 0x8847, 1, 0x0040, 2, 0x0140}), bare_tcp());

@@ -29,6 +29,7 @@ struct Transport {
   SumState header_sum = SumState::good;
   bool ipv6 = false;
   bool sum_known = true;  ///< the addresses are the ones that the checksum covers
+  bool begins = true;     ///< a fragment with the beginning of the packet
   Bytes bytes;
   std::uint32_t missing = 0;
 };
@@ -70,6 +71,7 @@ Transport open_v4(Bytes ip, std::uint32_t lost) {
   out.missing = static_cast<std::uint32_t>(total - have);
   if ((word_at(ip, 6) & 0x3fff) != 0) {
     out.kind = FrameKind::fragment;
+    out.begins = (word_at(ip, 6) & 0x1fff) == 0;
   }
   return out;
 }
@@ -78,7 +80,26 @@ IpAddress address_v6(Bytes bytes, std::size_t at) {
   return {wide_at(bytes, at), wide_at(bytes, at + 8)};
 }
 
-bool is_extension(std::uint8_t next) { return next == 0 || next == 43 || next == 60; }
+/// The headers of IPv6 that are skipped. An authentication header has another unit of length, and a
+/// fragment header none.
+namespace extension {
+constexpr std::uint8_t hop_by_hop = 0, routing = 43, fragment = 44, authentication = 51;
+constexpr std::uint8_t destination_options = 60;
+}  // namespace extension
+
+bool is_extension(std::uint8_t next) {
+  return next == extension::hop_by_hop || next == extension::routing ||
+         next == extension::fragment || next == extension::authentication ||
+         next == extension::destination_options;
+}
+
+std::size_t extension_length(std::uint8_t kind, std::uint8_t field) {
+  if (kind == extension::fragment) {
+    return 8;
+  }
+  return kind == extension::authentication ? (std::size_t{field} + 2) * 4
+                                           : (std::size_t{field} + 1) * 8;
+}
 
 /// The final destination, which TCP's checksum covers (RFC 8200 8.1), while a routing header still
 /// lists hops: the last address of type 0, the only one of type 2, the first of type 4.
@@ -140,22 +161,25 @@ Transport open_v6(Bytes ip, std::uint32_t lost) {
       return out;
     }
     std::uint8_t const kind = next;
-    std::size_t const length = (std::size_t{octet_at(ip, at + 1)} + 1) * 8;
+    std::size_t const length = extension_length(kind, octet_at(ip, at + 1));
     next = octet_at(ip, at);
     if (at + length > have) {
       out.kind = FrameKind::cut_short;
       return out;
     }
-    if (kind == 43) {
+    if (kind == extension::routing) {
       read_routing(ip.subspan(at, length), out);
-    } else if (kind == 60) {
+    } else if (kind == extension::destination_options) {
       read_destination_options(ip.subspan(at, length), out);
+    } else if (kind == extension::fragment && (word_at(ip, at + 2) & 0xfff9) != 0) {
+      // Otherwise the packet is whole (RFC 6946).
+      out.kind = FrameKind::fragment;
+      out.begins = (word_at(ip, at + 2) & 0xfff8) == 0;
+      out.protocol = next;
+      out.bytes = ip.subspan(at + length, have - at - length);
+      return out;
     }
     at += length;
-  }
-  if (next == 44) {
-    out.kind = FrameKind::fragment;
-    return out;
   }
   if (at > have) {
     out.kind = FrameKind::cut_short;
@@ -259,6 +283,23 @@ FrameKind read_icmp(const Transport& from, IcmpError& out) {
   return FrameKind::icmp_error;
 }
 
+/// Of a fragment, whether it may hide a part of a TCP segment, and between which addresses. Later
+/// fragments of a tunnel over UDP are not known as such, but the first one is.
+void read_fragment(const Transport& transport, Decoded& out) {
+  constexpr std::uint8_t tcp = 6, udp = 17;
+  std::uint8_t const protocol = transport.protocol;
+  bool const tunnel =
+      protocol == 4 || protocol == 41 || protocol == 47 ||
+      (protocol == udp && transport.begins && open_tunnel(protocol, transport.bytes).has_value());
+  bool const behind = transport.ipv6 && is_extension(protocol);
+  if (protocol == tcp || behind) {
+    out.segment.source.address = transport.source;
+    out.segment.destination.address = transport.destination;
+  } else if (!tunnel) {
+    out.kind = FrameKind::not_tcp;
+  }
+}
+
 /// Fills in the payload of the innermost IP packet.
 void read_transport(const Transport& transport, const CapturedFrame& frame, Decoded& out) {
   if (transport.protocol == 6) {
@@ -328,6 +369,9 @@ Decoded decode(const CapturedFrame& frame, LinkLayer link) {
     }
     Transport const transport = version == 4 ? open_v4(ip.bytes, lost) : open_v6(ip.bytes, lost);
     out.kind = transport.kind;
+    if (out.kind == FrameKind::fragment) {
+      read_fragment(transport, out);
+    }
     if (out.kind != FrameKind::tcp) {
       return out;
     }

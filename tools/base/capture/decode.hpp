@@ -15,13 +15,14 @@
 
 namespace lockstep::tools {
 
-/// The result of decoding. Only `tcp` and `icmp_error` fill in more than the kind.
+/// The result of decoding. Only `tcp` and `icmp_error` fill in more than the kind, and `fragment`
+/// the addresses.
 enum class FrameKind : std::uint8_t {
   tcp,
   icmp_error,  ///< an ICMP or ICMPv6 error that quotes a TCP segment
   not_ip,
   not_tcp,
-  fragment,
+  fragment,   ///< of TCP; or of a tunnel's packet, whose inner addresses are unknown: none are set
   cut_short,  ///< the capture ends inside the headers
   malformed,  ///< contradictory lengths
 };
@@ -89,7 +90,7 @@ struct IcmpError {
 
 struct Decoded {
   FrameKind kind = FrameKind::not_ip;
-  Segment segment;  ///< if its header is malformed, only the state of its checksum is set
+  Segment segment;  ///< of a malformed header only the state of its checksum is set
   IcmpError icmp;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/wire/tcp_options.hpp"
 #include "tools/base/capture/octets.hpp"
@@ -49,12 +50,18 @@ class FirstLook {
     ++sizes_[std::min<std::uint32_t>(segment.data_bytes(), size_most)];
   }
 
+  void take_fragment(const Segment& fragment) {
+    fragmented_.emplace(fragment.source.address, fragment.destination.address);
+  }
+
   void end() {
     for (std::uint32_t size = mss_most_ + 1; size <= size_most; ++size) {
       out_.joined += sizes_[size];
     }
   }
 
+  /// The pairs of addresses between which TCP was fragmented.
+  const std::set<std::pair<IpAddress, IpAddress>>& fragmented() const { return fragmented_; }
   /// Whether the capture holds most packets twice: at least a third of all segments are copies.
   bool doubled() const { return twins_ * 3 >= out_.segments && out_.segments > 2; }
   bool has(const IpAddress& source) const { return sums_.contains(key_of(source)); }
@@ -65,6 +72,7 @@ class FirstLook {
 
   Linted& out_;
   SumsBySource sums_;
+  std::set<std::pair<IpAddress, IpAddress>> fragmented_;
   Copies doubles_{true};
   std::uint64_t twins_ = 0;
   std::uint32_t mss_most_ = 1'460;
@@ -81,6 +89,8 @@ FirstLook first_look(const std::string& path, Linted& out) {
     ++out.kinds[static_cast<std::size_t>(decoded.kind)];
     if (decoded.kind == FrameKind::tcp) {
       look.take(decoded.segment);
+    } else if (decoded.kind == FrameKind::fragment) {
+      look.take_fragment(decoded.segment);
     }
   }
   look.end();
@@ -174,6 +184,20 @@ void expect_places(const LintOptions& options, const FirstLook& look) {
   }
 }
 
+/// Octets of TCP may be in frames that were cut short, and in fragments.
+void weaken_what_is_hidden(const Linted& out, const FirstLook& look, Violations& violations) {
+  if (out.kinds[static_cast<std::size_t>(FrameKind::cut_short)] != 0) {
+    violations.weaken_all(Ambiguity::cut);
+  }
+  for (const auto& [from, to] : look.fragmented()) {
+    if (from == IpAddress{}) {
+      violations.weaken_all(Ambiguity::cut);  // in a tunnel: the addresses are unknown
+    } else {
+      violations.weaken_between({from, to}, Ambiguity::cut);
+    }
+  }
+}
+
 }  // namespace
 
 Linted lint(const LintOptions& options) {
@@ -214,10 +238,8 @@ Linted lint(const LintOptions& options) {
   }
   out.warning = reader.warning();
   referee.end();
-  bool const in_parts = out.kinds[static_cast<std::size_t>(FrameKind::fragment)] != 0;
-  bool const cut = out.kinds[static_cast<std::size_t>(FrameKind::cut_short)] != 0;
-  if ((in_parts || cut) && !options.whole) {
-    violations.weaken_all(Ambiguity::cut);
+  if (!options.whole) {
+    weaken_what_is_hidden(out, look, violations);
   }
   out.violations = violations.kept();
   out.beyond = violations.dropped();

@@ -104,7 +104,9 @@ std::vector<std::byte> bytes_of(const Packet& packet) {
   return out;
 }
 
-std::string written(const std::string& name, const std::vector<Packet>& packets) {
+/// `others`: IP packets at the end of the capture.
+std::string written(const std::string& name, const std::vector<Packet>& packets,
+                    const std::vector<std::vector<std::byte>>& others = {}) {
   std::string const path = temporary(name);
   AtomicFile file(path);
   sim::PcapngWriter writer(file);
@@ -112,6 +114,9 @@ std::string written(const std::string& name, const std::vector<Packet>& packets)
   std::uint64_t at = 1'000'000'000;
   for (const Packet& packet : packets) {
     std::vector<std::byte> const bytes = bytes_of(packet);
+    writer.packet({0, Instant{at += 1'000'000}, sim::CaptureWay::unknown, bytes, {}, 0});
+  }
+  for (const std::vector<std::byte>& bytes : others) {
     writer.packet({0, Instant{at += 1'000'000}, sim::CaptureWay::unknown, bytes, {}, 0});
   }
   file.keep();
@@ -152,6 +157,41 @@ TEST(Lint, FindsWhatIsBeyondTheWindow) {
   ASSERT_EQ(beyond.certain(), 1u) << table_of(beyond, 0);
   EXPECT_THAT(table_of(beyond, 0), HasSubstr("beyond the window that the peer offered (edge 1100, "
                                              "end 1101)"));
+}
+
+/// A fragment from 10.0.0.2 to 10.0.0.`last`, with the UDP header of VXLAN if it is the first.
+std::vector<std::byte> fragment_of(unsigned protocol, bool first, unsigned last = 1) {
+  std::vector<std::byte> out;
+  for (unsigned word : {0x4500u, 52u, 9u, first ? 0x2000u : 4u, 0x4000u | protocol, 0u, 0x0a00u, 2u,
+                        0x0a00u, last, 4789u, 4789u, 1'000u, 0u}) {
+    put_word(out, word);
+  }
+  out.resize(52);
+  out[28] = std::byte{8};  // the packet in VXLAN has a network
+  return out;
+}
+
+// Only what may be part of a TCP segment of the connection can explain a finding.
+TEST(Lint, FragmentsOfOtherPacketsExplainNothing) {
+  struct Case {
+    const char* name;
+    std::vector<std::byte> fragment;
+    bool explains;
+  };
+  const Case cases[] = {{"UDP, not the first", fragment_of(17, false), false},
+                        {"ICMP", fragment_of(1, true), false},
+                        {"TCP of another host", fragment_of(6, true, 3), false},
+                        {"TCP", fragment_of(6, true), true},
+                        {"TCP, not the first", fragment_of(6, false), true},
+                        {"VXLAN of another host", fragment_of(17, true, 3), true},
+                        {"GRE of another host", fragment_of(47, false, 3), true}};
+  std::vector<Packet> packets = handshake();
+  packets.push_back({true, tcp_flag::ack | tcp_flag::psh, 100, 500, 1'000, 1'001});
+  packets.push_back({false, tcp_flag::ack, 500, 500, 600});
+  for (const Case& each : cases) {
+    Linted const linted = lint_file(written("fragment.pcapng", packets, {each.fragment}));
+    EXPECT_EQ(linted.certain() == 0, each.explains) << each.name << table_of(linted, 0);
+  }
 }
 
 TEST(Lint, LengthsOfAHeaderThatCannotBe) {
