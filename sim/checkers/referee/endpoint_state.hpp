@@ -149,9 +149,14 @@ struct EndpointState {
   Instant stamp_highest_at;
   bool stamp_first_known = false;
   std::uint32_t stamp_first = 0;  // of its first SYN
+  Instant stamp_first_at;
+  bool echo_due = false;  // it sent the octet that the other expects ...
+  Sequence echo_due_for;
+  std::uint32_t echo_due_stamp = 0;  // ... with this timestamp, which the ACK of it echoes
   bool echo_known = false;
   std::uint32_t echo = 0;                      // the highest TSecr that it sent ...
-  Instant echo_at;                             // ... for the first time at this time
+  Instant echo_at;                             // ... for the first time at this time ...
+  Sequence echo_ack;                           // ... with this acknowledgment
   std::array<std::uint32_t, 2> echo_before{};  // `echo` at least 20 ms and 40 ms before
   std::uint32_t echoes_before = 0;             // valid entries of echo_before
   Instant echo_turned_at;

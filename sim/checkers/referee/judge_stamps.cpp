@@ -13,6 +13,9 @@ constexpr Duration recorded_late = Duration::milliseconds(20);
 constexpr Duration outdated_after = Duration::seconds(24 * 86'400);
 // A paced segment may carry the timestamp of its departure time; this many ticks are tolerated.
 constexpr std::uint32_t paced_ticks = 64;
+// Timestamps this far apart are compared only within this time, in which no clock of 1 us a tick
+// moves by 2^31.
+constexpr Duration comparable = Duration::seconds(1'000);
 // Two seconds at 1 ms a tick: reordering does not delay packets this long.
 constexpr std::uint32_t reordered_ticks = 2'000;
 // 20 ms of a clock of 1 us a tick, the fastest one.
@@ -110,11 +113,23 @@ void judge_clock(const Moment& m) {
   }
 }
 
+// Whether the sender must have received timestamps after that of the SYN: it acknowledges data that
+// was not in the SYN, and the SYN's timestamp is known.
+bool echoes_data(const Moment& m) {
+  wire::Segment const& segment = m.segment();
+  EndpointState const& other = m.other;
+  bool const agreed = plain_opening(m) && !m.speaker.has_former && !other.has_former &&
+                      other.stamp_first_known && !other.early && !other.openings[0].unstamped;
+  return agreed && segment.flags.ack() && !segment.flags.rst() &&
+         (other.is_old() || segment.acknowledgment.after(other.iss.next()));
+}
+
 void judge_echo(const Moment& m) {
   wire::Segment const& segment = m.segment();
   std::uint32_t const echo = segment.options.timestamp_echo;
   bool const heard = segment.options.has_timestamps && segment.flags.ack() && m.other.stamp_any;
-  if (!heard || echo == 0 || m.other.opening_count > 1 || m.other.has_former) {
+  bool const none = echo == 0 && (m.speaker.echo_known || !echoes_data(m));
+  if (!heard || none || m.other.opening_count > 1 || m.other.has_former) {
     return;
   }
   //= rfc7323#3.2
@@ -130,6 +145,62 @@ void judge_echo(const Moment& m) {
                 .upto = tick(echo),
                 .place = place});
     }
+  }
+}
+
+// TS.Recent never decreases, and when data arrives in order it becomes the timestamp of that data.
+// An ACK above that of an earlier echo was sent later, whatever the capture lacks.
+void judge_old_echo(const Moment& m) {
+  wire::Segment const& segment = m.segment();
+  EndpointState const& v = m.speaker;
+  EndpointState& other = m.other;
+  if (!segment.options.has_timestamps || !echoes_data(m)) {
+    return;
+  }
+  // Linux accepts a timestamp one tick older than TS.Recent, and a segment may carry the time of
+  // its departure.
+  std::uint32_t const grace = m.terms.whole ? 0 : 1;
+  std::uint32_t const paced = m.terms.whole ? 0 : paced_ticks;
+  std::uint32_t const echo = segment.options.timestamp_echo;
+  // A host may lose TS.Recent, as one that restores a connection on another machine.
+  bool const sent =
+      !tick(echo).before(tick(v.echo)) && !tick(other.stamp_highest).before(tick(echo));
+  bool const lapsed = v.echo_known && echo == 0 && !sent;
+  bool const opening = tick(echo + paced).before(tick(other.stamp_first)) &&
+                       m.said.at.since(other.stamp_first_at) < comparable;
+  bool const back = v.echo_known && segment.acknowledgment.after(v.echo_ack) &&
+                    tick(echo + grace).before(tick(v.echo)) &&
+                    m.said.at.since(v.echo_at) < comparable;
+  bool const due = other.echo_due && segment.acknowledgment.after(other.echo_due_for);
+  bool const stale = due && tick(echo).before(tick(other.echo_due_stamp));
+  //= rfc7323#4.3
+  //# 7323:TS-15 TS.Recent does not decrease, and TSecr is TS.Recent
+  if (lapsed) {
+    m.judge.call(m, Rule::echo_old, m.terms.whole ? Ambiguity::none : Ambiguity::hidden,
+                 {v.echo, echo});
+  } else if (opening || back) {
+    m.judge.call(m, Rule::echo_old, Ambiguity::none, {back ? v.echo : other.stamp_first, echo});
+  } else if (stale) {
+    // The data may be a retransmission of what the capture lacks, or overtaken by a later ACK,
+    // which Linux then takes for old.
+    m.judge.call_whole(m, Rule::echo_old, m.terms.whole ? Ambiguity::none : Ambiguity::hidden,
+                       {other.echo_due_stamp, echo});
+  }
+  other.echo_due = other.echo_due && !due;
+}
+
+// Notes the timestamp of new data that begins with the octet that the other expects.
+void note_echo_due(const Moment& m) {
+  wire::Segment const& segment = m.segment();
+  EndpointState& v = m.speaker;
+  bool const next = v.limited && segment.sequence == v.limit_ack &&
+                    segment.options.has_timestamps && !m.said.text().empty() &&
+                    !segment.flags.any_of(wire::flag::rst | wire::flag::syn);
+  bool const overtaken = v.order_known && segment.acknowledgment.before(v.order_ack);
+  if (next && !overtaken && v.fresh_known && segment.sequence.at_or_after(v.fresh_from)) {
+    v.echo_due = true;
+    v.echo_due_for = segment.sequence;
+    v.echo_due_stamp = segment.options.timestamp_value;
   }
 }
 
@@ -206,6 +277,7 @@ void judge_stamps(const Moment& m) {
   judge_presence(m);
   judge_clock(m);
   judge_echo(m);
+  judge_old_echo(m);
   judge_paws(m);
 }
 
@@ -218,6 +290,7 @@ void hear_stamps(const Moment& m) {
     v.fresh_iss = segment.sequence;
     v.fresh_from = m.said.end();
   }
+  note_echo_due(m);
   note_stale(m);
   if (!segment.options.has_timestamps || segment.flags.rst()) {
     return;
@@ -226,6 +299,7 @@ void hear_stamps(const Moment& m) {
   if (segment.flags.syn() && !v.stamp_first_known) {
     v.stamp_first_known = true;
     v.stamp_first = now;
+    v.stamp_first_at = m.said.at;
   }
   if (!v.stamp_any || tick(v.stamp_highest).before(tick(now))) {
     v.stamp_any = true;
@@ -250,6 +324,7 @@ void hear_stamps(const Moment& m) {
     v.echo_known = true;
     v.echo = echo;
     v.echo_at = m.said.at;
+    v.echo_ack = segment.acknowledgment;
   }
 }
 

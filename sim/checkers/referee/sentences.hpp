@@ -85,6 +85,9 @@ inline constexpr std::array clause_texts{
     ClauseText{"7323:TS-11",
                "A segment with ACK set echoes in TSecr a recently received TSval (the one "
                "chosen by 4.3)"},
+    ClauseText{"7323:TS-15",
+               "TS.Recent takes SEG.TSval only if SEG.TSval>=TS.Recent and "
+               "SEG.SEQ<=Last.ACK.sent; TSecr sent is always TS.Recent"},
     ClauseText{"7323:TS-17",
                "PAWS R1: non-RST segment with TSopt and TSval<valid TS.Recent is answered by "
                "an ACK and dropped"},

@@ -1,0 +1,95 @@
+// Echoes of timestamps that are older than what the sender of the echo has received.
+#include <gtest/gtest.h>
+
+#include "sim/checkers/referee/conversation.hpp"
+
+namespace lockstep::sim::referee {
+namespace {
+
+// `a` sends 100 octets every 10 ms, and `b` acknowledges each of them with an echo that is right
+// until the fifth. `echo`: the echo of the fifth.
+Conversation echoing(std::uint32_t clock, std::uint32_t echo) {
+  Conversation t;
+  t.a("S", {.mss = 1'460, .stamp = clock});
+  t.b("SA", {.ack = 1, .mss = 1'460, .stamp = 9, .echo = clock});
+  t.a("A", {.seq = 1, .ack = 1, .after_ms = 100, .stamp = clock + 100, .echo = 9});
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    std::uint32_t const stamp = clock + 110 + 10 * i;
+    t.a("AP",
+        {.seq = 1 + 100 * i, .ack = 1, .text = 100, .after_ms = 9, .stamp = stamp, .echo = 9});
+    t.b("A",
+        {.seq = 1, .ack = 101 + 100 * i, .stamp = 119 + 10 * i, .echo = i == 4 ? echo : stamp});
+  }
+  return t;
+}
+
+//= rfc7323#4.3
+//= type=test
+//# 7323:TS-15 TS.Recent does not decrease, and is the timestamp of the latest data in order
+TEST(RefereeStamps, AnEchoDoesNotGoBack) {
+  for (std::uint32_t const clock : {1'000u, 0x9000'0000u, 0xffff'ff61u}) {
+    EXPECT_EQ(echoing(clock, clock + 150).found(Rule::echo_old), "no");
+    EXPECT_EQ(echoing(clock, clock + 140).found(Rule::echo_old), "likely");  // that of the fourth
+    EXPECT_EQ(echoing(clock, clock + 130).found(Rule::echo_old), "certain");
+    EXPECT_EQ(echoing(clock, clock - 100'000).found(Rule::echo_old), "certain");
+  }
+}
+
+// A connection that is restored on another machine loses TS.Recent, and then echoes zero.
+TEST(RefereeStamps, AnEchoOfZeroMayFollowARestoration) {
+  EXPECT_EQ(echoing(1'000, 0).found(Rule::echo_old), "likely");
+  EXPECT_EQ(echoing(0x9000'0000, 0).found(Rule::echo_old), "likely");
+  EXPECT_EQ(echoing(0x9000'0000, 0).found(Rule::echo_unheard), "no");
+}
+
+// A retransmission has a later timestamp than the segment that arrived.
+TEST(RefereeStamps, AnEchoIsThatOfTheCopyThatArrived) {
+  Conversation t = echoing(1'000, 1'150);
+  t.a("AP", {.seq = 601, .ack = 1, .text = 100, .stamp = 1'200, .echo = 9});
+  t.a("AP", {.seq = 701, .ack = 1, .text = 100, .stamp = 1'201, .echo = 9});
+  t.b("A", {.seq = 1, .ack = 701, .stamp = 180, .echo = 1'200});
+  t.a("AP", {.seq = 701, .ack = 1, .text = 100, .stamp = 1'300, .echo = 9});
+  t.b("A", {.seq = 1, .ack = 801, .stamp = 190, .echo = 1'201});
+  EXPECT_EQ(t.found(Rule::echo_old), "no");
+}
+
+// An earlier segment is captured after later ones.
+TEST(RefereeStamps, AnOldAckHasAnOldEcho) {
+  Conversation t = echoing(1'000, 1'150);
+  t.b("A", {.seq = 1, .ack = 301, .stamp = 139, .echo = 1'130});
+  EXPECT_EQ(t.found(Rule::echo_old), "no");
+}
+
+// Every echo is wrong: it is zero, older than the SYN, or that of the SYN.
+TEST(RefereeStamps, NoEchoIsOlderThanTheSyn) {
+  struct Case {
+    std::uint32_t clock, echo;
+    Rule rule;
+    std::string_view found;
+  };
+  for (auto const& [clock, echo, rule, found] :
+       {Case{1'000, 0, Rule::echo_old, "certain"}, Case{1'000, 100, Rule::echo_old, "certain"},
+        Case{1'000, 1'000, Rule::echo_old, "likely"},
+        Case{0x9000'0000, 0, Rule::echo_unheard, "certain"}}) {
+    Conversation t;
+    t.a("S", {.mss = 1'460, .stamp = clock});
+    t.b("SA", {.ack = 1, .mss = 1'460, .stamp = 9, .echo = clock});
+    t.a("A", {.seq = 1, .ack = 1, .after_ms = 10, .stamp = clock + 10, .echo = 9});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 100, .stamp = clock + 11, .echo = 9});
+    t.b("A", {.seq = 1, .ack = 101, .stamp = 21, .echo = echo});
+    EXPECT_EQ(t.found(rule), found) << echo;
+  }
+}
+
+// Before data has arrived in order, nothing tells which copy of the SYN arrived.
+TEST(RefereeStamps, AnEchoOfAnEarlierSynMayBe) {
+  Conversation t;
+  t.a("S", {.mss = 1'460, .stamp = 4'000});
+  t.b("SA", {.ack = 1, .mss = 1'460, .stamp = 9, .echo = 1'000});
+  t.a("A", {.seq = 1, .ack = 1, .after_ms = 10, .stamp = 4'010, .echo = 9});
+  t.b("A", {.seq = 1, .ack = 1, .stamp = 20, .echo = 1'000});
+  EXPECT_EQ(t.found(Rule::echo_old), "no");
+}
+
+}  // namespace
+}  // namespace lockstep::sim::referee
