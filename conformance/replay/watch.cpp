@@ -76,6 +76,7 @@ void Watch::take(const Segment& segment) {
   std::size_t const index = sides_[0].endpoint == segment.source ? 0 : 1;
   Side& side = sides_.at(index);
   Side& other = sides_.at(1 - index);
+  began_ = began_ ? began_ : segment.time;
   other.repeats = 0;
   other.last_ack = {};
   if (segment.sum == tools::SumState::bad || segment.any(flag::rst)) {
@@ -92,6 +93,12 @@ void Watch::take(const Segment& segment) {
     look_at_marks(side, other, segment);
   }
   move_on(side, other, segment);
+}
+
+/// A capture may begin within a connection, with ACKs and SACK blocks for data that passed before.
+bool Watch::is_whole(const Side& side, const Segment& now) const {
+  constexpr Duration arrived_most = Duration::seconds(10);
+  return side.syn || (began_ && now.time.since(*began_) > arrived_most);
 }
 
 /// The ports are reused: earlier state belongs to another connection.
@@ -292,7 +299,7 @@ void Watch::look_at_repeats(Side& side, const Side& other, const Segment& segmen
                     last.acknowledgment == segment.acknowledgment &&
                     last.window == segment.window && last.flags == segment.flags &&
                     blocks_of(last) == blocks_of(segment);
-  bool const soon = same && !share_window(side, other) &&
+  bool const soon = same && !share_window(side, other) && is_whole(other, segment) &&
                     segment.time.since(last.time) <= Duration::milliseconds(100);
   if (!soon) {
     side.repeats = 0;
@@ -406,7 +413,7 @@ void Watch::move_on(Side& side, Side& other, const Segment& segment) {
   // An ACK of a higher number counts as well: the data before it was sent, and the capture lacks
   // it.
   if (other.reported && end > side.next) {
-    bool const whole = begin == side.next && !side.lossy;
+    bool const whole = begin == side.next && !side.lossy && side.syn;
     bool const late = segment.time.since(other.reported_at) > disorder;
     if (whole && end >= *other.reported && late && knows_report(other, segment)) {
       find(other, other.reported_packet, "2018:SACK-14", "SACK of octets that the peer sent later");

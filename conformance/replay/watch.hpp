@@ -136,7 +136,11 @@ class Watch {
   static bool knows_report(const Side& reporter, const tools::Segment& segment);
   void move_on(Side& side, Side& other, const tools::Segment& segment);
 
+  /// Whether the capture has what the side sent before its first captured segment.
+  bool is_whole(const Side& side, const tools::Segment& now) const;
+
   std::array<Side, 2> sides_;
+  std::optional<Instant> began_;
 };
 
 }  // namespace lockstep::conformance

@@ -1,0 +1,74 @@
+// Where and when a capture was taken decides what it can show: before its beginning, beyond a
+// queue, or in front of a middlebox others may explain what a device seems to do.
+#include <gtest/gtest.h>
+
+#include "conformance/replay/conversation.hpp"
+#include "conformance/replay/replay.hpp"
+#include "conformance/replay/report.hpp"
+#include "tools/base/capture/octets.hpp"
+
+namespace lockstep::conformance {
+namespace {
+
+/// The clauses that the device of this capture violates.
+std::string accused_of(const Conversation& conversation) {
+  std::string out;
+  Replayed const result = replay_flow(conversation.flow(), conversation.device_side(), nullptr);
+  for (const Violation& violation : result.verdict.violations) {
+    out += (out.empty() ? "" : " ") + violation.clause;
+  }
+  return out;
+}
+
+/// Whether the first part of the connection, with its SYNs, is in the capture.
+enum class Beginning : std::uint8_t { missing, captured };
+
+Conversation begun(Beginning beginning, std::initializer_list<std::uint8_t> option) {
+  Conversation c;
+  if (beginning == Beginning::captured) {
+    c.peer(0, "S", {0, 0});
+    for (std::uint8_t const octet : option) {
+      c.last().options.push_back(std::byte{octet});
+    }
+    c.device(0, "SA", {0, 1});
+    for (std::uint8_t const octet : option) {
+      c.last().options.push_back(std::byte{octet});
+    }
+    c.peer(10, "A", {1, 1});
+  }
+  return c;
+}
+
+// The duplicate ACKs answer segments that passed before the capture began; only the last of them is
+// in it. Many seconds later no ACK answers those any more.
+TEST(CapturePoint, WhatPassedBeforeTheBeginningDrawsAcks) {
+  for (std::uint64_t const ms : {100u, 20'000u}) {
+    for (Beginning const beginning : {Beginning::missing, Beginning::captured}) {
+      Conversation c = begun(beginning, {});
+      c.peer(20, "A", {50'001, 1, 1'000});
+      for (std::uint32_t i = 0; i < 260; ++i) {
+        c.device(ms + i, "A", {1, 1});
+      }
+      bool const sure = beginning == Beginning::captured || ms > 10'000;
+      EXPECT_EQ(accused_of(c), sure ? "5681:CC-28" : "") << ms;
+    }
+  }
+}
+
+// The capture begins within a recovery: the blocks are of data that had arrived before.
+TEST(CapturePoint, WhatPassedBeforeTheBeginningIsReported) {
+  for (Beginning const beginning : {Beginning::missing, Beginning::captured}) {
+    Conversation c = begun(beginning, {4, 2, 1, 1});
+    c.device(19, "A", {1, 1}).peer(20, "A", {1, 1, 500}).device(20, "A", {1, 501});
+    std::vector<std::byte>& options = c.last().options;
+    options = {std::byte{1}, std::byte{1}, std::byte{5}, std::byte{10}};
+    tools::put_long(options, Conversation::peer_isn + 1'001);
+    tools::put_long(options, Conversation::peer_isn + 2'001);
+    c.peer(90, "A", {501, 1, 500}).device(90, "A", {1, 1'001});
+    c.peer(100, "A", {1'001, 1, 1'000}).device(100, "A", {1, 2'001});
+    EXPECT_EQ(accused_of(c), beginning == Beginning::captured ? "2018:SACK-14" : "");
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::conformance
