@@ -70,5 +70,30 @@ TEST(CapturePoint, WhatPassedBeforeTheBeginningIsReported) {
   }
 }
 
+// A web filter answers in the server's name, and the far server answers as well. Only the hop limit
+// tells the two apart.
+TEST(CapturePoint, AFilterAnswersInTheDevicesName) {
+  for (std::uint8_t const hop_limit : {std::uint8_t{52}, std::uint8_t{61}}) {
+    Conversation c;
+    auto const device = [&c](std::uint64_t ms, std::string_view flags,
+                             Conversation::Numbers numbers) {
+      c.device(ms, flags, numbers).last().hop_limit = 52;
+    };
+    c.peer(0, "S", {0, 0});
+    device(50, "SA", {0, 1});
+    c.peer(54, "A", {1, 1}).peer(55, "PA", {1, 1, 41});
+    device(55, "FPA", {1, 42, 70});
+    c.last().hop_limit = hop_limit;
+    c.last().time = c.last().time + Duration::microseconds(400);
+    c.peer(59, "A", {42, 72}).peer(60, "FA", {42, 72});
+    device(105, "A", {1, 42, 1'400});
+    for (std::byte& octet : c.last().payload) {
+      octet ^= std::byte{1};
+    }
+    c.peer(106, "R", {42, 0});
+    EXPECT_EQ(accused_of(c).empty(), hop_limit == 61) << accused_of(c);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::conformance

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "conformance/replay/circle.hpp"
 
@@ -43,6 +44,18 @@ void find_role(const Flow& flow, const Negotiated& agreed, const Scenario* scena
   }
 }
 
+/// Whether another host sends in the device's name: some of its packets took another way.
+bool has_hop_limits(const Flow& flow, const Endpoint& device) {
+  std::optional<std::uint8_t> first;
+  return std::any_of(flow.segments.begin(), flow.segments.end(), [&](const Segment& segment) {
+    if (!is_from(segment, device) || segment.any(flag::rst)) {
+      return false;
+    }
+    first = first.value_or(segment.hop_limit);
+    return *first != segment.hop_limit;
+  });
+}
+
 /// The least time from a segment of the peer to the device's ACK of it: the capture point may be
 /// far from the device.
 void find_distance(const Flow& flow, Script& script) {
@@ -64,8 +77,8 @@ void find_distance(const Flow& flow, Script& script) {
   // The other side answers later than the device, or the capture point is as near to it.
   bool const at_once = script.distance <= Duration::microseconds(50);
   bool const nearer = script.distance * 2 < script.round_trip;
-  script.near =
-      !script.unaided || (script.distance <= Duration::milliseconds(2) && (at_once || nearer));
+  bool const beside = script.distance <= Duration::milliseconds(2) && (at_once || nearer);
+  script.near = !script.unaided || (beside && !has_hop_limits(flow, script.device));
 }
 
 void find_round_trip(const Flow& flow, Script& script) {
