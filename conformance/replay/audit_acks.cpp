@@ -147,9 +147,9 @@ class AckAudit {
     breach(step.at, std::move(clauses),
            fmt::format("what packet {} brought was not acknowledged in time", step.packet), found);
     breaches_.back().sure =
-        found && silent_until(index, *found) && acknowledges_only(index, *found) &&
-        !clock_was_set(step.at, when, limit) && !has_queued(step.at, *found, limit) &&
-        !may_answer_unseen(index, *found);
+        found && in_.script.at_device && silent_until(index, *found) &&
+        acknowledges_only(index, *found) && !clock_was_set(step.at, when, limit) &&
+        !has_queued(step.at, *found, limit) && !may_answer_unseen(index, *found);
   }
 
   /// Whether the segment was sent only to acknowledge data. A response, a keep-alive or a window

@@ -95,5 +95,26 @@ TEST(CapturePoint, AFilterAnswersInTheDevicesName) {
   }
 }
 
+// An access point buffers packets for a station that sleeps. It is `us` away from the station.
+TEST(CapturePoint, AStationThatSleepsAcknowledgesLate) {
+  for (std::uint64_t const us : {40u, 300u}) {
+    Conversation c;
+    auto const reply = [&c, us](std::uint64_t ms, std::string_view flags,
+                                Conversation::Numbers numbers) {
+      c.device(ms, flags, numbers);
+      c.last().time = c.last().time + Duration::microseconds(us);
+    };
+    c.peer(0, "S", {0, 0});
+    reply(0, "SA", {0, 1});
+    c.peer(20, "A", {1, 1}).peer(21, "PA", {1, 1, 100});
+    reply(21, "A", {1, 101});
+    c.peer(1'000, "PA", {101, 1, 100});
+    reply(1'700, "A", {1, 201});
+    c.peer(1'800, "PA", {201, 1, 100});
+    reply(1'800, "A", {1, 301});
+    EXPECT_EQ(accused_of(c.identify()), us == 40 ? "9293:MUST-40" : "");
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::conformance

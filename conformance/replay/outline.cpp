@@ -78,6 +78,8 @@ void find_distance(const Flow& flow, Script& script) {
   bool const at_once = script.distance <= Duration::microseconds(50);
   bool const nearer = script.distance * 2 < script.round_trip;
   bool const beside = script.distance <= Duration::milliseconds(2) && (at_once || nearer);
+  // Further away a link may delay single packets, as an access point does whose station sleeps.
+  script.at_device = !script.unaided || script.distance <= Duration::microseconds(100);
   script.near = !script.unaided || (beside && !has_hop_limits(flow, script.device));
 }
 

@@ -86,6 +86,7 @@ struct Script {
   Duration round_trip;                 ///< least time from a device segment to its ACK
   bool away_from_device = false;       ///< the capture point is not at the device
   bool near = true;                    ///< no packet is lost between device and capture point
+  bool at_device = true;               ///< no packet waits between device and capture point
   Duration distance;                   ///< least time from the capture point to the device and back
   std::vector<std::byte> peer_stream;  ///< the peer's data, from its SYN on
   bool inferred = false;               ///< the calls were inferred from the capture
