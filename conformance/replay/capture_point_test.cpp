@@ -116,5 +116,42 @@ TEST(CapturePoint, AStationThatSleepsAcknowledgesLate) {
   }
 }
 
+/// What the device sends while its data is not acknowledged.
+enum class Meanwhile : std::uint8_t { nothing, acks };
+
+/// The device's data is not acknowledged for 12 seconds, and it retransmits nothing. The peer sends
+/// data every 800 ms. The device is `us` away from the capture point.
+Conversation unacknowledged(std::uint64_t us, Meanwhile meanwhile) {
+  Conversation c;
+  auto const reply = [&c, us](std::uint32_t ms, std::string_view flags,
+                              Conversation::Numbers numbers, std::uint32_t echo) {
+    c.device(ms, flags, numbers).stamp(1'000 + ms, echo);
+    c.last().time = c.last().time + Duration::microseconds(us);
+  };
+  c.peer(0, "S", {0, 0}).stamp(500, 0);
+  reply(0, "SA", {0, 1}, 500);
+  c.peer(40, "A", {1, 1}).stamp(540, 1'000).peer(41, "PA", {1, 1, 100}).stamp(541, 1'000);
+  reply(41, "A", {1, 101}, 541);
+  reply(50, "PA", {1, 101, 100}, 541);
+  std::uint32_t end = 101;
+  for (std::uint32_t ms = 800; ms <= 12'000; ms += 800) {
+    c.peer(ms, "PA", {end, 1, 10}).stamp(500 + ms, 1'041);
+    if (meanwhile == Meanwhile::acks || ms == 12'000) {
+      end += 10;
+      reply(ms, "A", {101, end}, 500 + ms);
+    }
+  }
+  c.peer(12'100, "A", {end, 101}).stamp(12'600, 1'050);
+  return c;
+}
+
+// A wireless link that fails for some seconds hides the retransmissions, but everything else too.
+TEST(CapturePoint, ALinkThatFailsHidesRetransmissions) {
+  EXPECT_EQ(accused_of(unacknowledged(40, Meanwhile::nothing)), "9293:P-RTO");
+  EXPECT_EQ(accused_of(unacknowledged(40, Meanwhile::acks)), "9293:P-RTO");
+  EXPECT_EQ(accused_of(unacknowledged(300, Meanwhile::nothing)), "");
+  EXPECT_EQ(accused_of(unacknowledged(300, Meanwhile::acks)), "9293:P-RTO");
+}
+
 }  // namespace
 }  // namespace lockstep::conformance

@@ -292,7 +292,21 @@ class Data {
     // A SYN-ACK with a cookie is sent once for each SYN, and giving up in SYN-SENT sends nothing.
     return syns != 0 && !item.segment.any(flag::syn) && !heeds && until > silent_since &&
            until.since(silent_since) > first_timer * (std::uint64_t{1} << doublings) &&
-           has_passed(silent_since, until);
+           has_passed(silent_since, until) && is_seen(silent_since, until);
+  }
+
+  /// Whether a link between the device and the capture point cannot have failed in this time: there
+  /// is none, or the device sent other segments throughout.
+  bool is_seen(Instant from, Instant until) const {
+    Instant last = from;
+    for (const Item& item : captured_) {
+      bool const within = item.at > from && item.at <= until;
+      if (within && item.at.since(last) > least_timer) {
+        return in_.script.at_device;
+      }
+      last = within ? item.at : last;
+    }
+    return in_.script.at_device || until.since(last) <= least_timer;
   }
 
   /// When the peer last showed that it had not received the octet. The ACK of the octet does not
