@@ -287,7 +287,7 @@ class AgainAudit {
     if (gap + Duration::milliseconds(1) < in_.config.tcp.rto_min) {
       breach(item.at, {"6298:RTO-9"}, "retransmitted before the timer can have expired", index,
              gap < in_.config.tcp.rto_min / 2 && acks_of_una_ <= 1 && !shorter &&
-                 !drawn_late(item) && !has_queued(index) &&
+                 !drawn_late(item) && !may_have_queued(index) &&
                  !(timed_out_ && before(una_, timeout_high_)));
     } else if (even && may_double(segment, gap)) {
       // If the capture lacks a transmission, two gaps look like one: less than half of the next gap
@@ -333,14 +333,14 @@ class AgainAudit {
     return false;
   }
 
-  /// Whether timestamps show that the retransmission left later than it seems: the segment before
-  /// it waited in a queue for longer.
-  bool has_queued(std::size_t index) const {
+  /// Whether the retransmission may have left later than it seems, because the segment before it
+  /// waited in a queue for longer. Only timestamps show when the two left.
+  bool may_have_queued(std::size_t index) const {
     auto const last = sent_.last(trace_[index].segment.sequence, index);
     auto const now = stamps_of(trace_[index].segment);
     auto const then = last ? stamps_of(trace_[*last].segment) : std::nullopt;
     if (!now || !then) {
-      return false;
+      return !in_.script.at_device;
     }
     auto const left = clock_.departure(now->value);
     auto const left_before = clock_.departure(then->value);

@@ -153,5 +153,26 @@ TEST(CapturePoint, ALinkThatFailsHidesRetransmissions) {
   EXPECT_EQ(accused_of(unacknowledged(300, Meanwhile::acks)), "9293:P-RTO");
 }
 
+// The first transmission waited for the link, and the second did not.
+TEST(CapturePoint, ALinkThatStallsDelaysTheFirstTransmission) {
+  for (std::uint64_t const us : {40u, 300u}) {
+    Conversation c;
+    auto const reply = [&c, us](std::uint64_t ms, std::string_view flags,
+                                Conversation::Numbers numbers) {
+      c.device(ms, flags, numbers);
+      c.last().time = c.last().time + Duration::microseconds(us);
+    };
+    c.peer(0, "S", {0, 0});
+    reply(0, "SA", {0, 1});
+    c.peer(80, "A", {1, 1}).peer(81, "PA", {1, 1, 100});
+    reply(81, "PA", {1, 101, 100});
+    c.peer(161, "A", {101, 101});
+    reply(300, "PA", {101, 101, 100});
+    reply(345, "PA", {101, 101, 100});
+    c.peer(425, "A", {101, 201});
+    EXPECT_EQ(accused_of(c), us == 40 ? "6298:RTO-9" : "");
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::conformance
