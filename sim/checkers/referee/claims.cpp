@@ -17,9 +17,11 @@ bool is_early(const Moment& m, const Claim& claim) {
 // Whether the segment may be a retransmission that looks new because the capture lacks the first
 // transmission and the ACK of it was lost. Only an echo of a later timestamp shows that the ACK was
 // not lost: an equal one may be that of an ACK just before it, which the capture lacks as well.
+// A single octet may be that of a keep-alive, which repeats the last one at any time.
 bool may_be_repeat(const Moment& m, const Claim& claim) {
   wire::Options const& options = m.segment().options;
-  return !claim.stamped || !options.has_timestamps ||
+  bool const keep_alive = m.said.length().count == 1 && m.said.text().count == 1;
+  return keep_alive || !claim.stamped || !options.has_timestamps ||
          !tick(claim.stamp).before(tick(options.timestamp_echo));
 }
 
@@ -73,6 +75,7 @@ void settle_echo(const Moment& m, Claim& claim) {
     m.judge.weaken_order(m, claim.place);
   } else {
     m.judge.weaken_claim(m, claim.place, Ambiguity::lost_packets);
+    m.judge.weaken_whole(m);
   }
   claim.kind = Claim::Kind::none;
 }

@@ -108,6 +108,20 @@ TEST(RefereeHonest, AnAckOfWhatTheRecorderLost) {
   }
 }
 
+// The recorder lost a segment of one octet. A keep-alive with an octet has its number, and comes
+// long after its ACK.
+TEST(RefereeHonest, AKeepAliveWithAnOctetLooksNew) {
+  for (std::uint32_t const text : {1u, 2u}) {
+    Conversation t;
+    t.open(stamped);
+    t.b("A", {.seq = 1, .ack = 1, .after_ms = 30, .stamp = 130, .echo = 100});
+    t.b("A", {.seq = 1, .ack = 1 + text, .after_ms = 30, .stamp = 160, .echo = 100});
+    t.b("AP", {.seq = 1, .ack = 1 + text, .text = 10, .after_ms = 30, .stamp = 190, .echo = 100});
+    t.a("A", {.seq = 1, .ack = 11, .text = text, .after_ms = 9'000, .stamp = 9'200, .echo = 190});
+    EXPECT_EQ(t.found(Rule::ack_of_unheard), text == 1 ? "likely" : "certain");
+  }
+}
+
 // A capture of all interfaces beside a transparent proxy: two connections with equal addresses.
 TEST(RefereeHonest, TwoConnectionsWithEqualAddresses) {
   Conversation t;
