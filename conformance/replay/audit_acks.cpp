@@ -217,10 +217,14 @@ class AckAudit {
   }
 
   /// Whether the ACK may answer a packet that the capture lacks, which brought the data a second
-  /// time. The echo of a timestamp shows it; without timestamps only the identifications of the
-  /// IPv4 packets show that the peer sent nothing in between.
+  /// time. A D-SACK or the echo of a timestamp shows it; without timestamps only the
+  /// identifications of the IPv4 packets show that the peer sent nothing in between.
   bool may_answer_unseen(std::size_t step, std::size_t item) const {
-    if (auto const stamps = stamps_of(trace_[item].segment)) {
+    const Segment& segment = trace_[item].segment;
+    if (reports_duplicate(segment.acknowledgment, blocks_of(segment))) {
+      return true;
+    }
+    if (auto const stamps = stamps_of(segment)) {
       return !peer_stamps_.contains(stamps->echo);
     }
     const std::vector<Step>& steps = in_.script.steps;

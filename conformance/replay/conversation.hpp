@@ -63,6 +63,7 @@ class Conversation {
   const Flow& flow() const { return flow_; }
   const Endpoint& device_side() const { return device_; }
   tools::Segment& last() { return flow_.segments.back(); }
+  tools::Segment& packet(std::uint64_t number) { return flow_.segments[number - 1]; }
 
  private:
   Conversation& add(std::uint64_t ms, std::string_view flags, Numbers numbers, bool from_device) {

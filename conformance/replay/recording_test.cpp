@@ -414,6 +414,17 @@ TEST(Recording, AnAckAndWhatComesAgainWithoutItMayBeMissing) {
   EXPECT_EQ(accused_of(flow, c.device_side()), "");
 }
 
+// A D-SACK says that the data arrived twice, whatever else the capture shows.
+TEST(Recording, AnAckThatReportsADuplicateAnswersTheDuplicate) {
+  Conversation c = answered(800, "A", {51, 201});
+  EXPECT_EQ(accused_of(c), "9293:MUST-40");
+  std::vector<std::byte>& options = c.packet(9).options;
+  options = {std::byte{1}, std::byte{1}, std::byte{5}, std::byte{10}};
+  tools::put_long(options, Conversation::peer_isn + 101);
+  tools::put_long(options, Conversation::peer_isn + 201);
+  EXPECT_EQ(accused_of(c), "2018:SACK-2");  // this conversation has no SACK-permitted
+}
+
 // The peer's recorder is 12 ms late: the peer's retransmission is recorded after the ACK that
 // answers it.
 TEST(Recording, AnAckMayAnswerWhatIsRecordedBehindIt) {
