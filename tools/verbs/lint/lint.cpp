@@ -200,7 +200,9 @@ void weaken_what_is_hidden(const Linted& out, const FirstLook& look, Violations&
 
 }  // namespace
 
-Linted lint(const LintOptions& options) {
+Linted lint(const LintOptions& options) { return lint(options, options.capture); }
+
+Linted lint(const LintOptions& options, const std::string& grown) {
   Linted out;
   FirstLook const look = first_look(options.capture, out);
   expect_tcp(options.capture, out.packets, out.kinds);
@@ -216,9 +218,10 @@ Linted lint(const LintOptions& options) {
   Allowances own;
   own.unsent = false;
   Copies copies(look.doubled());
-  CaptureReader reader(options.capture);
+  CaptureReader reader(grown);
   CapturedFrame frame;
-  while (reader.next(frame)) {
+  // The first pass knows nothing of packets that were appended since.
+  for (std::uint64_t i = 0; i < out.packets && reader.next(frame); ++i) {
     Decoded const decoded = decode(frame, reader.link());
     if (decoded.kind == FrameKind::malformed) {
       violations.add(malformed_violation(frame, decoded));

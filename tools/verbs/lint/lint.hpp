@@ -44,6 +44,8 @@ struct Linted {
 /// duplicates. Throws Failure as CaptureReader does, and with bad_input if there is no TCP or no
 /// segment from an `at` address.
 Linted lint(const LintOptions& options);
+/// The same, if the capture is still being written: the second pass reads `grown`.
+Linted lint(const LintOptions& options, const std::string& grown);
 
 /// Converts a segment for the referee. `offloaded`: hardware fills in this source's checksums.
 /// Valid as long as the octets that `segment` refers to.
