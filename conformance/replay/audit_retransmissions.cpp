@@ -287,7 +287,7 @@ class AgainAudit {
     if (gap + Duration::milliseconds(1) < in_.config.tcp.rto_min) {
       breach(item.at, {"6298:RTO-9"}, "retransmitted before the timer can have expired", index,
              gap < in_.config.tcp.rto_min / 2 && acks_of_una_ <= 1 && !shorter &&
-                 !drawn_late(item) && !may_have_queued(index) &&
+                 has_no_other_cause(index) && !drawn_late(item) && !may_have_queued(index) &&
                  !(timed_out_ && before(una_, timeout_high_)));
     } else if (even && may_double(segment, gap)) {
       // If the capture lacks a transmission, two gaps look like one: less than half of the next gap
@@ -312,6 +312,31 @@ class AgainAudit {
     std::uint32_t const mss = in_.script.peer_mss.count;
     std::uint32_t const most = mss - std::min(options, mss);
     return last && segment.data_bytes() < std::min(trace_[*last].segment.data_bytes(), most);
+  }
+
+  /// Whether no duplicate ACK that the capture lacks triggered the retransmission: nothing else was
+  /// outstanding, or an echo or the peer's IPv4 packets show that none is missing.
+  bool has_no_other_cause(std::size_t index) const {
+    const Segment& segment = trace_[index].segment;
+    if (!before(segment.end(), high_)) {
+      return true;
+    }
+    const std::vector<Step>& steps = in_.script.steps;
+    auto const stamps = stamps_of(segment);
+    if (stamps) {
+      return std::any_of(steps.begin(), steps.end(), [&](const Step& step) {
+        auto const theirs = stamps_of(step.segment);
+        return step.kind == Step::Kind::segment && theirs && theirs->value == stamps->echo;
+      });
+    }
+    auto const is_segment = [](const Step& step) { return step.kind == Step::Kind::segment; };
+    auto const here = steps.begin() + static_cast<std::ptrdiff_t>(
+                                          std::min(trace_[index].steps_before, steps.size()));
+    auto const next = std::find_if(here, steps.end(), is_segment);
+    auto const last = std::find_if(std::make_reverse_iterator(here), steps.rend(), is_segment);
+    return last != steps.rend() && next != steps.end() && last->segment.identification != 0 &&
+           next->segment.identification ==
+               static_cast<std::uint16_t>(last->segment.identification + 1);
   }
 
   /// Whether a segment that had just arrived triggered the retransmission, so that no timer did.
