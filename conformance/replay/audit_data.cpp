@@ -6,6 +6,7 @@
 
 #include "conformance/replay/audit.hpp"
 #include "conformance/replay/circle.hpp"
+#include "conformance/replay/options.hpp"
 
 namespace lockstep::conformance {
 namespace {
@@ -144,13 +145,14 @@ class DataAudit {
   }
 
   /// Whether the peer still offers less after everything that may be recorded late has arrived.
-  /// Since right edges do not move left, no ACK that the capture lacks offered more.
+  /// Since right edges do not move left, no ACK that the capture lacks offered more. An ACK that is
+  /// older than what the data echoes shows nothing.
   bool offers_less_later(const Item& item) const {
     constexpr Duration recorded_late = Duration::milliseconds(20);
     for (std::size_t i = steps_; i < in_.script.steps.size(); ++i) {
       const Step& step = in_.script.steps[i];
       if (step.kind != Step::Kind::segment || !step.segment.has(flag::ack) ||
-          step.segment.any(flag::rst | flag::syn)) {
+          step.segment.any(flag::rst | flag::syn) || is_older(step.segment, item.segment)) {
         continue;
       }
       if (!before(step.segment.acknowledgment + window_of(step), item.segment.end())) {
@@ -161,6 +163,13 @@ class DataAudit {
       }
     }
     return false;
+  }
+
+  /// Whether the peer's segment was sent before the one that `echo` echoes.
+  static bool is_older(const Segment& segment, const Segment& echo) {
+    auto const sent = stamps_of(segment);
+    auto const received = stamps_of(echo);
+    return sent && received && !before(received->echo, sent->value);
   }
 
   /// The ACK that opens the window may be recorded a moment after the segment that it released.

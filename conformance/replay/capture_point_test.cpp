@@ -116,6 +116,30 @@ TEST(CapturePoint, AStationThatSleepsAcknowledgesLate) {
   }
 }
 
+/// The device sends 2,000 octets beyond the last window that was captured, twice, and echoes an ACK
+/// that is not in the capture. Then ACKs arrive that offer less, with timestamps from `stamp` on.
+Conversation released(std::uint32_t stamp) {
+  Conversation c;
+  c.peer(0, "S", {0, 0, 0, 2'000}).stamp(100, 0).device(0, "SA", {0, 1}).stamp(900, 100);
+  c.peer(80, "A", {1, 1, 0, 2'000}).stamp(180, 900);
+  c.peer(81, "PA", {1, 1, 100, 2'000}).stamp(181, 900);
+  c.device(81, "A", {1, 101, 1'000}).stamp(981, 181);
+  c.device(81, "PA", {1'001, 101, 1'000}).stamp(981, 181);
+  c.device(162, "PA", {2'001, 101, 1'000}).stamp(1'062, 262);
+  c.peer(163, "A", {101, 1, 0, 2'000}).stamp(250, 981);
+  c.device(164, "PA", {3'001, 101, 1'000}).stamp(1'064, 262);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    c.peer(200 + 20 * i, "A", {101, 1'001, 0, 2'000}).stamp(stamp + i, 981);
+  }
+  return c.peer(400, "A", {101, 4'001, 0, 2'000}).stamp(500, 1'064);
+}
+
+// Old ACKs that were overtaken show nothing about the window that a missing ACK offered.
+TEST(CapturePoint, AcksThatWereOvertakenOfferLess) {
+  EXPECT_EQ(accused_of(released(252)), "");
+  EXPECT_EQ(accused_of(released(292)), "9293:P-WND-FIT");
+}
+
 /// What the device sends while its data is not acknowledged.
 enum class Meanwhile : std::uint8_t { nothing, acks };
 
