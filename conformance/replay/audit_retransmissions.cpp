@@ -120,7 +120,8 @@ class AgainAudit {
       const Evidence& next = evidence_[evidence_taken_];
       bool const taken = next.data_end && segment.any(flag::ack) &&
                          at_or_before(*next.data_end, segment.acknowledgment);
-      bool const echoed = next.stamp && stamps && at_or_before(*next.stamp, stamps->echo);
+      // An equal timestamp may be that of another ACK, which the capture lacks.
+      bool const echoed = next.stamp && stamps && before(*next.stamp, stamps->echo);
       if (!taken && !echoed) {
         return;
       }

@@ -500,6 +500,21 @@ TEST(Recording, AnAckMayAnswerAMissingCopyOfALaterSegment) {
   EXPECT_EQ(accused_of(answered_before(5)), "6298:RTO-11");
 }
 
+// The echoed timestamp is that of the missing ACK as well, so it does not show which one arrived.
+TEST(Recording, TwoAcksMayHaveOneTimestamp) {
+  for (std::uint32_t const later : {0u, 5u}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0}).stamp(100, 0).device(0, "SA", {0, 1}).stamp(900, 100);
+    c.peer(10, "A", {1, 1}).stamp(110, 900).peer(11, "PA", {1, 1, 100}).stamp(111, 900);
+    c.device(11, "A", {1, 101}).stamp(911, 111).device(12, "PA", {1, 101, 300}).stamp(912, 111);
+    c.peer(22, "A", {101, 301}).stamp(122, 912);
+    c.peer(27, "A", {101, 301}).stamp(122 + later, 912);
+    c.device(230, "PA", {1, 101, 300}).stamp(1'130, 122 + later);
+    c.peer(240, "A", {101, 301}).stamp(340, 1'130);
+    EXPECT_EQ(accused_of(c), later == 0 ? "" : "6298:RTO-11") << verdict_of(c);
+  }
+}
+
 TEST(Recording, SeveralAcksMayBeLostBehindTheCapture) {
   EXPECT_EQ(accused_of(sent_again(true)), "6298:RTO-11");
   EXPECT_EQ(accused_of(sent_again(false)), "") << verdict_of(sent_again(false));
