@@ -388,6 +388,24 @@ TEST(Blatant, SegmentsLargerThanThePeerTakes) {
   EXPECT_EQ(first_clause(c), "9293:MUST-16");
 }
 
+// The device has taken the first SYN, and the second one offers less.
+TEST(Blatant, NothingThatTheLargestMssAllows) {
+  for (bool const first : {true, false}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0});
+    c.last().options = {std::byte{2}, std::byte{4}, static_cast<std::byte>(first ? 5 : 2),
+                        std::byte{180}};
+    c.peer(1, "S", {0, 0});
+    c.last().options = {std::byte{2}, std::byte{4}, std::byte{2}, std::byte{24}};
+    c.device(1, "SA", {0, 1}).peer(10, "A", {1, 1}).peer(11, "PA", {1, 1, 100});
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      c.device(11 + 20 * i, "A", {1 + 1400 * i, 101, 1400});
+      c.peer(21 + 20 * i, "A", {101, 1401 + 1400 * i});
+    }
+    EXPECT_EQ(first_clause(c) == "9293:MUST-16", !first);
+  }
+}
+
 // A very small MSS of the peer is not obeyed: FreeBSD sends 216 octets, options included.
 TEST(Blatant, NothingThatAFloorOfSegmentsExplains) {
   for (std::uint32_t const size : {216u, 217u}) {

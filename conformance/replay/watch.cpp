@@ -123,6 +123,7 @@ void Watch::take_syn(Side& side, Side& other, const Segment& segment) {
   if (side.known && segment.sequence != static_cast<std::uint32_t>(side.isn)) {
     begin_anew(side);
     begin_anew(other);
+    side.mss = 0;
     // The answer may be missing, and a new SYN offers options afresh.
     other.syn = other.syn && segment.any(flag::ack);
   }
@@ -132,7 +133,7 @@ void Watch::take_syn(Side& side, Side& other, const Segment& segment) {
   side.multipath |= place_of_option(segment, option_kind::multipath).has_value();
   for (const tools::TcpOption& option : tools::options_of(segment)) {
     if (option.kind == 2 && option.data.size() == 2) {
-      side.mss = tools::word_at(option.data, 0);
+      side.mss = std::max<std::uint32_t>(side.mss, tools::word_at(option.data, 0));
     } else if (option.kind == 3 && option.data.size() == 1) {
       shift = std::min<unsigned>(tools::octet_at(option.data, 0), 14);
     }

@@ -80,7 +80,7 @@ class Watch {
     bool asks_ecn = false, answers_ecn = false;
     bool multipath = false;  ///< its SYN has an MPTCP option
     std::optional<unsigned> shift;
-    std::uint32_t mss = 0;  ///< from its SYN; 0: none
+    std::uint32_t mss = 0;  ///< the largest of its SYNs; 0: none
     bool known = false;
     std::int64_t isn = 0;
     std::int64_t next = 0;   ///< SND.NXT as captured, a position in its own numbers
