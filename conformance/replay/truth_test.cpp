@@ -572,6 +572,30 @@ TEST(Blatant, AMarkMayBeHeededOutOfSight) {
   EXPECT_EQ(first_clause(marked_far_away(Heeded::never)), "3168:ECN-21");
 }
 
+/// The device acknowledges 100 octets every 10 ms. From the second time on its echo is right,
+/// except for the fifth time, when it is `fifth`. The first time it is `first`.
+Conversation echoing(std::uint32_t first, std::uint32_t fifth) {
+  Conversation c;
+  c.peer(0, "S", {0, 0}).stamp(1'000, 0).device(0, "SA", {0, 1}).stamp(900, 1'000);
+  c.peer(10, "A", {1, 1}).stamp(1'010, 900);
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    std::uint32_t const stamp = 1'020 + 10 * i;
+    c.peer(20 + 10 * i, "PA", {1 + 100 * i, 1, 100}).stamp(stamp, 900);
+    c.device(20 + 10 * i, "A", {1, 101 + 100 * i});
+    c.stamp(920 + 10 * i, i == 0 ? first : i == 4 ? fifth : stamp);
+  }
+  return c;
+}
+
+TEST(Blatant, EchoesOlderThanTheTimestampThatArrived) {
+  EXPECT_NE(first_clause(echoing(1'020, 1'060)), "7323:TS-15");
+  EXPECT_EQ(first_clause(echoing(1'020, 1'040)), "7323:TS-15");  // that of the third
+  EXPECT_EQ(first_clause(echoing(900, 1'060)), "7323:TS-15");    // older than the SYN
+  EXPECT_EQ(first_clause(echoing(0, 1'060)), "7323:TS-15");
+  // A connection that was restored on another machine echoes zero.
+  EXPECT_NE(first_clause(echoing(1'020, 0)), "7323:TS-15");
+}
+
 /// Both sides send a SYN, and only the device's offers `option`, which its SYN-ACK repeats. The
 /// capture may lack the device's SYN, if `seen` is false, and the peer's SYN-ACK.
 Conversation crossing(const std::vector<std::uint8_t>& option, bool seen, bool answered) {

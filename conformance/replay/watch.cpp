@@ -1,5 +1,5 @@
 // Certain findings about a connection: options, sizes, windows, SACK reports, ACK storms, ECN
-// marks.
+// marks, echoes of timestamps.
 #include "conformance/replay/watch.hpp"
 
 #include <fmt/core.h>
@@ -91,6 +91,7 @@ void Watch::take(const Segment& segment) {
     look_at_reports(side, other, segment);
     look_at_repeats(side, other, segment);
     look_at_marks(side, other, segment);
+    look_at_echo(side, other, segment);
   }
   move_on(side, other, segment);
 }
@@ -107,6 +108,9 @@ void Watch::begin_anew(Side& side) {
   side.fin_end.reset();
   side.reported.reset();
   side.stamp.reset();
+  side.echo.reset();
+  side.syn_stamp.reset();
+  side.early = false;
   side.flying.clear();
   side.again.clear();
   side.shrunk = side.unheeded = side.unheeded_turns = 0;
@@ -163,6 +167,12 @@ void Watch::take_syn(Side& side, Side& other, const Segment& segment) {
       find(side, segment.number, "7323:TS-39", "its SYN,ACK has a timestamp that was not offered");
     }
   }
+  auto const own = stamps_of(segment);
+  if (own && !side.syn_stamp) {
+    side.syn_stamp = own->value;
+    side.syn_at = segment.time;
+  }
+  side.early |= segment.data_bytes() != 0;
   side.syn = true;
   side.selective |= selective;
   side.stamps |= stamps;
@@ -380,6 +390,37 @@ void Watch::look_at_marks(Side& side, Side& other, const Segment& segment) {
       other.ece_packet = segment.number;
       expect_cwr(other, side, stamps ? std::optional(stamps->value) : std::nullopt);
     }
+  }
+}
+
+/// TS.Recent never decreases, and data that arrives in order is newer than the SYN (RFC 7323, 4.3).
+/// An ACK above that of an earlier echo was sent later, whatever the capture lacks.
+void Watch::look_at_echo(Side& side, const Side& other, const Segment& segment) {
+  // In this time no clock moves by half of all timestamps. A segment may have the time of its
+  // departure, and Linux accepts a timestamp that is one tick older than TS.Recent.
+  constexpr Duration comparable = Duration::seconds(1'000);
+  constexpr std::uint32_t paced = 64, grace = 1;
+  auto const stamps = stamps_of(segment);
+  bool const agreed = side.syn && other.syn && side.same_options && other.same_options &&
+                      side.stamps && other.stamps && other.syn_stamp && !other.early;
+  std::int64_t const ack = position(other.next, segment.acknowledgment);
+  if (!stamps || !agreed || !segment.any(flag::ack) || ack <= other.isn + 1 || ack > other.next) {
+    return;
+  }
+  std::uint32_t const echo = stamps->echo;
+  // A connection that is restored on another machine echoes zero.
+  bool const lapsed = side.echo && echo == 0;
+  bool const opening =
+      before(echo + paced, *other.syn_stamp) && segment.time.since(other.syn_at) < comparable;
+  bool const back = side.echo && ack > side.echo_ack && before(echo + grace, *side.echo) &&
+                    segment.time.since(side.echo_at) < comparable;
+  if (!lapsed && (opening || back)) {
+    find(side, segment.number, "7323:TS-15", "an echo older than a timestamp that had arrived");
+  }
+  if (echo != 0 && (!side.echo || before(*side.echo, echo))) {
+    side.echo = echo;
+    side.echo_ack = ack;
+    side.echo_at = segment.time;
   }
 }
 

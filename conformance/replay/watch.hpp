@@ -110,8 +110,14 @@ class Watch {
     std::int64_t cwr_end = 0;   ///< the end of the last segment with CWR
     std::int64_t ece_at = 0;    ///< what it had sent when the echo arrived ...
     std::int64_t ece_edge = 0;  ///< ... and the right edge then
-    std::optional<std::uint32_t> ece_stamp;     ///< the timestamp of the segment with the echo
-    std::optional<std::uint32_t> stamp;         ///< its latest timestamp
+    std::optional<std::uint32_t> ece_stamp;  ///< the timestamp of the segment with the echo
+    std::optional<std::uint32_t> stamp;      ///< its latest timestamp
+    std::optional<std::uint32_t> syn_stamp;  ///< the timestamp of its first SYN ...
+    Instant syn_at;                          ///< ... and its time
+    bool early = false;                      ///< its SYN has data
+    std::optional<std::uint32_t> echo;       ///< the latest timestamp that it has echoed ...
+    std::int64_t echo_ack = 0;  ///< ... for the first time with this acknowledgment ...
+    Instant echo_at;            ///< ... at this time
     unsigned unheeded = 0, unheeded_turns = 0;  ///< new segments without CWR, and their round trips
     std::uint64_t ece_packet = 0;
     std::vector<Finding> findings;
@@ -126,6 +132,7 @@ class Watch {
   void look_at_reports(Side& side, const Side& other, const tools::Segment& segment);
   void look_at_repeats(Side& side, const Side& other, const tools::Segment& segment);
   void look_at_marks(Side& side, Side& other, const tools::Segment& segment);
+  void look_at_echo(Side& side, const Side& other, const tools::Segment& segment);
   void look_at_new_data(Side& side, const Side& other, const tools::Segment& segment);
   static void expect_cwr(Side& side, const Side& other, std::optional<std::uint32_t> stamp);
   static void begin_anew(Side& side);
