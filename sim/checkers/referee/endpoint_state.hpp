@@ -66,6 +66,7 @@ struct EndpointState {
   // --- What it sent: its own sequence numbers ---
   std::array<Opening, openings_max> openings{};
   std::uint32_t opening_count = 0;
+  std::uint32_t answer_place = ~std::uint32_t{0};  // of the finding about its SYN-ACK's options
   bool many_answers = false;   // it sent SYN-ACKs with several ISSs: it is not judged
   bool openings_lost = false;  // it sent more SYNs than fit in `openings`
   bool own = false;            // the capture was taken at this host

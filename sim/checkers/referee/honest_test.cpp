@@ -122,6 +122,16 @@ TEST(RefereeHonest, AKeepAliveWithAnOctetLooksNew) {
   }
 }
 
+// Crossing SYNs, one of which is not in the capture: the SYN-ACK of the other side shows it.
+TEST(RefereeHonest, ASynAckRepeatsASynThatWasNotCaptured) {
+  for (bool const both : {false, true}) {
+    Conversation t;
+    t.a("S", {}).b("SA", {.ack = 1, .scale = 2});
+    t.a(both ? "SA" : "A", {.seq = both ? 0u : 1u, .ack = 1}).b("A", {.seq = 1, .ack = 1});
+    EXPECT_EQ(t.found(Rule::option_unoffered), both ? "likely" : "certain");
+  }
+}
+
 // A capture of all interfaces beside a transparent proxy: two connections with equal addresses.
 TEST(RefereeHonest, TwoConnectionsWithEqualAddresses) {
   Conversation t;

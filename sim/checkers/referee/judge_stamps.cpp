@@ -34,6 +34,10 @@ void judge_answer(const Moment& m) {
   wire::Options const& options = m.segment().options;
   EndpointState const& asked = m.other;
   bool const crossed = m.speaker.opening_count != 0 && !m.speaker.openings[0].is_answer;
+  if (crossed) {
+    // The other's SYN-ACK repeats the options of its SYN, which the capture may lack.
+    m.judge.weaken_claim(m, asked.answer_place, Ambiguity::lost_packets);
+  }
   if (asked.opening_count == 0 || asked.openings_lost || asked.middle || crossed) {
     return;
   }
@@ -53,7 +57,8 @@ void judge_answer(const Moment& m) {
                               : options.has_timestamps && !stamped  ? 8
                                                                     : 0;
   if (which != 0) {
-    m.judge.call_whole(m, Rule::option_unoffered, Ambiguity::none, {0, which});
+    m.speaker.answer_place =
+        m.judge.call_whole(m, Rule::option_unoffered, Ambiguity::none, {0, which});
   }
 }
 
