@@ -302,7 +302,7 @@ class AgainAudit {
     timeout_high_ = timed_out_ && before(una_, timeout_high_) ? timeout_high_ : high_;
     timed_out_ = true;
     bool const timeout = gap + Duration::milliseconds(1) >= in_.config.tcp.rto_min;
-    alone_after_timeout(index, timeout && !shorter);
+    alone_after_timeout(index, timeout && !shorter, last);
   }
 
   /// Whether the segment is shorter than the last transmission of its octets was on the wire.
@@ -379,8 +379,9 @@ class AgainAudit {
   }
 
   /// After a timeout one segment is sent, then the sender waits for an ACK (RFC 5681 3.1, the loss
-  /// window). `timeout`: nothing but a timeout explains the retransmission.
-  void alone_after_timeout(std::size_t index, bool timeout) {
+  /// window). `timeout`: nothing but a timeout explains the retransmission. `last`: when the timer
+  /// was started.
+  void alone_after_timeout(std::size_t index, bool timeout, Instant last) {
     for (std::size_t next = index + 1; next < trace_.size(); ++next) {
       const Item& item = trace_[next];
       bool const at_once = item.at.since(trace_[index].at) <= prompt;
@@ -393,10 +394,19 @@ class AgainAudit {
         bool const late = in_.script.recorded_late && drawn_late(item);
         bool const soon = apart * 2 <= in_.script.round_trip && apart <= at_once_ && !late;
         breach(item.at, {"5681:CC-12"}, "more than one segment after a timeout", next,
-               soon && timeout);
+               soon && timeout && !clock_was_set(last, trace_[index].at));
         return;
       }
     }
+  }
+
+  /// Whether the device's timestamps show that much less time passed than the capture says.
+  bool clock_was_set(Instant from, Instant until) const {
+    StampedTime time(from, until);
+    for (const Item& item : trace_) {
+      time.take(item.at, item.segment);
+    }
+    return !time.has_passed().value_or(true);
   }
 
   Instant previous(std::size_t index) const {

@@ -140,6 +140,24 @@ TEST(CapturePoint, AcksThatWereOvertakenOfferLess) {
   EXPECT_EQ(accused_of(released(292)), "9293:P-WND-FIT");
 }
 
+// The clock of the capture was set forward by five seconds between two transmissions, which are
+// `ticks` ms apart.
+TEST(CapturePoint, AClockThatWasSetIsNoTimeout) {
+  for (std::uint32_t const ticks : {1u, 5'000u}) {
+    Conversation c;
+    c.device(0, "S", {0, 0}).stamp(1'000, 0).peer(600, "SA", {0, 1}).stamp(500, 1'000);
+    c.device(600, "A", {1, 1}).stamp(1'600, 500).device(601, "PA", {1, 1, 100}).stamp(1'601, 500);
+    c.peer(1'201, "A", {1, 101}).stamp(1'101, 1'601);
+    for (std::uint32_t const after : {0u, 5'000u}) {
+      std::uint32_t const stamp = 2'300 + (after == 0 ? 0 : ticks);
+      c.device(1'300 + after, "A", {101, 1, 1'400}).stamp(stamp, 1'101);
+      c.device(1'300 + after, "PA", {1'501, 1, 1'400}).stamp(stamp, 1'101);
+    }
+    c.peer(6'900, "A", {1, 2'901}).stamp(1'701 + ticks, 2'300 + ticks);
+    EXPECT_EQ(accused_of(c), ticks == 1 ? "" : "5681:CC-12");
+  }
+}
+
 /// What the device sends while its data is not acknowledged.
 enum class Meanwhile : std::uint8_t { nothing, acks };
 
