@@ -117,8 +117,9 @@ file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/test_paths/test_paths.hpp" @ONLY CO
 
 # <name>_test from gtest sources, run as one ctest entry that writes its counts to gtest/.
 # NO_RTTI: for tests that derive from classes of a library that has no type information.
+# HEADERS: what many of these tests include beside gtest.
 function(lockstep_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_RTTI" "" "SOURCES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_RTTI" "" "SOURCES;LIBRARIES;HEADERS")
   if(NOT LOCKSTEP_TESTS OR NOT arg_SOURCES)
     return()
   endif()
@@ -130,8 +131,13 @@ function(lockstep_test name)
     set(headers test_headers_no_rtti)
     set(options -O0 -fno-rtti)
   endif()
-  lockstep_precompile(header ${headers} PROGRAM OPTIONS ${options} LIBRARIES GTest::gmock
-    HEADERS gmock/gmock.h gtest/gtest.h ${LOCKSTEP_STANDARD_HEADERS})
+  set(libraries GTest::gmock)
+  if(arg_HEADERS)
+    string(PREPEND headers tool_)
+    list(APPEND libraries lockstep_third_party)
+  endif()
+  lockstep_precompile(header ${headers} PROGRAM OPTIONS ${options} LIBRARIES ${libraries}
+    HEADERS gmock/gmock.h gtest/gtest.h ${arg_HEADERS} ${LOCKSTEP_STANDARD_HEADERS})
   add_executable(${name}_test ${arg_SOURCES})
   lockstep_use_headers(${name}_test ${headers} "${header}")
   target_link_libraries(${name}_test PRIVATE
@@ -303,17 +309,23 @@ endfunction()
 # others (pcap) that the folder's own files include; TEST_LIBS: further ones that its tests include;
 # NEEDS: a target without which the folder is left out; CORE_ALONE: the library is installed, and
 # links only core and the third-party libraries that it lists; NO_RTTI: a source derives from a
-# class of sim, which is compiled without type information, and sets that option itself.
+# class of sim, which is compiled without type information, and sets that option itself; OPTIMIZED:
+# sources of a verb, or programs, that hold a loop whose time matters (see lockstep_plain).
 macro(lockstep_read_deps folder)
   set(LIBS "")
   set(TEST_LIBS "")
   set(NEEDS "")
   set(CORE_ALONE OFF)
   set(NO_RTTI OFF)
+  set(OPTIMIZED "")
   if(EXISTS "${PROJECT_SOURCE_DIR}/${folder}/deps.cmake")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
       "${PROJECT_SOURCE_DIR}/${folder}/deps.cmake")
     include("${PROJECT_SOURCE_DIR}/${folder}/deps.cmake")
+    list(TRANSFORM OPTIMIZED PREPEND "${PROJECT_SOURCE_DIR}/${folder}/")
+    if(LOCKSTEP_PLAIN_VERBS)
+      set(OPTIMIZED "")
+    endif()
   endif()
 endmacro()
 
@@ -327,26 +339,40 @@ function(lockstep_name_of result folder)
   set(${result} ${name} PARENT_SCOPE)
 endfunction()
 
-# Precompiled headers for the library of a folder. gcc 12 gets them where it does not optimize: else
-# they make it report overflows in std::string that do not exist (its bug 105651).
+# Sources that run a few times in a process, such as those that read its command line, are compiled
+# without optimization, with a precompiled header of what they all include: optimizing them takes
+# longer than all the rest. PROGRAM: for sources of a program, not of a library.
+function(lockstep_plain target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PROGRAM" "" "SOURCES")
+  if(NOT arg_SOURCES)
+    return()
+  endif()
+  set(name verb_headers)
+  set(kind "")
+  if(arg_PROGRAM)
+    set(name program_headers)
+    set(kind PROGRAM)
+  endif()
+  lockstep_precompile(header ${name} ${kind} OPTIONS -O0 LIBRARIES lockstep_third_party
+    HEADERS CLI/CLI.hpp fmt/format.h nlohmann/json.hpp ${LOCKSTEP_STANDARD_HEADERS})
+  add_dependencies(${target} ${name})
+  set_property(SOURCE ${arg_SOURCES} APPEND PROPERTY COMPILE_OPTIONS -O0 -include "${header}"
+    $<$<CXX_COMPILER_ID:GNU>:-Winvalid-pch>)
+endfunction()
+
+# Plain sources, or precompiled headers, for the library of a folder. gcc 12 gets such headers where
+# it does not optimize: else they make it report overflows in std::string that do not exist (its bug
+# 105651).
 function(lockstep_tool_headers target folder)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "INTERFACE_LIBRARY")
     return()
   endif()
-  set(clang OFF)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    set(clang ON)
-  endif()
   if(folder MATCHES "^tools/verbs/")
-    set(options $<$<BOOL:${LOCKSTEP_PLAIN_VERBS}>:-O0>)
-    target_compile_options(${target} PRIVATE ${options})
-    if(clang OR LOCKSTEP_PLAIN_VERBS)
-      lockstep_precompile(header verb_headers OPTIONS ${options} LIBRARIES lockstep_third_party
-        HEADERS CLI/CLI.hpp fmt/format.h nlohmann/json.hpp ${LOCKSTEP_STANDARD_HEADERS})
-      lockstep_use_headers(${target} verb_headers "${header}")
-    endif()
-  elseif(clang AND NOT CORE_ALONE AND NOT NO_RTTI
+    get_target_property(sources ${target} SOURCES)
+    list(REMOVE_ITEM sources ${OPTIMIZED})
+    lockstep_plain(${target} SOURCES ${sources})
+  elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND NOT CORE_ALONE AND NOT NO_RTTI
       AND folder MATCHES "^conformance/|^tools/(lib|proofs)/")
     lockstep_precompile(header tool_headers LIBRARIES lockstep_third_party
       HEADERS fmt/format.h nlohmann/json.hpp ${LOCKSTEP_STANDARD_HEADERS})
@@ -375,7 +401,7 @@ function(lockstep_tool folder)
   if(CORE_ALONE AND tool_SOURCES)
     target_link_libraries(lockstep_${name} PRIVATE $<BUILD_INTERFACE:lockstep_inlined_writes>)
   endif()
-  lockstep_test(${name} SOURCES ${tool_TESTS}
+  lockstep_test(${name} SOURCES ${tool_TESTS} HEADERS fmt/format.h nlohmann/json.hpp
     LIBRARIES lockstep_${name} ${TEST_LIBS} lockstep_third_party)
   lockstep_fuzzers(SOURCES ${tool_FUZZERS} LIBRARIES lockstep_${name} lockstep_third_party)
   foreach(source IN LISTS tool_MAINS)
@@ -386,6 +412,9 @@ function(lockstep_tool folder)
     endif()
     add_executable(program_${program} ${source})
     target_link_libraries(program_${program} PRIVATE lockstep_${name} lockstep_warnings)
+    if(folder MATCHES "^tools/" AND NOT source IN_LIST OPTIMIZED)
+      lockstep_plain(program_${program} PROGRAM SOURCES ${source})
+    endif()
     set_target_properties(program_${program} PROPERTIES OUTPUT_NAME ${program}
       RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
   endforeach()

@@ -2,3 +2,5 @@
 # fields of Config as text.
 set(LIBS lockstep_calls lockstep_http lockstep_hw lockstep_journal lockstep_load lockstep_output
   lockstep_process lockstep_text)
+# They hold the polling loops of the servers.
+set(OPTIMIZED calls.cpp plain.cpp serve.cpp)
