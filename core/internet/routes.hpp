@@ -30,8 +30,8 @@ class Routes {
   [[nodiscard]] bool add(const Route& route);
 
   // The longest prefix wins; the on-link prefixes of our addresses win over routes of the same
-  // length. A gateway that is on none of our links is reached from our first IPv4 address. False: no
-  // route, or no IPv4 address. At most addresses_max + routes_max steps. RFC 1122 3.3.1.
+  // length. A gateway that is on none of our links is reached from our first IPv4 address. False:
+  // no route, or no IPv4 address. At most addresses_max + routes_max steps. RFC 1122 3.3.1.
   [[nodiscard]] bool next_hop(const Addresses& addresses, IpAddress destination,
                               NextHop& out) const;
 

@@ -146,8 +146,7 @@ Egress Stack::Body::transmit_connection(std::span<std::byte> into) {
 Egress Stack::Body::transmit_link_answer(std::span<std::byte> into) {
   if (has_link() && neighbours.wants_transmit()) {
     Egress egress;
-    egress.length =
-        neighbours.write_next(engine.state->now, into).count;
+    egress.length = neighbours.write_next(engine.state->now, into).count;
     if (egress.length != 0) {
       ++statistics->arp_sent;
       return egress;

@@ -293,8 +293,8 @@ void Stack::Body::parse_frame(const Ingress& frame, Parsed& out) {
 // Every shard has this packet, and only shard 0 answers.
 static bool others_answer(const Stack::Body& b, const Parsed& frame) {
   tcp::Config const& tcp = b.config.tcp;
-  return tcp.shard.value != 0 && home_of(LinkType::ip, frame.ip.packet.bytes,
-                                         {tcp.shards.value}) == ShardId::everyone();
+  return tcp.shard.value != 0 &&
+         home_of(LinkType::ip, frame.ip.packet.bytes, {tcp.shards.value}) == ShardId::everyone();
 }
 
 // A frame that is not a TCP segment.

@@ -142,9 +142,9 @@ class Stack {
   void snapshot(std::span<std::byte> into) const;
   // Replaces the state by a snapshot of a stack with the same configuration; refuses any other
   // bytes, also a damaged snapshot, with bad_snapshot and then changes nothing. A checksum finds
-  // damage, not forgery: the bytes must come from a source that is trusted. The regions of bind() are
-  // no part of it: those that its connections have lent from must be bound as they were (CHECK, when
-  // the octets are sent). Between turns only (CHECK).
+  // damage, not forgery: the bytes must come from a source that is trusted. The regions of bind()
+  // are no part of it: those that its connections have lent from must be bound as they were (CHECK,
+  // when the octets are sent). Between turns only (CHECK).
   [[nodiscard]] Refusal restore(std::span<const std::byte> from);
   // CHECKs every invariant of every connection, and that no pool has lost or gained elements.
   void check_invariants() const;

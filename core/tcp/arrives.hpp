@@ -33,8 +33,8 @@ inline ReceiveWindow window_of(const Connection& c) {
 
 // Whether ACKs at the right edge of our window are processed: the peer's flight may have filled the
 // window although RCV.NXT has not moved, because there is a gap, or because we had no room for it.
-// Without a gap this matters only once our own flight fills the peer's window. If both sides refused
-// such ACKs, they would answer each other's without end.
+// Without a gap this matters only once our own flight fills the peer's window. If both sides
+// refused such ACKs, they would answer each other's without end.
 inline bool peer_may_be_at_edge(const Engine& e, const Connection& c) {
   Sequence const right = c.send.una + c.send.wnd;
   return (c.active != nil && e.active(c).extents != nil) ||

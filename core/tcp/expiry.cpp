@@ -56,8 +56,8 @@ void advise(Engine& e, Connection& c) {
   if (c.retries < e.config.r1_retransmissions.value) {
     return;
   }
-  // Again with each further one: with a short RTO the last ACK is too recent at R1 for the neighbour
-  // to be doubted.
+  // Again with each further one: with a short RTO the last ACK is too recent at R1 for the
+  // neighbour to be doubted.
   c.doubt_next_hop = true;
   if (c.retries == e.config.r1_retransmissions.value && c.soft_errors) {
     // A cause from ICMP that was not reported yet is more specific.

@@ -213,7 +213,7 @@ enum class SettingKind : std::uint8_t {
   // 64 to 65,495: the limit of our MSS option and of the data of a segment. On a connection that is
   // open it only lowers the limit: a larger value than the one in force has no effect.
   mss,
-  congestion,             // a tcp::Congestion: which controller sets cwnd from now on
+  congestion,  // a tcp::Congestion: which controller sets cwnd from now on
 };
 
 // Whether an application may limit the segments of a connection to so many octets.

@@ -194,7 +194,8 @@ void judge_old_echo(const Moment& m) {
   other.echo_due = other.echo_due && !due;
 }
 
-// Notes the timestamp of new data that begins with the octet that the other expects.
+// Notes the timestamp of new data that begins with the octet that the other expects. Data with an
+// older timestamp than others had may be dropped by PAWS.
 void note_echo_due(const Moment& m) {
   wire::Segment const& segment = m.segment();
   EndpointState& v = m.speaker;
@@ -202,7 +203,9 @@ void note_echo_due(const Moment& m) {
                     segment.options.has_timestamps && !m.said.text().empty() &&
                     !segment.flags.any_of(wire::flag::rst | wire::flag::syn);
   bool const overtaken = v.order_known && segment.acknowledgment.before(v.order_ack);
-  if (next && !overtaken && v.fresh_known && segment.sequence.at_or_after(v.fresh_from)) {
+  bool const old =
+      v.stamp_any && tick(segment.options.timestamp_value).before(tick(v.stamp_highest));
+  if (next && !overtaken && !old && v.fresh_known && segment.sequence.at_or_after(v.fresh_from)) {
     v.echo_due = true;
     v.echo_due_for = segment.sequence;
     v.echo_due_stamp = segment.options.timestamp_value;
