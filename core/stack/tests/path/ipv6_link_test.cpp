@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/stack/testing/six_packets.hpp"
+#include "core/stack/testing/six_packet_kit.hpp"
 
 namespace lockstep::testing {
 namespace {

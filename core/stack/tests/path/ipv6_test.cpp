@@ -1,7 +1,7 @@
 // IPv6 end to end: TCP and ICMPv6.
 #include <gtest/gtest.h>
 
-#include "core/stack/testing/six_packets.hpp"
+#include "core/stack/testing/six_packet_kit.hpp"
 
 namespace lockstep::testing {
 namespace {
