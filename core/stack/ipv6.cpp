@@ -32,13 +32,13 @@ internet::ReplyHeader reply_header(const Stack::Body& b, const Parsed& frame,
 //# 4443:ICMP6-2, 4443:ICMP6-15 the unicast destination of the message, or another address of ours
 //= rfc4862#5.4
 //# 4862:DAD-1 it has been tested for duplicates
-// False: we have no such address.
+// False: we have no such address that was tested.
 bool path_back(const Stack::Body& b, const internet::IpArrival& about, wire::Icmp6Path& out) {
   wire::IpHeader const& header = about.packet.header;
   std::uint16_t const source =
       about.to_group ? internet::source_for(b.addresses, header.source, b.usable_addresses())
                      : about.local_address;
-  if (!b.is_usable(source)) {
+  if (source == internet::no_address || !b.is_usable(source)) {
     return false;
   }
   out = {about.to_group ? b.addresses.all()[source] : header.destination, header.source};

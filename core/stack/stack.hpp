@@ -87,7 +87,7 @@ class Stack {
   // Bytes of in-order data that can be read.
   Bytes unread(ConnectionId id) const;
   // The most bytes that the connection's send buffer would accept now; write() accepts fewer while
-  // the store that connections share is short, and then reports `room` when that is over.
+  // the store that connections share is short. After a refusal `room` reports that this is over.
   Bytes writable(ConnectionId id) const;
 
   // When one of the next four calls is refused with no_room, an event says when to retry:

@@ -37,8 +37,9 @@ inline ReceiveWindow window_of(const Connection& c) {
 // refused such ACKs, they would answer each other's without end.
 inline bool peer_may_be_at_edge(const Engine& e, const Connection& c) {
   Sequence const right = c.send.una + c.send.wnd;
-  return (c.active != nil && e.active(c).extents != nil) ||
-         right.distance_from(c.send.nxt) < static_cast<std::int32_t>(c.mss);
+  bool const gap = c.active != nil && e.active(c).extents != nil;
+  bool const full = right.distance_from(c.send.nxt) < static_cast<std::int32_t>(c.mss);
+  return synchronized(c.state) && (gap || full);
 }
 
 // A connection, as judge() sees it.

@@ -408,5 +408,16 @@ TEST(Arrival, TwoFullFlightsDoNotBlockEachOthersAcks) {
   EXPECT_EQ(replies(kit), "PA 101(100) ack 1");
 }
 
+// Before it has completed the handshake, a peer has no flight.
+TEST(Arrival, AnAckAtTheRightEdgeCompletesNoHandshake) {
+  Kit kit;
+  kit.listen();
+  kit.deliver({.flags = flag::syn, .window = 100, .mss = 1460});
+  kit.take();
+  kit.deliver({.flags = flag::ack, .seq = 1 + 65535, .ack = 1});
+  EXPECT_EQ(replies(kit), "A 1(0) ack 1");
+  EXPECT_EQ(reached(kit), State::syn_received);
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -87,6 +87,22 @@ class SlowReaders : public Kit {
     said(port, flag::ack, take().at(0).absolute.next(), offered);
     return stack.write(id, bytes_of(data)).bytes.count;
   }
+  // A thousand connections leave the store a block for each other one.
+  void fill_store() {
+    for (std::uint16_t i = 0; i < 1000; ++i) {
+      open(static_cast<std::uint16_t>(1000 + i), 0, much);
+      turn();
+      static_cast<void>(take());
+    }
+  }
+  // The data octets of the segments sent since the last call.
+  std::uint32_t octets_sent() {
+    std::uint32_t sent = 0;
+    for (Out const& out : take()) {
+      sent += Flow::length_of(out);
+    }
+    return sent;
+  }
   void said(std::uint16_t port, Flags flags, Sequence ack, std::uint16_t offered) {
     wire::Segment s;
     s.source = {port};
@@ -98,6 +114,8 @@ class SlowReaders : public Kit {
     send_segment(s, "");
     turn();
   }
+
+  std::string const much = std::string(131'072, 'x');
 };
 
 // However many peers keep their windows closed, a connection with nothing in flight can send.
@@ -135,39 +153,22 @@ TEST(StoreShare, SlowReadersLeaveABlockToEachOther) {
 //# 9293:P-NAGLE waits for more data only while there can be more
 TEST(StoreShare, NagleDoesNotWaitForDataThatTheStoreRefuses) {
   SlowReaders kit;
-  std::string const much(131'072, 'x');
-  for (std::uint16_t i = 0; i < 1000; ++i) {
-    kit.open(static_cast<std::uint16_t>(1000 + i), 0, much);
-    kit.turn();
-    static_cast<void>(kit.take());
-  }
-  ASSERT_EQ(kit.open(9000, 65535, much), 2048u);
+  kit.fill_store();
+  ASSERT_EQ(kit.open(9000, 65535, kit.much), 2048u);
   kit.turn();
-  std::uint32_t sent = 0;
-  for (Out const& out : kit.take()) {
-    sent += Flow::length_of(out);
-  }
-  EXPECT_EQ(sent, 2048u);
+  EXPECT_EQ(kit.octets_sent(), 2048u);
 }
 
 // The same where the application has announced more, which is refused.
 TEST(StoreShare, DataThatTheStoreRefusesIsNotAwaited) {
   SlowReaders kit;
-  std::string const much(131'072, 'x');
-  for (std::uint16_t i = 0; i < 1000; ++i) {
-    kit.open(static_cast<std::uint16_t>(1000 + i), 0, much);
-    kit.turn();
-    static_cast<void>(kit.take());
-  }
+  kit.fill_store();
   kit.open(9000, 65535, "");
   static_cast<void>(kit.take());
-  ASSERT_EQ(kit.stack.write(kit.id, Kit::bytes_of(much).first(2048), More::yes).bytes.count, 2048u);
+  ASSERT_EQ(kit.stack.write(kit.id, Kit::bytes_of(kit.much).first(2048), More::yes).bytes.count,
+            2048u);
   kit.turn();
-  std::uint32_t sent = 0;
-  for (Out const& out : kit.take()) {
-    sent += Flow::length_of(out);
-  }
-  EXPECT_EQ(sent, 2048u);
+  EXPECT_EQ(kit.octets_sent(), 2048u);
 }
 
 // Loans take a piece each, however short they are. A connection with nothing queued has one left.
