@@ -25,7 +25,7 @@ referee::Terms terms_of_script(const Config& config) {
   out.mss_least = most(out.mss_least, config.tcp.mss_least);
   out.connections_max = 1'024;
   out.violations_max = 64;
-  out.kept_octets_max = 4'096;
+  out.kept_octets_max = 65'536;
   return out;
 }
 

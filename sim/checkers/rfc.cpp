@@ -44,7 +44,7 @@ referee::Terms host_terms(const Config& config) {
   terms.connections_max = ~std::uint32_t{0};
   terms.violations_max = violations_max;
   terms.reported_max = FindingGroup::kept_max;
-  terms.kept_octets_max = 4'096;
+  terms.kept_octets_max = 65'536;
   return terms;
 }
 

@@ -3,12 +3,12 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
 #include "core/units/sequence.hpp"
 #include "core/units/time.hpp"
 #include "core/units/window.hpp"
 #include "sim/checkers/received_ranges.hpp"
+#include "sim/checkers/referee/kept_text.hpp"
 #include "sim/checkers/referee/rules.hpp"
 #include "sim/checkers/referee/violation.hpp"
 
@@ -40,13 +40,6 @@ struct Opening {
   bool grants_ecn = false;
   bool is_answer = false;  // a SYN-ACK
   bool multipath = false;  // it has an MPTCP option
-};
-
-// The last octets of a stream, indexed by sequence number; a cell is an octet or `unknown`.
-struct KeptText {
-  static constexpr std::uint16_t unknown = 0xffff;
-  std::vector<std::uint16_t> cells;  // their number is zero or a power of two
-  Sequence top;                      // the sequence number after the last octet kept
 };
 
 // A segment whose checksum was wrong as captured.

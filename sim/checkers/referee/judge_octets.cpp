@@ -6,35 +6,24 @@
 namespace lockstep::sim::referee {
 namespace {
 
-constexpr std::uint32_t cells_least = 4'096;
+constexpr std::uint32_t octets_least = 4'096;
 
-// Makes room for octets up to `end` and drops those too far before it. False if memory is used up.
+// Makes room for octets up to `end`, if memory permits with all that is not acknowledged. False if
+// there is no memory at all.
 bool make_room(const Moment& m, KeptText& kept, Sequence begin, Sequence end) {
-  if (kept.cells.empty()) {
-    std::uint32_t const cells = std::min(cells_least, m.terms.kept_octets_max);
-    if (cells == 0 || !m.judge.may_keep(cells)) {
+  if (kept.size() == 0) {
+    std::uint32_t const octets = std::min(octets_least, m.terms.kept_octets_max);
+    if (octets == 0 || !m.judge.may_keep(octets)) {
       return false;
     }
-    kept.cells.assign(cells, KeptText::unknown);
-    kept.top = begin;
+    kept.grow(octets);
   }
-  auto const size = static_cast<std::uint32_t>(kept.cells.size());
-  bool const full = end.since(kept.top).count > size / 2;
-  if (full && size < m.terms.kept_octets_max && m.judge.may_keep(size)) {
-    std::vector<std::uint16_t> larger(std::size_t{size} * 2, KeptText::unknown);
-    for (std::uint32_t i = 1; i <= size; ++i) {
-      Sequence const at = kept.top - Bytes{i};
-      larger[at.value & (size * 2 - 1)] = kept.cells[at.value & (size - 1)];
-    }
-    kept.cells.swap(larger);
+  Sequence const oldest = m.speaker.limited ? first_of(m.speaker.limit_ack, begin) : begin;
+  while (end.since(oldest).count > kept.size() && kept.size() < m.terms.kept_octets_max &&
+         m.judge.may_keep(kept.size())) {
+    kept.grow(kept.size() * 2);
   }
-  auto const mask = static_cast<std::uint32_t>(kept.cells.size() - 1);
-  std::uint32_t const fresh = std::min(end.since(kept.top).count, mask + 1);
-  std::uint32_t const from = (end - Bytes{fresh}).value & mask;
-  std::uint32_t const straight = std::min(fresh, mask + 1 - from);
-  std::fill_n(kept.cells.begin() + from, straight, KeptText::unknown);
-  std::fill_n(kept.cells.begin(), fresh - straight, KeptText::unknown);
-  kept.top = last_of(kept.top, end);
+  kept.reach(begin, end);
   return true;
 }
 
@@ -52,19 +41,7 @@ void judge_copy(const Moment& m) {
   if (!make_room(m, kept, begin, end)) {
     return;
   }
-  auto const mask = static_cast<std::uint32_t>(kept.cells.size() - 1);
-  std::uint32_t wrong = 0;
-  Sequence first = begin;
-  for (std::uint32_t i = 0; i < text.size(); ++i) {
-    Sequence const at = begin + Bytes{i};
-    if (kept.top.since(at).count > mask + 1) {
-      continue;
-    }
-    std::uint16_t& cell = kept.cells[at.value & mask];
-    auto const octet = std::to_integer<std::uint16_t>(text[i]);
-    first = cell != KeptText::unknown && cell != octet && wrong++ == 0 ? at : first;
-    cell = octet;
-  }
+  auto const [wrong, first] = kept.compare_and_keep(begin, text);
   EndpointState& v = m.speaker;
   v.kept_unsure = v.kept_unsure || (!m.terms.whole && !m.own && m.said.sum != Sum::good);
   if (wrong != 0) {

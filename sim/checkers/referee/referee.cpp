@@ -50,8 +50,7 @@ void begin(const Moment& m) {
     v.ack_top_known = false;
     v.urgent = v.stamp_known = v.small = v.front_known = v.recovering = false;
     // Octets of an earlier connection with the same numbers must not be compared.
-    std::fill(v.kept.cells.begin(), v.kept.cells.end(), KeptText::unknown);
-    v.kept.top = v.iss;
+    v.kept.forget();
   }
   v.scaled = m.segment().options.has_window_scale;
   v.scale = m.segment().options.window_scale;
@@ -382,9 +381,9 @@ void Referee::weaken_order(const Moment& m) {
   }
 }
 
-bool Referee::may_keep(std::uint64_t more_cells) {
-  bool const room = cells_ + more_cells <= terms_.kept_cells_max;
-  cells_ += room ? more_cells : 0;
+bool Referee::may_keep(std::uint64_t more) {
+  bool const room = kept_ + more <= terms_.kept_total_max;
+  kept_ += room ? more : 0;
   return room;
 }
 

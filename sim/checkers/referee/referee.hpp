@@ -39,8 +39,8 @@ struct Terms {
   std::uint32_t reported_max =
       16;  // findings kept per rule, sender and Standing; more are only counted
   std::uint32_t without = rule_count;          // index of a rule to turn off, for its tests
-  std::uint32_t kept_octets_max = 65'536;      // of a sender's data; a power of two
-  std::uint64_t kept_cells_max = 128'000'000;  // of all senders' data
+  std::uint32_t kept_octets_max = 1u << 20;    // of a sender's data; a power of two
+  std::uint64_t kept_total_max = 128'000'000;  // of all senders' data
 };
 
 // A finding that packets recorded later may explain.
@@ -138,7 +138,7 @@ class Referee {
   // Makes a finding, or none, likely, and marks the connection as recorded out of order.
   void weaken_order(const Moment& m, std::uint32_t place);
   void weaken_order(const Moment& m);
-  bool may_keep(std::uint64_t more_cells);
+  bool may_keep(std::uint64_t more);
 
  private:
   void see(const Sighting& said, const Allowances* own);
@@ -157,7 +157,7 @@ class Referee {
   std::vector<std::uint32_t> places_;  // open-addressed table of connection index + 1; 0 is empty
   std::vector<FirstNumbers> first_numbers_;  // sorted by address; at most first_numbers_max
   std::uint64_t unjudged_ = 0;
-  std::uint64_t cells_ = 0;
+  std::uint64_t kept_ = 0;
 };
 
 }  // namespace lockstep::sim::referee

@@ -81,8 +81,8 @@ void renew(Connection& c) {
     fresh.former_stamped = endpoint.stamp_any;
     fresh.former_stamp = endpoint.stamp_highest;
     fresh.reported = endpoint.reported;
-    fresh.kept.cells.swap(endpoint.kept.cells);
-    std::fill(fresh.kept.cells.begin(), fresh.kept.cells.end(), KeptText::unknown);
+    std::swap(fresh.kept, endpoint.kept);
+    fresh.kept.forget();
     endpoint = fresh;
   }
   c.lossy = c.round_known = c.syn_seen = c.resumed = false;
