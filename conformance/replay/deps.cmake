@@ -1,2 +1,3 @@
 # Replay reads captures and scenarios in TOML, and writes whole files.
 set(LIBS lockstep_capture lockstep_output lockstep_pair lockstep_process lockstep_sim lockstep_text)
+set(PLAIN export.cpp live.cpp report.cpp scenario.cpp script.cpp)

@@ -1,2 +1,3 @@
 # Tables and pages.
 set(LIBS lockstep_output lockstep_process)
+set(PLAIN ALL)

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tools/base/output/json.hpp"
 #include "tools/base/output/page.hpp"
 #include "tools/base/output/xml.hpp"
 #include "tools/base/process/failure.hpp"
@@ -13,7 +14,7 @@
 namespace lockstep::tools {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 constexpr const char* results_file = "conformance/scapy/targets.json";
 
@@ -75,7 +76,7 @@ LiveResults load_live_results(const std::filesystem::path& root) {
     return out;
   }
   try {
-    const json document = json::parse(file);
+    const json document = parse_json(file);
     out.kernel = document.at("kernel").get<std::string>();
     read_differences(document, out);
     read_cells(document, out);

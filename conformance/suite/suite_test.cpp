@@ -10,6 +10,7 @@
 #include "conformance/replay/export.hpp"
 #include "conformance/suite/failures.hpp"
 #include "conformance/suite/page.hpp"
+#include "tools/base/output/json.hpp"
 #include "tools/base/process/failure.hpp"
 
 namespace lockstep::conformance {
@@ -41,7 +42,7 @@ TEST(Suite, ReplaysTheSameEveryTime) {
 
 TEST(Suite, ReportsAreWellFormed) {
   SuiteReport const report = run_suite(find_cases(room, {"three-way-handshake"}));
-  auto const json = nlohmann::json::parse(suite_json(report));
+  auto const json = tools::parse_json(suite_json(report));
   EXPECT_EQ(json["scenarios"], report.cases.size());
   EXPECT_EQ(json["cases"][0]["name"], report.cases[0].name);
   std::string const xml = suite_junit(report);

@@ -1,2 +1,3 @@
 # Failures as exceptions, TOML.
 set(LIBS lockstep_output lockstep_process)
+set(PLAIN ALL)

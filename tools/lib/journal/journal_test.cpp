@@ -12,6 +12,7 @@
 #include "core/stack/testing/test_keys.hpp"
 #include "tools/base/capture/capture.hpp"
 #include "tools/base/capture/decode.hpp"
+#include "tools/base/output/json.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/lib/http/http_kit.hpp"
 #include "tools/lib/journal/config_json.hpp"
@@ -186,7 +187,7 @@ TEST_F(Recorded, ShowsTheStateOfEachConnection) {
   std::string const text = text_of(result, path);
   EXPECT_NE(text.find("connections: 1\n"), std::string::npos) << text;
   EXPECT_NE(text.find("ESTABLISHED"), std::string::npos) << text;
-  auto const report = nlohmann::json::parse(json_of(result, path));
+  auto const report = tools::parse_json(json_of(result, path));
   EXPECT_EQ(report["connections"][0]["state"], "ESTABLISHED");
   EXPECT_EQ(report["connections"][0]["cwnd"], result.connections->front().cwnd.count);
   EXPECT_EQ(report["stopped"], true);

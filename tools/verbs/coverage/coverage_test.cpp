@@ -11,6 +11,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tools/base/output/json.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/verbs/verbs.hpp"
 
@@ -445,7 +446,7 @@ TEST(Coverage, VerbPrintsJson) {
   std::string out;
   std::string err;
   EXPECT_EQ(run(tree, {"--rfc", "7", "--json"}, out, err), 0);
-  const auto document = nlohmann::json::parse(out);
+  const auto document = parse_json(out);
   EXPECT_EQ(document["finding"], false);
   ASSERT_EQ(document["requirements"].size(), 4U);
   EXPECT_EQ(document["requirements"][0]["id"], "7:A");
@@ -474,7 +475,7 @@ TEST(Coverage, VerbReportsResultsOfLiveTargets) {
   std::string out;
   std::string err;
   EXPECT_EQ(run(tree, {"--rfc", "7", "--json", "--html", page.c_str()}, out, err), 0);
-  const auto document = nlohmann::json::parse(out);
+  const auto document = parse_json(out);
   const auto& live = document["requirements"][0]["live"];
   EXPECT_EQ(live["linux"]["passed"], 2);
   EXPECT_EQ(live["linux"]["tests"], 3);

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "tools/base/output/json.hpp"
 #include "tools/verbs/doctor/report.hpp"
 
 namespace lockstep::tools {
@@ -196,7 +197,7 @@ TEST(Doctor, TextAndJsonSayTheSame) {
   auto const checks = judge(facts, {DriverKind::xdp, 0});
   std::string const text = doctor_text(checks, 0);
   EXPECT_NE(text.find("1 check failed\n"), std::string::npos) << text;
-  auto const json = nlohmann::json::parse(doctor_json(facts, "xdp", checks));
+  auto const json = parse_json(doctor_json(facts, "xdp", checks));
   EXPECT_EQ(json["breaks"], 1);
   EXPECT_EQ(json["checks"].size(), checks.size());
   EXPECT_EQ(json["checks"][12]["mend"], "ip address del 10.9.0.2/24 dev lo");

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "core/stack/testing/test_keys.hpp"
+#include "tools/base/output/json.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/verbs/load/modes.hpp"
 #include "tools/verbs/load/page_sizes.hpp"
@@ -553,8 +554,8 @@ TEST(Report, SaysWhatHappened) {
 }
 
 /// Checks a value against a schema's objects, members and types.
-void expect_as(const nlohmann::json& schema, const nlohmann::json& root,
-               const nlohmann::json& value, const std::string& where) {
+void expect_as(const nlohmann::ordered_json& schema, const nlohmann::ordered_json& root,
+               const nlohmann::ordered_json& value, const std::string& where) {
   if (schema.contains("$ref")) {
     return expect_as(root["$defs"]["times"], root, value, where);
   }
@@ -582,9 +583,9 @@ void expect_as(const nlohmann::json& schema, const nlohmann::json& root,
 }
 
 TEST(Report, MatchesItsSchema) {
-  auto const schema = nlohmann::json::parse(
-      std::ifstream(LOCKSTEP_SOURCE_DIR "/tools/verbs/load/report.schema.json"));
-  auto const value = nlohmann::json::parse(load_json(sample(), R"({"virtual_ns": 3})"));
+  std::ifstream file(LOCKSTEP_SOURCE_DIR "/tools/verbs/load/report.schema.json");
+  auto const schema = parse_json(file);
+  auto const value = parse_json(load_json(sample(), R"({"virtual_ns": 3})"));
   expect_as(schema, schema, value, "result");
 }
 

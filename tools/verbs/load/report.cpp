@@ -184,7 +184,7 @@ std::string load_json(const LoadResult& result, const std::string& more) {
     errors[std::string(load::name_of(static_cast<load::Fault>(i)))] = result.counters.faults[i];
   }
   if (!more.empty()) {
-    out.update(ordered_json::parse(more));
+    out.update(parse_json(more));
   }
   return json_text(out);
 }

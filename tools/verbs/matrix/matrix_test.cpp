@@ -7,6 +7,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "tools/base/output/json.hpp"
 #include "tools/base/process/failure.hpp"
 
 namespace lockstep::tools {
@@ -77,16 +78,16 @@ TEST(Matrix, TheTableReadsAsItWasWritten) {
 TEST(Matrix, TheReportHoldsResultsAndTableValues) {
   Cell const known = quick_cell(Reordering::none);
   Cell const strange = quick_cell(Reordering::ten);
-  auto const report = nlohmann::json::parse(
+  auto const report = parse_json(
       matrix_json({{known, 900, 800}, {strange, 500, 700}}, {{known, 901, 800}}, {"a gate"}));
   ASSERT_EQ(report["cells"].size(), 2u);
-  EXPECT_EQ(report["cells"][0], (nlohmann::json{{"name", name_of(known)},
-                                                {"on", 900},
-                                                {"off", 800},
-                                                {"table", {{"on", 901}, {"off", 800}}}}));
+  EXPECT_EQ(report["cells"][0], (nlohmann::ordered_json{{"name", name_of(known)},
+                                                        {"on", 900},
+                                                        {"off", 800},
+                                                        {"table", {{"on", 901}, {"off", 800}}}}));
   EXPECT_EQ(report["cells"][1]["on"], 500);
   EXPECT_TRUE(report["cells"][1]["table"].is_null());
-  EXPECT_EQ(report["missed"], nlohmann::json({"a gate"}));
+  EXPECT_EQ(report["missed"], nlohmann::ordered_json({"a gate"}));
 }
 
 TEST(Matrix, TheReportDoesNotOverwriteTheTable) {

@@ -15,6 +15,7 @@
 #include "conformance/script/report.hpp"
 #include "conformance/script/script_kit.hpp"
 #include "tools/base/output/atomic_file.hpp"
+#include "tools/base/output/json.hpp"
 #include "tools/base/output/utf8.hpp"
 #include "tools/verbs/verbs.hpp"
 
@@ -99,7 +100,7 @@ TEST_F(Verb, ACheckIsWrittenAsJson) {
   write("good.pkt", good_);
   write("wrong.pkt", "hello\n");
   EXPECT_EQ(pkt({"check", folder_.string(), "--json", path("report")}).code, 2);
-  auto const report = nlohmann::json::parse(read(path("report")));
+  auto const report = tools::parse_json(read(path("report")));
   EXPECT_EQ(report["scripts"], 2);
   EXPECT_EQ(report["events"], 7);
   ASSERT_EQ(report["errors"].size(), 1u);
@@ -152,7 +153,7 @@ TEST_F(Verb, EachCaptureHasItsOwnNameAndIsInTheReport) {
   Outcome const run =
       pkt({"run", folder_.string(), "--pcapng", path("captures"), "--json", path("out.json")});
   EXPECT_EQ(run.code, 1);
-  auto const json = nlohmann::json::parse(read(path("out.json")));
+  auto const json = tools::parse_json(read(path("out.json")));
   std::set<std::string> captures;
   for (auto const& one : json["results"]) {
     captures.insert(one["capture"].get<std::string>());

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tools/base/output/json.hpp"
 #include "tools/base/text/units.hpp"
 #include "tools/verbs/verbs.hpp"
 
@@ -68,7 +69,7 @@ TEST(Profiles, DifferingShowsOnlyDifferences) {
 }
 
 TEST(Profiles, TheVerbPrintsJson) {
-  const auto json = nlohmann::json::parse(profiles_json(profile_rows(), false));
+  const auto json = parse_json(profiles_json(profile_rows(), false));
   EXPECT_EQ(json["fields"]["sack"]["default"], "on");
   EXPECT_EQ(json["fields"]["sack"]["rfc"], "off");
   EXPECT_EQ(json["fields"]["option_order"]["freebsd"], "freebsd");
@@ -79,7 +80,7 @@ TEST(Profiles, TheVerbPrintsJson) {
   register_profiles(app, exit_code);
   testing::internal::CaptureStdout();
   app.parse("profiles --differing --json");
-  const auto said = nlohmann::json::parse(testing::internal::GetCapturedStdout());
+  const auto said = parse_json(testing::internal::GetCapturedStdout());
   EXPECT_EQ(exit_code, 0);
   EXPECT_FALSE(said["fields"].contains("listeners_max"));
 }

@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 
+#include "tools/base/output/json.hpp"
 #include "tools/base/process/failure.hpp"
 
 namespace lockstep::tools {
@@ -81,7 +82,7 @@ TEST(Metrics, EachNumberOfAPortAShardAndALoopIsServed) {
 
 TEST(Metrics, TheDashboardQueriesTheServedMetrics) {
   std::ifstream file(std::string(LOCKSTEP_SOURCE_DIR) + "/tools/verbs/serve/grafana.json");
-  auto const dashboard = nlohmann::json::parse(file);
+  auto const dashboard = parse_json(file);
   std::set<std::string> asked;
   for (auto const& panel : dashboard.at("panels")) {
     ASSERT_FALSE(panel.at("targets").empty());

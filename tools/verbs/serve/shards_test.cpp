@@ -18,6 +18,7 @@
 #include <string>
 
 #include "hw/poll/descriptor.hpp"
+#include "tools/base/output/json.hpp"
 #include "tools/verbs/serve/serve.hpp"
 
 namespace lockstep::tools {
@@ -101,7 +102,8 @@ TEST(Shards, TwoAnswerAndEndTogether) {
   kill(getpid(), SIGINT);  // the server then ends within some seconds
   EXPECT_EQ(served.get(), 0);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  auto const said = nlohmann::json::parse(std::ifstream(summary));
+  std::ifstream file(summary);
+  auto const said = parse_json(file);
   EXPECT_EQ(said["requests"], connections);
   ASSERT_EQ(said["shards"].size(), 2u);
   EXPECT_GT(said["shards"][0]["connections"], 0);

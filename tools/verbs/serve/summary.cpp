@@ -62,7 +62,7 @@ std::string shard_text(ShardId shard, const ServeTotals& totals) {
 }
 
 std::string with_shards(const std::string& summary, const std::vector<ServeTotals>& shards) {
-  auto out = nlohmann::ordered_json::parse(summary);
+  auto out = parse_json(summary);
   auto& list = out["shards"] = nlohmann::ordered_json::array();
   for (const ServeTotals& each : shards) {
     list.push_back({{"connections", each.server.connections},

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "sim/kernel/kernel.hpp"
+#include "tools/base/output/json.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/lib/sim_apps/http_app.hpp"
 #include "tools/lib/world_file/world_file.hpp"
@@ -108,7 +109,7 @@ TEST_F(SimRun, WritesCapturesAndJsonTheSameBytesTwice) {
     EXPECT_GT(one.size(), 1'000u);
     EXPECT_EQ(one, contents(folder_ / "two" / name)) << name;
   }
-  const auto report = nlohmann::json::parse(contents(folder_ / "one" / "report.json"));
+  const auto report = parse_json(contents(folder_ / "one" / "report.json"));
   EXPECT_EQ(report["seed"], 9);
   EXPECT_EQ(report["connections"].size(), 1u);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "one"), {}), 4);

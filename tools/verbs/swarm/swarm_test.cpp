@@ -15,6 +15,7 @@
 #include "core/units/check.hpp"
 #include "sim/swarm/draw.hpp"
 #include "sim/swarm/trial.hpp"
+#include "tools/base/output/json.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/lib/sim_nic/mpipe_nic.hpp"
 #include "tools/verbs/swarm/world_text.hpp"
@@ -66,21 +67,21 @@ TEST(Swarm, ThreeHundredSeedsPass) {
 }
 
 // The JSON that the verb writes for a run.
-nlohmann::json verdict_of(SwarmOptions options) {
+nlohmann::ordered_json verdict_of(SwarmOptions options) {
   options.json = (std::filesystem::path(LOCKSTEP_BINARY_DIR) / "swarm-verdict.json").string();
   EXPECT_EQ(run_swarm_verb(options), 0);
-  return nlohmann::json::parse(content_of(options.json));
+  return parse_json(content_of(options.json));
 }
 
 // Some of these worlds have hosts with a single local port, which must find one for each worker.
 TEST(Swarm, FourWorkersOfEachHostPassOnEveryDriver) {
   SwarmOptions options;
   options.seeds = {0, 39};
-  nlohmann::json const alone = verdict_of(options);
+  nlohmann::ordered_json const alone = verdict_of(options);
   options.workers = 4;
   for (const char* driver : {"plain", "mpipe", "mpipe-errs"}) {
     options.driver = driver;
-    nlohmann::json const spread = verdict_of(options);
+    nlohmann::ordered_json const spread = verdict_of(options);
     EXPECT_NE(spread["fingerprint"], alone["fingerprint"]) << driver;
     EXPECT_GT(spread["connections"], 300) << driver;
   }

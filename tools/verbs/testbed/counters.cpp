@@ -10,10 +10,12 @@
 #include <sstream>
 #include <string_view>
 
+#include "tools/base/output/json.hpp"
+
 namespace lockstep::tools {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 constexpr std::string_view flow_words = "ip saddr . tcp sport . ip daddr . tcp dport";
 constexpr std::uint32_t flows_max = 65'535;
@@ -75,7 +77,7 @@ FramesByFlow flows_in(const json& shown, const std::string& table, const std::st
 }
 
 Tally tally_of(const std::string& nft_json, const std::string& name) {
-  json const shown = json::parse(nft_json);
+  json const shown = parse_json(nft_json);
   Tally tally{.flows = flows_in(shown, table_name, name)};
   visit(shown, "rule", [&](const json& rule) {
     if (rule.at("chain") != name) {
@@ -129,7 +131,7 @@ Tally delivered_of(const std::string& nft_json, const std::string& interface) {
 }
 
 std::vector<Cause> rule_causes(const std::string& nft_json) {
-  json const shown = json::parse(nft_json);
+  json const shown = parse_json(nft_json);
   Cause ours{"dropped by --lose", 0, flows_in(shown, table_name, "lost")};
   std::vector<Cause> out;
   visit(shown, "rule", [&](const json& rule) {
@@ -162,7 +164,7 @@ std::vector<Cause> rule_causes(const std::string& nft_json) {
 
 std::vector<Cause> queue_causes(const std::string& tc_json, const std::string& side) {
   std::vector<Cause> out;
-  for (const json& queue : json::parse(tc_json)) {
+  for (const json& queue : parse_json(tc_json)) {
     out.push_back({fmt::format("queue {} of {} {}", queue.at("kind").get<std::string>(), side,
                                queue.at("dev").get<std::string>()),
                    number_in(queue, "drops"),
@@ -174,7 +176,7 @@ std::vector<Cause> queue_causes(const std::string& tc_json, const std::string& s
 std::vector<Cause> link_causes(const std::string& ip_json, const std::string& side,
                                LinkDirections directions) {
   std::vector<Cause> out;
-  for (const json& link : json::parse(ip_json)) {
+  for (const json& link : parse_json(ip_json)) {
     for (const char* const direction : {"tx", "rx"}) {
       if (directions == LinkDirections::outwards && direction[0] == 'r') {
         continue;

@@ -31,7 +31,7 @@ std::string load_table(const TestbedOptions& options, const TestbedResult& resul
       table.add({each.name, "-", "-", "-", "-", "-"});
       continue;
     }
-    ordered_json const load = ordered_json::parse(each.json);
+    ordered_json const load = parse_json(each.json);
     std::uint64_t failed = 0;
     for (const ordered_json& count : load.at("errors")) {
       failed += count.get<std::uint64_t>();
@@ -173,10 +173,10 @@ std::string testbed_json(const TestbedOptions& options, const TestbedResult& res
     loads[each.name] = {
         {"exit_code", each.code},
         {"error", each.error},
-        {"result", each.json.empty() ? ordered_json(nullptr) : ordered_json::parse(each.json)}};
+        {"result", each.json.empty() ? ordered_json(nullptr) : parse_json(each.json)}};
   }
   out["server"] =
-      result.server_json.empty() ? ordered_json(nullptr) : ordered_json::parse(result.server_json);
+      result.server_json.empty() ? ordered_json(nullptr) : parse_json(result.server_json);
   return json_text(out);
 }
 
