@@ -23,7 +23,6 @@ bool make_room(const Moment& m, KeptText& kept, Sequence begin, Sequence end) {
          m.judge.may_keep(kept.size())) {
     kept.grow(kept.size() * 2);
   }
-  kept.reach(begin, end);
   return true;
 }
 
@@ -41,7 +40,7 @@ void judge_copy(const Moment& m) {
   if (!make_room(m, kept, begin, end)) {
     return;
   }
-  auto const [wrong, first] = kept.compare_and_keep(begin, text);
+  auto const [wrong, first] = kept.take(begin, text);
   EndpointState& v = m.speaker;
   v.kept_unsure = v.kept_unsure || (!m.terms.whole && !m.own && m.said.sum != Sum::good);
   if (wrong != 0) {

@@ -37,18 +37,6 @@ void mark_unknown(Bits& bits, Places places) {
   places.each_word([&](std::uint32_t word, std::uint64_t mask) { bits[word] &= ~mask; });
 }
 
-enum class Known : std::uint8_t { none, some, all };
-
-Known known_of(const Bits& bits, Places places) {
-  bool any = false;
-  bool all = true;
-  places.each_word([&](std::uint32_t word, std::uint64_t mask) {
-    any = any || (bits[word] & mask) != 0;
-    all = all && (bits[word] & mask) == mask;
-  });
-  return !any ? Known::none : all ? Known::all : Known::some;
-}
-
 bool bit_of(const Bits& bits, std::uint32_t at) {
   return (bits[at / word_bits] >> (at % word_bits) & 1) != 0;
 }
@@ -57,6 +45,7 @@ bool bit_of(const Bits& bits, std::uint32_t at) {
 
 void KeptText::grow(std::uint32_t size) {
   std::uint32_t const old = this->size();
+  settle();
   std::vector<std::byte> octets(size);
   Bits known(size / word_bits);
   for (std::uint32_t i = 1; i <= old; ++i) {
@@ -72,23 +61,69 @@ void KeptText::grow(std::uint32_t size) {
 
 void KeptText::forget() {
   std::fill(known_.begin(), known_.end(), std::uint64_t{0});
+  solid_ = top_;
   begun_ = false;
 }
 
-void KeptText::reach(Sequence begin, Sequence end) {
-  top_ = begun_ ? top_ : begin;
-  begun_ = true;
-  std::uint32_t const mask = size() - 1;
+// Writes the run of known octets before top_ to the bits.
+void KeptText::settle() {
+  std::uint32_t const count = top_.since(solid_).count;
+  if (count != 0) {
+    std::uint32_t const from = solid_.value & (size() - 1);
+    std::uint32_t const straight = std::min(count, size() - from);
+    mark_known(known_, {from, from + straight});
+    mark_known(known_, {0, count - straight});
+    solid_ = top_;
+  }
+}
+
+// Most text follows the last octet.
+bool KeptText::append(Sequence begin, std::span<const std::byte> text) {
+  if (begin != top_ || !begun_ || text.size() > size()) {
+    return false;
+  }
+  std::uint32_t const at = begin.value & (size() - 1);
+  std::size_t const straight = std::min<std::size_t>(text.size(), size() - at);
+  std::memcpy(octets_.data() + at, text.data(), straight);
+  std::memcpy(octets_.data(), text.data() + straight, text.size() - straight);
+  top_ = top_ + Bytes{static_cast<std::uint32_t>(text.size())};
+  solid_ = last_of(solid_, top_ - Bytes{size()});
+  return true;
+}
+
+// Most other text is equal to what is known.
+bool KeptText::repeats(Sequence begin, std::span<const std::byte> text) const {
+  Sequence const end = begin + Bytes{static_cast<std::uint32_t>(text.size())};
+  if (begin.before(solid_) || end.after(top_) || text.size() > size()) {
+    return false;
+  }
+  std::uint32_t const at = begin.value & (size() - 1);
+  std::size_t const straight = std::min<std::size_t>(text.size(), size() - at);
+  return std::memcmp(octets_.data() + at, text.data(), straight) == 0 &&
+         std::memcmp(octets_.data(), text.data() + straight, text.size() - straight) == 0;
+}
+
+// Lets the store end at `end` or later: octets too far before it are forgotten.
+void KeptText::reach(Sequence end) {
   std::uint32_t const fresh = std::min(end.since(top_).count, size());
-  std::uint32_t const from = (end - Bytes{fresh}).value & mask;
+  std::uint32_t const from = (end - Bytes{fresh}).value & (size() - 1);
   std::uint32_t const straight = std::min(fresh, size() - from);
   mark_unknown(known_, {from, from + straight});
   mark_unknown(known_, {0, fresh - straight});
-  top_ = last_of(top_, end);
+  solid_ = top_ = last_of(top_, end);
 }
 
-KeptText::Difference KeptText::compare_and_keep(Sequence begin, std::span<const std::byte> text) {
+KeptText::Difference KeptText::take(Sequence begin, std::span<const std::byte> text) {
   Difference out;
+  if (append(begin, text) || repeats(begin, text)) {
+    return out;
+  }
+  settle();
+  if (!begun_) {
+    solid_ = top_ = begin;
+    begun_ = true;
+  }
+  reach(begin + Bytes{static_cast<std::uint32_t>(text.size())});
   std::uint32_t const behind = top_.since(begin).count;
   std::size_t const lost = std::min<std::size_t>(text.size(), behind - std::min(behind, size()));
   text = text.subspan(lost);
@@ -96,20 +131,13 @@ KeptText::Difference KeptText::compare_and_keep(Sequence begin, std::span<const 
   while (!text.empty()) {
     std::uint32_t const at = begin.value & (size() - 1);
     auto const count = static_cast<std::uint32_t>(std::min<std::size_t>(text.size(), size() - at));
-    std::byte* const kept = octets_.data() + at;
-    Known const known = known_of(known_, {at, at + count});
-    bool const same = known == Known::all && std::memcmp(kept, text.data(), count) == 0;
-    if (known != Known::none && !same) {
-      for (std::uint32_t i = 0; i < count; ++i) {
-        if (bit_of(known_, at + i) && kept[i] != text[i] && out.count++ == 0) {
-          out.first = begin + Bytes{i};
-        }
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (bit_of(known_, at + i) && octets_[at + i] != text[i] && out.count++ == 0) {
+        out.first = begin + Bytes{i};
       }
     }
-    if (!same) {
-      std::memcpy(kept, text.data(), count);
-      mark_known(known_, {at, at + count});
-    }
+    std::memcpy(octets_.data() + at, text.data(), count);
+    mark_known(known_, {at, at + count});
     text = text.subspan(count);
     begin = begin + Bytes{count};
   }

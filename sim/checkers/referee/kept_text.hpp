@@ -23,21 +23,24 @@ class KeptText {
   void grow(std::uint32_t size);
   // Forgets all octets. The room stays.
   void forget();
-  // Lets the store end at `end` or later: octets too far before it are forgotten. A store without
-  // octets begins at `begin`.
-  void reach(Sequence begin, Sequence end);
 
   struct Difference {
     std::uint32_t count = 0;  // of octets that differ from what was known
     Sequence first;
   };
-  // Compares `text`, which begins at `begin`, with the octets known, then keeps it. It lies before
-  // top(); octets too far before it are passed over.
-  Difference compare_and_keep(Sequence begin, std::span<const std::byte> text);
+  // Compares `text`, which begins at `begin`, with the octets known, then keeps it. Octets further
+  // before the last one than size() are forgotten, and passed over.
+  Difference take(Sequence begin, std::span<const std::byte> text);
 
  private:
+  bool append(Sequence begin, std::span<const std::byte> text);
+  bool repeats(Sequence begin, std::span<const std::byte> text) const;
+  void settle();
+  void reach(Sequence end);
+
   std::vector<std::byte> octets_;
-  std::vector<std::uint64_t> known_;  // a bit an octet
+  std::vector<std::uint64_t> known_;  // a bit an octet, for those before solid_
+  Sequence solid_;                    // all octets from here to top_ are known
   Sequence top_;
   bool begun_ = false;
 };

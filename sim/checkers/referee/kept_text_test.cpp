@@ -20,16 +20,14 @@ std::vector<std::byte> octets(std::uint32_t count, std::uint8_t value) {
 TEST(KeptText, ComparesWithWhatIsKnown) {
   KeptText kept;
   kept.grow(64);
-  kept.reach(Sequence{10}, Sequence{30});
-  EXPECT_EQ(kept.compare_and_keep(Sequence{20}, octets(10, 1)).count, 0u);
-  EXPECT_EQ(kept.compare_and_keep(Sequence{15}, octets(10, 2)).count, 5u);
-  KeptText::Difference const again = kept.compare_and_keep(Sequence{20}, octets(10, 2));
+  EXPECT_EQ(kept.take(Sequence{20}, octets(10, 1)).count, 0u);
+  EXPECT_EQ(kept.take(Sequence{15}, octets(10, 2)).count, 5u);
+  KeptText::Difference const again = kept.take(Sequence{20}, octets(10, 2));
   EXPECT_EQ(again.count, 5u);
   EXPECT_EQ(again.first, Sequence{25});
   kept.forget();
-  kept.reach(Sequence{0x9000'0000}, Sequence{0x9000'0010});
-  EXPECT_EQ(kept.compare_and_keep(Sequence{0x9000'0000}, octets(16, 3)).count, 0u);
-  EXPECT_EQ(kept.compare_and_keep(Sequence{0x9000'0000}, octets(16, 4)).count, 16u);
+  EXPECT_EQ(kept.take(Sequence{0x9000'0000}, octets(16, 3)).count, 0u);
+  EXPECT_EQ(kept.take(Sequence{0x9000'0000}, octets(16, 4)).count, 16u);
 }
 
 // A map of all octets is the model. Sequence numbers cross zero.
@@ -69,8 +67,7 @@ TEST(KeptText, AgreesWithAMap) {
         wrong += !fresh && known->second != text[i] ? 1 : 0;
         known->second = text[i];
       }
-      kept.reach(from, from + Bytes{count});
-      ASSERT_EQ(kept.compare_and_keep(from, text).count, wrong) << round << ' ' << step;
+      ASSERT_EQ(kept.take(from, text).count, wrong) << round << ' ' << step;
       ASSERT_EQ(kept.top(), origin + Bytes{static_cast<std::uint32_t>(top)});
     }
   }
