@@ -22,12 +22,15 @@ referee::Terms host_terms(const Config& config);
 // The result is valid as long as the bytes that `view` was read from.
 referee::Sighting sighting_of(const SegmentView& view, Instant at);
 
+// all: every connection. sampled: one of eight, chosen by their addresses and ports.
+enum class Checks : std::uint8_t { all, sampled, off };
+
 // Judges the segments that a host sends against the segments that arrived there, including valid
 // forged ones, which the host may have accepted. Only certain violations become findings.
 class RfcChecker : public Observer {
  public:
   // Both outlive the checker.
-  RfcChecker(const World& world, Findings& findings);
+  RfcChecker(const World& world, Findings& findings, Checks checks = Checks::all);
 
   void sent(const Kernel& kernel, const FrameNote& note) override;
   void delivered(const Kernel& kernel, const FrameNote& note) override;
@@ -55,12 +58,14 @@ class RfcChecker : public Observer {
         : violations(terms.violations_max), judge(terms, violations) {}
   };
 
+  bool judges(const SegmentView& view) const;
   void report(HostIndex host, const Finding& finding, std::uint64_t times = 1);
   void tell(HostIndex host, Instant at);
   void tell_counted(HostIndex host, Instant at);
 
   World const& world_;
   Findings& findings_;
+  Checks checks_;
   std::vector<std::unique_ptr<Bench>> benches_;  // by host
 };
 

@@ -73,6 +73,28 @@ class RfcRules : public testing::Test {
   std::array<std::byte, 2'000> zeros_{};
 };
 
+// Both directions of a connection are in the sample, or neither is.
+TEST_F(RfcRules, ASampleHoldsOneConnectionInEight) {
+  for (Checks const checks : {Checks::all, Checks::sampled, Checks::off}) {
+    Findings findings;
+    RfcChecker checker(world_, findings, checks);
+    for (std::uint16_t port = 1; port <= 800; ++port) {
+      SegmentView answer = view_of({flag::syn | flag::ack, 100, 501, 1'000, 0}, true);
+      SegmentView syn = view_of({flag::syn, 500, 0, 1'000, 0}, false);
+      answer.source.port = syn.destination.port = {port};
+      checker.judge_arrived({{0}, Instant{1}, syn});
+      checker.judge_sent({{0}, Instant{1}, answer});
+      SegmentView wild = answer;
+      wild.segment.acknowledgment = {9'000};
+      checker.judge_sent({{0}, Instant{2}, wild});
+    }
+    std::uint64_t const found = findings.count();
+    EXPECT_EQ(checks == Checks::all, found == 800) << found;
+    EXPECT_EQ(checks == Checks::sampled, found > 70 && found < 130) << found;
+    EXPECT_EQ(checks == Checks::off, found == 0) << found;
+  }
+}
+
 // A reset cancels the first SYN; the second has the same ISS and another MSS.
 TEST_F(RfcRules, ASynOfTheSameNumberMayOfferALargerMss) {
   SegmentView small = view_of({flag::syn, 500, 0, 1'000, 0}, false);

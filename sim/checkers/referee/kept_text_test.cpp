@@ -44,8 +44,8 @@ TEST(KeptText, AgreesWithAMap) {
       if (random.below(20) == 0 && size < 2'048) {
         kept.grow(size *= 2);
       }
-      std::int64_t const begin =
-          std::max<std::int64_t>(0, top + static_cast<std::int64_t>(random.below(400)) - 300);
+      std::int64_t const near = top + static_cast<std::int64_t>(random.below(400)) - 300;
+      std::int64_t const begin = random.below(2) == 0 ? top : std::max<std::int64_t>(0, near);
       auto const count = static_cast<std::uint32_t>(1 + random.below(200));
       std::vector<std::byte> text;
       for (std::uint32_t i = 0; i < count; ++i) {

@@ -2,3 +2,4 @@
 set(LIBS lockstep_output lockstep_process lockstep_sim lockstep_sim_apps lockstep_text
   lockstep_world_file)
 set(TEST_LIBS lockstep_sim_nic)
+set(OPTIMIZED run.cpp series.cpp)

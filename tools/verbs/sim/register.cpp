@@ -26,6 +26,10 @@ void register_sim(CLI::App& app, int& exit_code) {
   verb->add_option("--json", options->json_file, "also write the report as JSON to this file");
   verb->add_option("--series", options->series_file,
                    "write time series of cwnd, RTT, queue lengths and more to this CSV file");
+  verb->add_option("--checks", options->checks,
+                   "what is checked against the RFCs: all segments (all), those of one connection "
+                   "in eight (sampled), or none (off), which takes two thirds of the time")
+      ->capture_default_str();
   verb->add_option("--until", options->until, "stop at this virtual time, like 10s");
   verb->footer(
       "Exit code 1: the run did not complete, or bytes arrived that were not sent.\n"

@@ -37,6 +37,20 @@ std::uint64_t parse_seed(const std::string& text) {
   return seed;
 }
 
+sim::Checks parse_checks(const std::string& text) {
+  if (text == "all") {
+    return sim::Checks::all;
+  }
+  if (text == "sampled") {
+    return sim::Checks::sampled;
+  }
+  if (text == "off") {
+    return sim::Checks::off;
+  }
+  throw Failure(ExitCode::bad_input,
+                fmt::format("--checks {}: expected all, sampled or off: correct it", text));
+}
+
 /// Draws how far the run is in virtual time.
 void show(Progress& progress, const sim::Kernel& kernel, Instant limit) {
   if (kernel.steps() % 65'536 == 0 && progress.is_due()) {
@@ -68,7 +82,11 @@ sim::Ending run_to_end(sim::Kernel& kernel, Instant limit) {
 }  // namespace
 
 int run_simulation(const SimRunOptions& options) {
-  const sim::World world = read_world(options.file, options.settings);
+  const sim::Checks checks = parse_checks(options.checks);
+  sim::World world = read_world(options.file, options.settings);
+  if (checks == sim::Checks::off) {
+    world.invariants_every = 0;
+  }
   const std::uint64_t seed = parse_seed(options.seed);
   Instant limit = Instant{0} + world.limit;
   if (!options.until.empty()) {
@@ -86,8 +104,10 @@ int run_simulation(const SimRunOptions& options) {
   set_check_handler(print_failed_check);
   sim::Kernel kernel(world, seed, world_registry());
   sim::Findings findings;
-  sim::RfcChecker referee(world, findings);
-  kernel.observe(referee);
+  sim::RfcChecker referee(world, findings, checks);
+  if (checks != sim::Checks::off) {
+    kernel.observe(referee);
+  }
   Captures captures(options.pcapng_folder, world, kernel);
   std::unique_ptr<AtomicFile> json;
   if (!options.json_file.empty()) {

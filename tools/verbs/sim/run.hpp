@@ -14,6 +14,7 @@ struct SimRunOptions {
   std::string json_file;                // empty: none
   std::string series_file;              // empty: none
   std::string until;                    // empty: the world's limit
+  std::string checks = "all";           // or "sampled", or "off"
   std::vector<std::string> settings{};  // "NAME.FIELD=VALUE", in this order
 };
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "sim/kernel/kernel.hpp"
@@ -118,6 +119,21 @@ TEST_F(SimRun, WritesCapturesAndJsonTheSameBytesTwice) {
   EXPECT_TRUE(series.starts_with("time_ns,flow,cwnd,ssthresh,"));
   EXPECT_EQ(columns(series.substr(0, series.find('\n'))),
             columns(series.substr(series.rfind('\n', series.size() - 2) + 1)));
+}
+
+TEST_F(SimRun, ChecksChangeNothing) {
+  SimRunOptions options;
+  options.file = (examples() / "lossy_path.toml").string();
+  std::set<std::string> reports;
+  for (const char* checks : {"all", "sampled", "off"}) {
+    options.checks = checks;
+    options.json_file = (folder_ / checks).string();
+    EXPECT_EQ(run_simulation(options), 0);
+    reports.insert(contents(options.json_file));
+  }
+  EXPECT_EQ(reports.size(), 1u);
+  options.checks = "some";
+  EXPECT_THROW(run_simulation(options), Failure);
 }
 
 TEST_F(SimRun, LeavesNothingBehindOnBadInput) {
