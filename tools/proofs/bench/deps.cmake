@@ -13,7 +13,3 @@ if(LOCKSTEP_LWIP_INCLUDE AND LOCKSTEP_LWIP_LIBRARY)
   cmake_language(DEFER CALL target_link_libraries program_bench_lwip PRIVATE
     "${LOCKSTEP_LWIP_LIBRARY}")
 endif()
-# valgrind 3.19 cannot read the debug information of clang 19.
-cmake_language(DEFER CALL target_link_options program_bench_pair PRIVATE -Wl,--strip-debug)
-cmake_language(DEFER CALL target_link_options program_bench_shards PRIVATE -Wl,--strip-debug)
-cmake_language(DEFER CALL target_link_options program_bench_lwip PRIVATE -Wl,--strip-debug)
