@@ -18,6 +18,8 @@
 
 extern template class nlohmann::basic_json<nlohmann::ordered_map>;
 
+// gcc would instantiate what these functions use in each source again.
+#ifdef __clang__
 namespace lockstep::precompiled {
 
 inline std::string json_uses(std::string text, const char* words, std::uint64_t number) {
@@ -70,3 +72,4 @@ inline std::string text_uses(std::string text, const char* words, std::uint64_t 
 }
 
 }  // namespace lockstep::precompiled
+#endif
