@@ -135,7 +135,10 @@ void check_invariants(Engine& e, Connection& c) {
   check_active(e, c);
 }
 
-// Each half-open connection is in its queue, in the table, and counted by its listener.
+// Each half-open connection is in its queue, in the table, and counted by its listener. Only the
+// first and the last of a queue are looked up: each one is the last when it comes and the first
+// before it goes, and a hash of every one would take half the time of a simulation under all
+// checks.
 void check_syn_cache(const Engine& e) {
   // Weighted by listener, so that errors of two listeners' counts cannot cancel out.
   auto const weight = [](Index listener) { return (2ull * listener + 1) * 0x9e37'79b9'7f4a'7c15; };
@@ -153,7 +156,8 @@ void check_syn_cache(const Engine& e) {
       CHECK(h.due >= e.wheel.due(e.half_open_timer()));
       CHECK(e.listeners.taken(h.listener));
       weighed += weight(h.listener);
-      CHECK(find_half_open(e, e.tuple_of(h), h.local_address) == at);
+      bool const outer = at == queue.first() || queue.next(at) == nil;
+      CHECK(!outer || find_half_open(e, e.tuple_of(h), h.local_address) == at);
       due = h.due;
     }
   }
