@@ -550,5 +550,23 @@ TEST(RefereeHonest, MoreAcksThanTheCaptureHasSegments) {
   expect_nothing_certain(t);
 }
 
+// A capture of all interfaces of a router holds each packet twice, the second time as forwarded.
+TEST(RefereeHonest, APacketThatIsThereAgainAsForwarded) {
+  for (bool const twice : {false, true}) {
+    Conversation t;
+    t.open({.mss = 1'460});
+    for (std::uint8_t const octet : {std::uint8_t{7}, std::uint8_t{9}}) {
+      Say text{.seq = 1, .ack = 1, .text = 100, .after_ms = 80, .octet = octet};
+      t.a("AP", text);
+      text.hop_limit = 63;
+      text.copy = true;
+      if (twice) {
+        t.a("AP", text);
+      }
+    }
+    EXPECT_EQ(t.found(Rule::text_changed), "certain");
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::sim::referee

@@ -62,9 +62,10 @@ bool is_second(const EndpointState& v, const Sighting& said) {
   return said.segment.flags.syn() && v.spoke_on && v.iss != said.segment.sequence;
 }
 
-// Resets are left out: a host that has no connection may send them with another hop limit.
+// Resets are left out: a host that has no connection may send them with another hop limit. So are
+// copies, which may have been captured behind a router.
 void note_hop_limit(EndpointState& v, const Sighting& said) {
-  if (said.hop_limit == 0 || said.segment.flags.rst()) {
+  if (said.hop_limit == 0 || said.copy || said.segment.flags.rst()) {
     return;
   }
   v.hop_limits = v.hop_limits || (v.hop_limit != 0 && v.hop_limit != said.hop_limit);
