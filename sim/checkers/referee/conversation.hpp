@@ -26,6 +26,7 @@ struct Say {
   bool sack_permitted = false;
   std::uint32_t stamp = 0;
   std::uint32_t echo = 0;
+  bool stamped = false;  // it has a timestamp, even if `stamp` is 0
   std::vector<std::pair<std::uint32_t, std::uint32_t>> sack = {};
   std::uint16_t urgent = 0;
   std::uint8_t ecn = 0;
@@ -146,7 +147,7 @@ class Conversation {
     out.has_window_scale = say.scale >= 0;
     out.window_scale = {static_cast<std::uint8_t>(say.scale < 0 ? 0 : say.scale)};
     out.has_sack_permitted = say.sack_permitted;
-    out.has_timestamps = say.stamp != 0;
+    out.has_timestamps = say.stamped || say.stamp != 0;
     out.timestamp_value = say.stamp;
     out.timestamp_echo = say.echo;
     for (auto const& [begin, end] : say.sack) {

@@ -171,7 +171,9 @@ void judge_old_echo(const Moment& m) {
   bool const sent =
       !tick(echo).before(tick(v.echo)) && !tick(other.stamp_highest).before(tick(echo));
   bool const lapsed = v.echo_known && echo == 0 && !sent;
-  bool const opening = tick(echo + paced).before(tick(other.stamp_first)) &&
+  // A peer with zero on its SYN has started its clock later.
+  bool const opening = other.stamp_first != 0 &&
+                       tick(echo + paced).before(tick(other.stamp_first)) &&
                        m.said.at.since(other.stamp_first_at) < comparable;
   bool const back = v.echo_known && segment.acknowledgment.after(v.echo_ack) &&
                     tick(echo + grace).before(tick(v.echo)) &&

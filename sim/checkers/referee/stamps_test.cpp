@@ -81,6 +81,20 @@ TEST(RefereeStamps, NoEchoIsOlderThanTheSyn) {
   }
 }
 
+// A peer that sends 0 on its SYN has not started its clock there, and its first real timestamp may
+// be "before" 0. Linux accepts that.
+TEST(RefereeStamps, AClockMayStartAfterTheSyn) {
+  for (std::uint32_t const clock : {0u, 0x9fff'ffffu}) {
+    Conversation t;
+    t.a("S", {.mss = 1'460, .stamp = clock, .stamped = true});
+    t.b("SA", {.ack = 1, .mss = 1'460, .stamp = 9, .echo = clock});
+    t.a("A", {.seq = 1, .ack = 1, .after_ms = 10, .stamp = 0x9000'0010, .echo = 9});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 100, .stamp = 0x9000'0011, .echo = 9});
+    t.b("A", {.seq = 1, .ack = 101, .stamp = 21, .echo = 0x9000'0011});
+    EXPECT_EQ(t.found(Rule::echo_old), clock == 0 ? "no" : "certain");
+  }
+}
+
 // Before data has arrived in order, nothing tells which copy of the SYN arrived.
 TEST(RefereeStamps, AnEchoOfAnEarlierSynMayBe) {
   Conversation t;
