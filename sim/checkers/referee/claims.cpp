@@ -60,15 +60,30 @@ void settle_block(const Moment& m, Claim& claim) {
   }
 }
 
-// If the sender's next timestamp is still below the echoed one, it cannot have sent that value
-// before.
+// Packets that are recorded a round trip later were not overtaken by one before the claim.
+bool is_long_after(const Moment& m, Instant at) {
+  return m.connection.round_known && m.said.at.since(at) > m.connection.round + recorded_late;
+}
+
+// Whether the segment was sent after the one with the claim had arrived.
+bool replies_to(const Moment& m, const Claim& claim) {
+  wire::Segment const& segment = m.segment();
+  bool const echoes = claim.stamped && segment.options.has_timestamps &&
+                      tick(claim.stamp).before(tick(segment.options.timestamp_echo));
+  bool const acks = segment.flags.ack() && claim.fresh_end.after(claim.begin) &&
+                    segment.acknowledgment.at_or_after(claim.fresh_end);
+  return echoes || acks || is_long_after(m, claim.at);
+}
+
+// If a later timestamp of the sender is still below the echoed one, it cannot have sent that value
+// before. A packet that was overtaken shows nothing.
 void settle_echo(const Moment& m, Claim& claim) {
   wire::Options const& options = m.segment().options;
   if (!options.has_timestamps) {
     return;
   }
   if (tick(options.timestamp_value).before(claim.upto)) {
-    claim.kind = is_early(m, claim) ? claim.kind : Claim::Kind::none;
+    claim.kind = is_early(m, claim) || !replies_to(m, claim) ? claim.kind : Claim::Kind::none;
     return;
   }
   if (is_early(m, claim)) {
@@ -78,6 +93,22 @@ void settle_echo(const Moment& m, Claim& claim) {
     m.judge.weaken_whole(m);
   }
   claim.kind = Claim::Kind::none;
+}
+
+// Whether the ACK was sent after every one that may have released the claim's data: its timestamp
+// is later than the one that the data echoes, or it acknowledges some of the data, or it is
+// recorded long after it. Without timestamps a second ACK shows that the first was not overtaken.
+bool is_later_offer(const Moment& m, Claim& claim) {
+  wire::Segment const& segment = m.segment();
+  if (segment.acknowledgment.after(claim.begin)) {
+    return true;
+  }
+  if (claim.stamped && segment.options.has_timestamps) {
+    return tick(claim.echo).before(tick(segment.options.timestamp_value));
+  }
+  bool const sure = claim.doubted || is_long_after(m, claim.at);
+  claim.doubted = true;
+  return sure;
 }
 
 // If the receiver's next right edge is still below the data that was sent, no earlier edge was
@@ -94,6 +125,8 @@ void settle_edge(const Moment& m, Claim& claim) {
       m.judge.weaken_claim(m, claim.place, Ambiguity::lost_packets);
     }
   } else if (is_early(m, claim) && segment.acknowledgment.at_or_before(claim.from)) {
+    return;
+  } else if (!is_later_offer(m, claim)) {
     return;
   }
   claim.kind = Claim::Kind::none;
@@ -128,6 +161,10 @@ void await(const Moment& m, const Claim& claim) {
       place.at = m.said.at;
       place.stamped = m.segment().options.has_timestamps;
       place.stamp = m.segment().options.timestamp_value;
+      place.echo = m.segment().options.timestamp_echo;
+      place.begin = m.segment().sequence;
+      bool const fresh = !m.said.text().empty() && m.said.end().after(m.speaker.sent);
+      place.fresh_end = fresh ? m.said.end() : place.begin;
       return;
     }
   }

@@ -568,5 +568,63 @@ TEST(RefereeHonest, APacketThatIsThereAgainAsForwarded) {
   }
 }
 
+// The recorder lost an ACK that had overtaken those before it, which are recorded `us` later and
+// offer less.
+Conversation overtaken(std::uint32_t us, std::uint32_t acks, std::uint32_t stamp = 0) {
+  bool const clocks = stamp != 0;
+  auto const at = [clocks](std::uint32_t ticks) { return clocks ? ticks : 0u; };
+  Conversation t;
+  t.open({.window = 8'000, .mss = 1'460, .stamp = at(100)});
+  t.a("A", {.seq = 1, .ack = 1, .text = 7'300, .stamp = at(120), .echo = at(100)});
+  t.b("A",
+      {.seq = 1, .ack = 2'921, .after_ms = 20, .window = 8'000, .stamp = at(130), .echo = at(120)});
+  t.a("A", {.seq = 7'301,
+            .ack = 1,
+            .text = 7'000,
+            .after_ms = 6,
+            .stamp = at(147),
+            .echo = at(stamp == 140 ? 130 : 136)});
+  for (std::uint32_t i = 0; i < acks; ++i) {
+    t.b("A", {.seq = 1,
+              .ack = 5'841,
+              .after_ms = 0,
+              .after_us = us,
+              .window = 8'000,
+              .stamp = at(stamp),
+              .echo = at(120)});
+  }
+  t.b("A", {.seq = 1,
+            .ack = 14'301,
+            .after_ms = 15,
+            .window = 8'000,
+            .stamp = at(170),
+            .echo = at(147)});
+  return t;
+}
+
+TEST(RefereeHonest, AcksThatWereOvertakenOfferLess) {
+  EXPECT_EQ(overtaken(300, 1).found(Rule::beyond_window), "likely");
+  EXPECT_EQ(overtaken(25'000, 1).found(Rule::beyond_window), "likely");
+  EXPECT_EQ(overtaken(50'000, 1).found(Rule::beyond_window), "certain");  // after a round trip
+  EXPECT_EQ(overtaken(25'000, 2).found(Rule::beyond_window), "certain");
+  EXPECT_EQ(overtaken(25'000, 2, 133).found(Rule::beyond_window), "likely");
+  EXPECT_EQ(overtaken(25'000, 1, 140).found(Rule::beyond_window), "certain");
+}
+
+// The recorder lost the packet with the echoed timestamp, which had overtaken another one. That one
+// is recorded later, and has an earlier timestamp. It echoes `echo`.
+TEST(RefereeHonest, AnEchoOfWhatOvertookAnother) {
+  for (std::uint32_t const echo : {100u, 140u}) {
+    Conversation t;
+    t.open(stamped);
+    t.a("A", {.seq = 1, .ack = 1, .after_ms = 30, .stamp = 130, .echo = 150});
+    t.a("A", {.seq = 1, .ack = 1, .stamp = 140, .echo = 100});
+    t.b("AP", {.seq = 1, .ack = 1, .text = 9, .after_ms = 25, .stamp = 145, .echo = echo});
+    t.a("A", {.seq = 1, .ack = 10, .after_ms = 2, .stamp = 180, .echo = 145});
+    t.b("AP", {.seq = 10, .ack = 1, .text = 9, .after_ms = 25, .stamp = 190, .echo = 180});
+    EXPECT_EQ(t.found(Rule::echo_unheard), echo == 140 ? "certain" : "likely");
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::sim::referee

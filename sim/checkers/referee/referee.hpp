@@ -56,7 +56,27 @@ struct Claim {
   Instant at = {};
   std::uint32_t place = 0;  // among the violations
   bool stamped = false;     // the segment has a timestamp ...
-  std::uint32_t stamp = 0;  // ... which is this
+  std::uint32_t stamp = 0;  // ... which is this ...
+  std::uint32_t echo = 0;   // ... and echoes this
+  Sequence begin = {};      // its SEG.SEQ ...
+  Sequence fresh_end = {};  // ... and the end of its data, if that is new; otherwise `begin`
+  bool doubted = false;     // one later packet confirms it, but may have been overtaken
+};
+
+// What a side seems to have made up: the latest acknowledgment, SACK block or echo of what was not
+// seen. A middlebox behind the capture point may have sent that to it. Then the side keeps to it.
+struct Unheard {
+  static constexpr std::uint32_t kinds = 3;  // acknowledgments, blocks, echoes
+
+  bool known = false;
+  bool made_up = false;     // shown: the side took it back, or goes on with other values
+  std::uint32_t place = 0;  // of its first finding
+  Instant first_at;
+  Sequence from;
+  Sequence upto;
+  Instant at;  // the latest one
+  bool stamped = false;
+  std::uint32_t stamp = 0;
 };
 
 // The ISSs of a host's successive connections.

@@ -153,6 +153,7 @@ TEST(Lint, FindsWhatIsBeyondTheWindow) {
   EXPECT_EQ(nearly.certain(), 0u) << table_of(nearly, 0);
   packets.push_back({true, tcp_flag::ack | tcp_flag::psh, 1'036, 500, 1'000, 65});
   packets.push_back({false, tcp_flag::ack, 500, 500, 600});  // its window was no larger
+  packets.push_back({false, tcp_flag::ack, 500, 600, 500});  // ... and no older ACK said so
   Linted const beyond = lint_file(written("beyond.pcapng", packets));
   ASSERT_EQ(beyond.certain(), 1u) << table_of(beyond, 0);
   EXPECT_THAT(table_of(beyond, 0), HasSubstr("beyond the window that the peer offered (edge 1100, "
