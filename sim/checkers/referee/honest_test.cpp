@@ -626,5 +626,23 @@ TEST(RefereeHonest, AnEchoOfWhatOvertookAnother) {
   }
 }
 
+// The timestamp of a damaged packet seems to be later than all others, and all others than it.
+TEST(RefereeHonest, TheTimestampOfAPacketThatWasDamaged) {
+  Conversation t;
+  t.open(stamped);
+  t.a("AP", {.seq = 1, .ack = 1, .text = 100, .after_ms = 98, .stamp = 198, .echo = 100});
+  t.a("AP", {.seq = 101, .ack = 1, .text = 100, .after_ms = 2, .stamp = 200, .echo = 100});
+  t.a("AP", {.seq = 201,
+             .ack = 1,
+             .text = 100,
+             .after_ms = 1,
+             .stamp = 0x8000'0000 + 199,
+             .echo = 100,
+             .sum = Sum::bad});
+  t.b("A", {.seq = 1, .ack = 101, .after_ms = 20, .stamp = 210, .echo = 198});
+  t.b("A", {.seq = 1, .ack = 201, .after_ms = 40, .stamp = 250, .echo = 198});
+  expect_nothing_certain(t);
+}
+
 }  // namespace
 }  // namespace lockstep::sim::referee

@@ -559,7 +559,8 @@ void hear_damaged(const Moment& m) {
   }
   EndpointState& v = m.speaker;
   bool const later = !v.stamp_any || tick(v.stamp_highest).before(tick(options.timestamp_value));
-  if (options.has_timestamps && later) {
+  // The timestamp itself may be damaged.
+  if (options.has_timestamps && later && clock_may_reach(m, v, options.timestamp_value)) {
     v.stamp_any = true;
     v.stamp_highest = options.timestamp_value;
     v.stamp_highest_at = m.said.at;

@@ -143,8 +143,8 @@ void judge_echo(const Moment& m) {
     std::uint32_t const place =
         m.judge.call_whole(m, Rule::echo_unheard, Ambiguity::none, {m.other.stamp_highest, echo});
     // A claim is open only if the fastest timestamp clock could have reached the value by now.
-    std::uint64_t const most = m.said.at.since(m.other.stamp_highest_at).ns / 1'000 + slack_ticks;
-    if (echo - m.other.stamp_highest <= most) {
+    // A claim is open only if the clock could have reached the value by now.
+    if (clock_may_reach(m, m.other, echo)) {
       await(m, {.kind = Claim::Kind::echo,
                 .from = tick(m.other.stamp_highest),
                 .upto = tick(echo),
@@ -275,6 +275,11 @@ void note_stale(const Moment& m) {
 }
 
 }  // namespace
+
+bool clock_may_reach(const Moment& m, const EndpointState& side, std::uint32_t stamp) {
+  return !side.stamp_any || stamp - side.stamp_highest <=
+                                m.said.at.since(side.stamp_highest_at).ns / 1'000 + slack_ticks;
+}
 
 void judge_stamps(const Moment& m) {
   wire::Segment const& segment = m.segment();

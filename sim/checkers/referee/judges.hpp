@@ -71,6 +71,9 @@ inline Ambiguity ambiguity_of_middle(const Moment& m) {
 // advertises moves as data arrives on the others (RFC 8684, 3.3.1).
 bool shares_window(const Moment& m);
 
+// Whether the fastest timestamp clock could have moved from the side's latest timestamp to `stamp`.
+bool clock_may_reach(const Moment& m, const EndpointState& side, std::uint32_t stamp);
+
 // The SYNs agreed on ECN (RFC 3168).
 bool speaks_ecn(const Moment& m);
 
