@@ -132,6 +132,10 @@ void settle_edge(const Moment& m, Claim& claim) {
   claim.kind = Claim::Kind::none;
 }
 
+std::uint32_t index_of(Claim::Kind kind) {
+  return kind == Claim::Kind::ack ? 0 : kind == Claim::Kind::block ? 1 : 2;
+}
+
 // Acknowledgment numbers never decrease, so a segment with a lower one was sent earlier than it was
 // recorded.
 bool acknowledges_less(const Moment& m, Sequence ack) {
@@ -191,6 +195,55 @@ void settle_claims(const Moment& m) {
         break;
       case Claim::Kind::none:
         break;
+    }
+  }
+}
+
+void note_unheard(const Moment& m, Claim::Kind kind, Sequence from, Sequence upto,
+                  std::uint32_t place) {
+  if (m.terms.whole) {
+    return;
+  }
+  Unheard& unheard = m.connection.unheard.at(m.side).at(index_of(kind));
+  if (!unheard.known) {
+    unheard.known = true;
+    unheard.place = place;
+    unheard.first_at = m.said.at;
+  }
+  // What was injected comes at once, so another value a round trip later has another cause. Zero is
+  // what a host echoes that keeps no timestamp.
+  bool const zero = kind == Claim::Kind::echo && upto == tick(0);
+  unheard.made_up = unheard.made_up || m.own || zero ||
+                    (upto.after(unheard.upto) && is_long_after(m, unheard.first_at));
+  unheard.from = from;
+  unheard.upto = upto;
+  unheard.at = m.said.at;
+  unheard.stamped = m.segment().options.has_timestamps;
+  unheard.stamp = m.segment().options.timestamp_value;
+}
+
+void note_taken_back(const Moment& m) {
+  wire::Segment const& segment = m.segment();
+  if (!segment.flags.ack() || segment.flags.any_of(wire::flag::rst | wire::flag::syn)) {
+    return;
+  }
+  for (std::uint32_t i = 0; i < Unheard::kinds; ++i) {
+    Unheard& unheard = m.connection.unheard.at(m.side).at(i);
+    wire::Options const& options = segment.options;
+    bool const stamped = unheard.stamped && options.has_timestamps;
+    bool const later = stamped ? tick(unheard.stamp).before(tick(options.timestamp_value))
+                               : is_long_after(m, unheard.at);
+    if (!unheard.known || unheard.made_up || !later) {
+      continue;
+    }
+    bool const echoes = options.has_timestamps && options.timestamp_echo != 0;
+    unheard.made_up =
+        i == index_of(Claim::Kind::ack) ? segment.acknowledgment.before(unheard.upto)
+        : i == index_of(Claim::Kind::block)
+            ? options.sack_count == 0 && segment.acknowledgment.at_or_before(unheard.from)
+            : echoes && tick(options.timestamp_echo).before(unheard.upto);
+    if (i == index_of(Claim::Kind::ack) && unheard.made_up && m.speaker.order_ack == unheard.upto) {
+      m.speaker.order_ack = segment.acknowledgment;  // by its timestamp it is no older packet
     }
   }
 }

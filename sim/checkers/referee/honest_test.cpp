@@ -103,6 +103,7 @@ TEST(RefereeHonest, AnAckOfWhatTheRecorderLost) {
     t.a("AP", {.seq = 1, .ack = 1, .text = 10, .after_ms = 30, .stamp = 130, .echo = 100});
     t.b("A", {.seq = 1, .ack = 21, .stamp = 131, .echo = 130});
     t.b("A", {.seq = 1, .ack = 21, .after_ms = 9, .stamp = 140, .echo = 130});
+    t.b("A", {.seq = 1, .ack = 11, .stamp = 141, .echo = 130});  // it had made that up
     t.a("AP", {.seq = 11, .ack = 1, .text = 10, .after_ms = 180, .stamp = 310, .echo = echo});
     EXPECT_EQ(t.found(Rule::ack_of_unheard), echo == 131 ? "likely" : "certain");
   }
@@ -116,6 +117,7 @@ TEST(RefereeHonest, AKeepAliveWithAnOctetLooksNew) {
     t.open(stamped);
     t.b("A", {.seq = 1, .ack = 1, .after_ms = 30, .stamp = 130, .echo = 100});
     t.b("A", {.seq = 1, .ack = 1 + text, .after_ms = 30, .stamp = 160, .echo = 100});
+    t.b("A", {.seq = 1, .ack = 1, .stamp = 161, .echo = 100});  // it had made that up
     t.b("AP", {.seq = 1, .ack = 1 + text, .text = 10, .after_ms = 30, .stamp = 190, .echo = 100});
     t.a("A", {.seq = 1, .ack = 11, .text = text, .after_ms = 9'000, .stamp = 9'200, .echo = 190});
     EXPECT_EQ(t.found(Rule::ack_of_unheard), text == 1 ? "likely" : "certain");
@@ -623,6 +625,47 @@ TEST(RefereeHonest, AnEchoOfWhatOvertookAnother) {
     t.a("A", {.seq = 1, .ack = 10, .after_ms = 2, .stamp = 180, .echo = 145});
     t.b("AP", {.seq = 10, .ack = 1, .text = 9, .after_ms = 25, .stamp = 190, .echo = 180});
     EXPECT_EQ(t.found(Rule::echo_unheard), echo == 140 ? "certain" : "likely");
+  }
+}
+
+// A box beside the path sends the client a page in the server's name. The recorder is at the server
+// and does not see that, but it sees the ACK, which the client never takes back.
+TEST(RefereeHonest, AnAckOfWhatWasInjectedBehindTheRecorder) {
+  enum class Then : std::uint8_t { stays, goes_back, makes_up_more };
+  for (Then const then : {Then::stays, Then::goes_back, Then::makes_up_more}) {
+    Conversation t;
+    t.open(stamped);
+    t.a("AP", {.seq = 1, .ack = 1, .text = 100, .stamp = 110, .echo = 100});
+    t.b("A", {.seq = 1, .ack = 101, .stamp = 120, .echo = 110});
+    t.a("A", {.seq = 101, .ack = 71, .after_ms = 25, .stamp = 150, .echo = 120});
+    t.b("A", {.seq = 1, .ack = 101, .stamp = 160, .echo = 150});
+    std::uint32_t const ack = then == Then::stays ? 71 : then == Then::goes_back ? 1 : 91;
+    t.a("A", {.seq = 101, .ack = ack, .after_ms = 90, .stamp = 250, .echo = 120});
+    t.b("AP", {.seq = 1, .ack = 101, .text = 1'400, .after_ms = 90, .stamp = 340, .echo = 250});
+    t.a("A", {.seq = 101, .ack = 1'401, .stamp = 350, .echo = 340});
+    EXPECT_EQ(t.found(Rule::ack_of_unheard), then == Then::stays ? "likely" : "certain");
+  }
+}
+
+// The same for its timestamp, which is ahead of the server's clock, and for data beyond a gap.
+TEST(RefereeHonest, AnEchoOfWhatWasInjectedBehindTheRecorder) {
+  for (bool const back : {false, true}) {
+    Conversation t;
+    t.open(stamped);
+    t.a("AP", {.seq = 1, .ack = 1, .text = 100, .stamp = 110, .echo = 100});
+    t.b("A", {.seq = 1, .ack = 101, .stamp = 120, .echo = 110});
+    t.a("A", {.seq = 101,
+              .ack = 1,
+              .after_ms = 25,
+              .stamp = 150,
+              .echo = 5'000'000,
+              .sack = {{501, 601}}});
+    t.a("A", {.seq = 101, .ack = 1, .stamp = 151, .echo = 5'000'000, .sack = {{501, 601}}});
+    t.b("AP", {.seq = 1, .ack = 101, .text = 1'400, .after_ms = 90, .stamp = 240, .echo = 151});
+    t.a("A",
+        {.seq = 101, .ack = back ? 1u : 1'401u, .stamp = 350, .echo = back ? 240u : 5'000'000u});
+    EXPECT_EQ(t.found(Rule::echo_unheard), back ? "certain" : "likely");
+    EXPECT_EQ(t.found(Rule::sack_of_unheard), back ? "certain" : "likely");
   }
 }
 

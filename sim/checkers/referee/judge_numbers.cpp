@@ -120,6 +120,7 @@ void judge_claim(const Moment& m, Sequence last) {
       m.other.opening_count == 0 && !m.terms.whole ? Ambiguity::middle : Ambiguity::none;
   std::uint32_t const place = m.judge.call_whole(m, Rule::ack_of_unheard, ambiguity,
                                                  {last.value, segment.acknowledgment.value});
+  note_unheard(m, Claim::Kind::ack, last, segment.acknowledgment, place);
   await(m,
         {.kind = Claim::Kind::ack, .from = last, .upto = segment.acknowledgment, .place = place});
 }
@@ -236,6 +237,7 @@ void judge_blocks(const Moment& m) {
       std::uint32_t const place =
           m.judge.call_whole(m, Rule::sack_of_unheard, far ? Ambiguity::middlebox : Ambiguity::none,
                              {block.end.value, block.begin.value});
+      note_unheard(m, Claim::Kind::block, block.begin, end, place);
       await(m, {.kind = Claim::Kind::block, .from = block.begin, .upto = end, .place = place});
     }
   }

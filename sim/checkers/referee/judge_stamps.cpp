@@ -142,7 +142,7 @@ void judge_echo(const Moment& m) {
   if (tick(m.other.stamp_highest).before(tick(echo))) {
     std::uint32_t const place =
         m.judge.call_whole(m, Rule::echo_unheard, Ambiguity::none, {m.other.stamp_highest, echo});
-    // A claim is open only if the fastest timestamp clock could have reached the value by now.
+    note_unheard(m, Claim::Kind::echo, tick(m.other.stamp_highest), tick(echo), place);
     // A claim is open only if the clock could have reached the value by now.
     if (clock_may_reach(m, m.other, echo)) {
       await(m, {.kind = Claim::Kind::echo,

@@ -31,6 +31,11 @@ void judge_first_number(const Moment& m, FirstNumbers& track);
 // Keeps `claim` open until later segments explain or confirm its finding.
 void await(const Moment& m, const Claim& claim);
 void settle_claims(const Moment& m);
+// Notes an acknowledgment, SACK block or echo of what was not seen; `place`: of its finding.
+void note_unheard(const Moment& m, Claim::Kind kind, Sequence from, Sequence upto,
+                  std::uint32_t place);
+// Detects that the side takes back what it seems to have made up.
+void note_taken_back(const Moment& m);
 // Detects that the segment is recorded long after segments that its sender sent later.
 void hear_order(const Moment& m);
 void end_claims(Connection& connection, Violations& violations);

@@ -158,6 +158,7 @@ void Referee::see(const Sighting& said, const Allowances* own) {
   Connection& c = *found;
   if (!terms_.whole && begins_anew(c, said, side)) {
     end_claims(c, violations_);
+    weaken_unheard(c);
     weaken_edited(c);
     renew(c);
   }
@@ -192,6 +193,7 @@ void Referee::see(const Sighting& said, const Allowances* own) {
   m.speaker.own = m.speaker.own || own != nullptr;
   // A whole capture at a host may still show only a part of other hosts' packets.
   m.alone = false;
+  note_taken_back(m);
   bool const judged =
       own != nullptr || (terms_.others && (!terms_.whole || m.other.own || !terms_.at_host));
   if (judged && is_stray_syn(m)) {
@@ -277,6 +279,7 @@ void Referee::judge(Moment& m) {
 void Referee::end() {
   for (Connection& c : connections_) {
     weaken_edited(c);
+    weaken_unheard(c);
     end_claims(c, violations_);
   }
 }
@@ -355,6 +358,21 @@ void Referee::weaken_edited(Connection& c) {
       }
     }
   }
+}
+
+void Referee::weaken_unheard(Connection& c) {
+  constexpr std::array<Rule, Unheard::kinds> rules{Rule::ack_of_unheard, Rule::sack_of_unheard,
+                                                   Rule::echo_unheard};
+  for (std::uint32_t side = 0; side < c.unheard.size(); ++side) {
+    for (std::uint32_t i = 0; i < Unheard::kinds; ++i) {
+      Unheard const& unheard = c.unheard.at(side).at(i);
+      if (unheard.known && !unheard.made_up) {
+        violations_.weaken_rule(static_cast<std::uint32_t>(&c - connections_.data()),
+                                c.ends.at(side), rules.at(i), unheard.place, Ambiguity::middlebox);
+      }
+    }
+  }
+  c.unheard = {};
 }
 
 void Referee::weaken_claim(const Moment& m, std::uint32_t place, Ambiguity why) {

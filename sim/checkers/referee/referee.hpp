@@ -104,6 +104,8 @@ struct Connection {
   Duration round;  // from the SYN to the ACK that ends the handshake
   Instant last_at;
   std::array<Claim, claims_max> claims{};
+  std::array<std::array<Unheard, Unheard::kinds>, 2> unheard{};  // by the speaker's side
+  bool unverified = false;  // some checksums are unknown, so octets may have changed on the way
 };
 
 class Referee;
@@ -153,6 +155,8 @@ class Referee {
   void weaken_checksum(EndpointState& speaker, std::uint32_t place);
   // Makes checksum findings likely if all data of the connection was edited.
   void weaken_edited(Connection& connection);
+  // Makes findings likely that a middlebox behind the capture point explains.
+  void weaken_unheard(Connection& connection);
   // Makes one finding about either side likely for the reason `why`.
   void weaken_claim(const Moment& m, std::uint32_t place, Ambiguity why);
   // Makes a finding, or none, likely, and marks the connection as recorded out of order.

@@ -235,8 +235,9 @@ TEST(RefereeNumbers, AnAckOfWhatWasNotHeard) {
   Conversation wrong;
   wrong.open().a("AP", {.seq = 1, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 12});
   EXPECT_EQ(wrong.found(Rule::ack_of_unheard), "likely");
-  // The next data shows that the acknowledged octets had not been sent. It may retransmit data that
-  // the capture lacks, unless its echo shows that the ACK had arrived.
+  // A lower ACK shows that nothing else sent them, and the next data that the acknowledged octets
+  // had not been sent. It may retransmit data that the capture lacks, unless its echo shows that
+  // the ACK had arrived.
   for (std::uint32_t const after_ms : {50u, 900u}) {
     for (std::uint32_t const echo : {0u, 100u, 200u, 210u}) {
       std::uint32_t const first = echo == 0 ? 0 : 100;
@@ -245,6 +246,7 @@ TEST(RefereeNumbers, AnAckOfWhatWasNotHeard) {
       late.a("AP", {.seq = 1, .ack = 1, .text = 10, .stamp = first, .echo = first});
       late.b("A", {.seq = 1, .ack = 12, .stamp = 2 * first, .echo = first});
       late.b("A", {.seq = 1, .ack = 12, .stamp = 21 * first / 10, .echo = first});
+      late.b("A", {.seq = 1, .ack = 11, .stamp = 211 * first / 100, .echo = first});
       late.a("AP",
              {.seq = 11, .ack = 1, .text = 10, .after_ms = after_ms, .stamp = first, .echo = echo});
       EXPECT_EQ(late.found(Rule::ack_of_unheard), echo == 210 ? "certain" : "likely") << echo;
@@ -470,10 +472,12 @@ TEST(RefereeOptions, AnEchoOfNothing) {
   Conversation wrong;
   wrong.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 10, .echo = 900});
   wrong.b("A", {.seq = 1, .ack = 1, .after_ms = 50, .stamp = 60, .echo = 10});
+  wrong.a("A", {.seq = 1, .ack = 1, .stamp = 61, .echo = 60});
   EXPECT_EQ(wrong.found(Rule::echo_unheard), "certain");
   // No timestamp clock advances that far in so short a time.
   Conversation far;
   far.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 10, .echo = 90'000});
+  far.a("A", {.seq = 1, .ack = 1, .stamp = 11, .echo = 10});
   EXPECT_EQ(far.found(Rule::echo_unheard), "certain");
   Conversation right;
   right.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 10, .echo = 10});

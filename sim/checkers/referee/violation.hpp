@@ -142,7 +142,17 @@ class Violations {
       }
     }
   }
-  // The same for every connection.
+  // Makes one side's violations of a rule likely, from the one at `first` on.
+  void weaken_rule(std::uint32_t connection, const Endpoint& speaker, Rule rule,
+                   std::uint32_t first, Ambiguity why) {
+    std::uint32_t place = connection < last_of_.size() ? last_of_[connection] : no_place;
+    for (; place != no_place && place >= first; place = before_[place]) {
+      if (kept_[place].rule == rule && kept_[place].speaker == speaker) {
+        weaken(place, why);
+      }
+    }
+  }
+  // Makes every connection's violations likely that are certain only in a whole capture.
   void weaken_all(Ambiguity why) {
     weaken_where([](Violation const&) { return true; }, why);
   }
