@@ -687,5 +687,22 @@ TEST(RefereeHonest, TheTimestampOfAPacketThatWasDamaged) {
   expect_nothing_certain(t);
 }
 
+// The snap length cut the packet, so that its checksum does not show whether it was damaged.
+TEST(RefereeHonest, APacketThatMayHaveBeenDamaged) {
+  for (Sum const sum : {Sum::good, Sum::unknown}) {
+    Conversation t;
+    t.open(stamped);
+    t.a("AP",
+        {.seq = 1, .ack = 1, .text = 100, .stamp = 110, .echo = 100, .reserved = 4, .sum = sum});
+    t.b("A", {.seq = 1, .ack = 101, .stamp = 120, .echo = 110, .sum = sum});
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      t.a("AP", {.seq = 101 + 100 * i, .ack = 1, .text = 100, .stamp = 150 + 9 * i, .echo = 120});
+      t.b("A", {.seq = 1, .ack = 201 + 100 * i, .stamp = 160, .echo = i == 0 ? 150u : 90u});
+    }
+    EXPECT_EQ(t.found(Rule::reserved_bits), sum == Sum::good ? "certain" : "likely");
+    EXPECT_EQ(t.found(Rule::echo_old), sum == Sum::good ? "certain" : "likely");
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::sim::referee

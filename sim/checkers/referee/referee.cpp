@@ -172,6 +172,7 @@ void Referee::see(const Sighting& said, const Allowances* own) {
     c.reused = true;
   }
   note_hop_limit(speaker, said);
+  c.unverified = c.unverified || said.sum == Sum::unknown;
   static constexpr Allowances anything;
   Moment m{said,
            speaker,
@@ -293,6 +294,11 @@ std::uint32_t Referee::add(const Moment& m, Violation violation) {
   }
   if (violation.ambiguity == Ambiguity::none && m.speaker.hop_limits && !m.own && !terms_.whole) {
     violation.ambiguity = Ambiguity::middlebox;
+  }
+  // At its sender nothing has changed yet.
+  bool const verified = !m.connection.unverified || (m.own && m.alone) || terms_.whole;
+  if (violation.ambiguity == Ambiguity::none && !verified) {
+    violation.ambiguity = Ambiguity::damaged;
   }
   std::uint8_t& reported = m.speaker.reported[static_cast<std::uint32_t>(violation.rule)]
                                              [static_cast<std::uint32_t>(violation.standing())];

@@ -85,7 +85,7 @@ void renew(Connection& c) {
     fresh.kept.forget();
     endpoint = fresh;
   }
-  c.lossy = c.round_known = c.syn_seen = c.resumed = false;
+  c.lossy = c.round_known = c.syn_seen = c.resumed = c.unverified = false;
   c.reused = true;
 }
 
