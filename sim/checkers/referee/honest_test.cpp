@@ -704,5 +704,14 @@ TEST(RefereeHonest, APacketThatMayHaveBeenDamaged) {
   }
 }
 
+// Crossing SYNs: the SYN-ACK is retransmitted, and repeats the options of its sender's SYN again.
+TEST(RefereeHonest, ASynAckOfCrossingSynsIsRetransmitted) {
+  Conversation t;
+  t.a("S", {}).b("S", {.scale = 2});
+  t.a("SA", {.ack = 1}).b("SA", {.ack = 1, .scale = 2});
+  t.b("SA", {.ack = 1, .after_ms = 1'000, .scale = 2}).a("A", {.seq = 1, .ack = 1});
+  EXPECT_EQ(t.found(Rule::option_unoffered), "no");
+}
+
 }  // namespace
 }  // namespace lockstep::sim::referee

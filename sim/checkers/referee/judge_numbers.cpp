@@ -463,7 +463,8 @@ void open(const Moment& m) {
       opening.unstamped = opening.unstamped || !syn.options.has_timestamps;
       opening.asks_ecn = opening.asks_ecn || asks;
       opening.grants_ecn = opening.grants_ecn || grants;
-      opening.is_answer = opening.is_answer || syn.flags.ack();
+      // In a simultaneous open it repeats a SYN.
+      opening.is_answer = opening.is_answer && syn.flags.ack();
       opening.multipath = opening.multipath || has_option(m.said.options, kind_multipath);
       v.openings_lost = v.openings_lost || opening.scaled != syn.options.has_window_scale;
       return;
