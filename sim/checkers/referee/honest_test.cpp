@@ -713,5 +713,28 @@ TEST(RefereeHonest, ASynAckOfCrossingSynsIsRetransmitted) {
   EXPECT_EQ(t.found(Rule::option_unoffered), "no");
 }
 
+// The SYN of a client may be lost before the capture point, as in hole punching. Nobody connects
+// from the port of a service.
+TEST(RefereeHonest, ASynAckRepeatsASynThatWasLost) {
+  for (std::uint16_t const port : {std::uint16_t{443}, std::uint16_t{5'000}}) {
+    Conversation t;
+    t.from_port(port).b("S", {}).a("SA", {.ack = 1, .scale = 2}).b("A", {.seq = 1, .ack = 1});
+    EXPECT_EQ(t.found(Rule::option_unoffered), port == 443 ? "certain" : "likely");
+  }
+}
+
+// A NAT has given the port of a refused connection to another client, whose SYN is missing.
+TEST(RefereeHonest, ASynAckOfASynThatIsMissing) {
+  for (std::uint32_t const answered : {1u, 70'001u}) {
+    Conversation t;
+    t.a("S", {.mss = 1'460}).b("RA", {.ack = 1, .hop_limit = 0});
+    t.b("SA",
+        {.seq = 9'000, .ack = answered, .after_ms = 30'000, .mss = 1'460, .stamp = 50, .echo = 7});
+    t.a("A", {.seq = answered, .ack = 9'001, .stamp = 9, .echo = 50});
+    t.b("AP", {.seq = 9'001, .ack = answered, .text = 100, .stamp = 60, .echo = 9});
+    EXPECT_EQ(t.found(Rule::option_unoffered), answered == 1 ? "certain" : "likely");
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::sim::referee

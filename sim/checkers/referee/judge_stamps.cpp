@@ -29,6 +29,27 @@ bool ever_stamped(const EndpointState& endpoint) {
   return any;
 }
 
+// Whether the sender of a SYN-ACK has sent no SYN before, which the capture may lack: it echoes the
+// timestamp of the other's SYN, or has the port of a service, from which nobody connects.
+bool is_passive(const Moment& m) {
+  constexpr std::uint16_t services_end = 1'024;
+  wire::Options const& options = m.segment().options;
+  bool const echoes = options.has_timestamps && m.other.stamp_first_known &&
+                      m.other.stamp_first != 0 && options.timestamp_echo == m.other.stamp_first;
+  return m.own || m.terms.whole || echoes || m.said.source.port.value < services_end;
+}
+
+// Whether the SYN-ACK acknowledges a SYN that was seen. If not, the capture may lack that SYN.
+bool acks_opening(const Moment& m) {
+  Sequence const number = m.segment().acknowledgment;
+  bool acks = false;
+  for (std::uint32_t i = 0; i < m.other.opening_count; ++i) {
+    Opening const& opening = m.other.openings[i];
+    acks = acks || (opening.origin.at_or_before(number) && number.at_or_before(opening.seen_end));
+  }
+  return acks;
+}
+
 // A SYN-ACK has only options that the SYN offered. In a simultaneous open it may offer its own.
 void judge_answer(const Moment& m) {
   wire::Options const& options = m.segment().options;
@@ -57,8 +78,9 @@ void judge_answer(const Moment& m) {
                               : options.has_timestamps && !stamped  ? 8
                                                                     : 0;
   if (which != 0) {
-    m.speaker.answer_place =
-        m.judge.call_whole(m, Rule::option_unoffered, Ambiguity::none, {0, which});
+    m.speaker.answer_place = m.judge.call_whole(
+        m, Rule::option_unoffered,
+        is_passive(m) && acks_opening(m) ? Ambiguity::none : Ambiguity::lost_packets, {0, which});
   }
 }
 
