@@ -736,5 +736,20 @@ TEST(RefereeHonest, ASynAckOfASynThatIsMissing) {
   }
 }
 
+// After a quiet minute the connection goes on, or another one may have begun.
+TEST(RefereeHonest, AConnectionMayBeQuietForLong) {
+  for (std::uint32_t const seq : {101u, 100u, 901u}) {
+    Conversation t;
+    t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 100});
+    t.b("A", {.seq = 1, .ack = 101, .after_ms = 20});
+    t.a("AP", {.seq = seq, .ack = 1, .text = seq == 100 ? 1u : 100u, .after_ms = 61'000});
+    t.b("A", {.seq = 1, .ack = 101, .after_ms = 20});
+    for (std::uint8_t const octet : {std::uint8_t{7}, std::uint8_t{9}}) {
+      t.a("AP", {.seq = 201, .ack = 1, .text = 100, .after_ms = 50, .octet = octet});
+    }
+    EXPECT_EQ(t.found(Rule::text_changed), seq == 901 ? "likely" : "certain");
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::sim::referee

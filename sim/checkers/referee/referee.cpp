@@ -162,7 +162,7 @@ void Referee::see(const Sighting& said, const Allowances* own) {
     weaken_edited(c);
     renew(c);
   }
-  if (!terms_.whole && may_be_another(c, said)) {
+  if (!terms_.whole && may_be_another(c, said, side)) {
     end_claims(c, violations_);
     c.resumed = true;
   }

@@ -37,6 +37,19 @@ bool says_again(const Sighting& said, const EndpointState& v) {
   return fin || ack;
 }
 
+// Whether it has the numbers with which a connection that has not ended goes on: its sequence
+// number is the next one, or the one before as a keep-alive's, and it acknowledges all that the
+// other sent.
+bool goes_on(const Connection& c, const Sighting& said, std::uint32_t side) {
+  EndpointState const& v = c.endpoints[side];
+  EndpointState const& other = c.endpoints[1 - side];
+  wire::Segment const& segment = said.segment;
+  bool const next = segment.sequence == v.sent ||
+                    (segment.sequence == v.sent.previous() && said.length().count <= 1);
+  return v.begun && other.begun && !v.fin_seen && !other.fin_seen && !was_reset(c) && next &&
+         segment.flags.ack() && segment.acknowledgment == other.sent;
+}
+
 // Whether a segment without SYN has numbers outside this connection: it belongs to the next one,
 // whose handshake the capture lacks.
 bool is_foreign(const Connection& c, const Sighting& said, std::uint32_t side) {
@@ -89,11 +102,12 @@ void renew(Connection& c) {
   c.reused = true;
 }
 
-bool may_be_another(const Connection& c, const Sighting& said) {
+bool may_be_another(const Connection& c, const Sighting& said, std::uint32_t side) {
   Duration const silent = said.at.since(c.last_at);
   bool const begun = c.endpoints[0].begun || c.endpoints[1].begun;
   return begun && !said.segment.flags.syn() &&
-         (silent > kept_after_close || (was_reset(c) && silent > kept_after_reset));
+         ((silent > kept_after_close && !goes_on(c, said, side)) ||
+          (was_reset(c) && silent > kept_after_reset));
 }
 
 }  // namespace lockstep::sim::referee
