@@ -286,9 +286,11 @@ class AgainAudit {
         in_.script.unaided && gap <= in_.script.round_trip * 2 + prompt && is_shorter(index);
     bool const even = gap_ > Duration{} && gap.ns * 10 < gap_.ns * 17;
     if (gap + Duration::milliseconds(1) < in_.config.tcp.rto_min) {
+      // The device's least timer may be shorter than ours, but not than a round trip.
+      Duration const least = std::min(in_.config.tcp.rto_min / 2, in_.script.round_trip);
       breach(item.at, {"6298:RTO-9"}, "retransmitted before the timer can have expired", index,
-             gap < in_.config.tcp.rto_min / 2 && acks_of_una_ <= 1 && !shorter &&
-                 has_no_other_cause(index) && !drawn_late(item) && !may_have_queued(index) &&
+             gap < least && acks_of_una_ <= 1 && !shorter && has_no_other_cause(index) &&
+                 !drawn_late(item) && !may_have_queued(index) &&
                  !(timed_out_ && before(una_, timeout_high_)));
     } else if (even && may_double(segment, gap)) {
       // If the capture lacks a transmission, two gaps look like one: less than half of the next gap

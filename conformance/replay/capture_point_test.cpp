@@ -216,5 +216,18 @@ TEST(CapturePoint, ALinkThatStallsDelaysTheFirstTransmission) {
   }
 }
 
+// The device's timer may be shorter than ours, as data centres configure it. But no timer expires
+// before an ACK can have come back.
+TEST(CapturePoint, ATimerMayBeShorterThanOurs) {
+  for (std::uint64_t const ms : {35u, 60u}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0}).device(0, "SA", {0, 1}).peer(40, "A", {1, 1}).peer(41, "PA", {1, 1, 10});
+    c.device(41, "PA", {1, 11, 100}).peer(81, "A", {11, 101});
+    c.device(100, "PA", {101, 11, 100}).device(100 + ms, "PA", {101, 11, 100});
+    c.peer(140 + ms, "A", {11, 201}).device(200, "FA", {201, 11}).peer(240, "FA", {11, 202});
+    EXPECT_EQ(accused_of(c.device(240, "A", {202, 12})), ms == 35 ? "6298:RTO-9" : "");
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::conformance

@@ -337,12 +337,14 @@ TEST(Recording, APacketMayBeThereOnceMoreInPartsByAnotherClock) {
   }
 }
 
-/// Three segments are lost. The second is retransmitted 95 ms after the first was acknowledged.
-/// `again`: the timer has retransmitted the first.
+/// Three segments are lost. The second is retransmitted 95 ms after the first was acknowledged. The
+/// round trip takes 150 ms. `again`: the timer has retransmitted the first.
 Conversation paced(bool again) {
-  Conversation c = request();
+  Conversation c;
+  c.peer(0, "S", {0, 0}).device(0, "SA", {0, 1}).peer(150, "A", {1, 1});
+  c.peer(151, "PA", {1, 1, 100}).device(151, "A", {1, 101});
   for (std::uint32_t i = 0; i < 3; ++i) {
-    c.device(12, "A", {1 + i * 1'460, 101, 1'460});
+    c.device(152, "A", {1 + i * 1'460, 101, 1'460});
   }
   if (again) {
     c.device(400, "A", {1, 101, 1'460});

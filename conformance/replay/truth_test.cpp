@@ -161,14 +161,12 @@ TEST(Truth, ARetransmissionThatQueuedLessIsNotEarly) {
   for (std::uint32_t const waited : {250u, 0u}) {
     Conversation c;
     c.peer(0, "S", {0, 0}).stamp(1, 0).device(0, "SA", {0, 1}).stamp(100, 1);
-    c.peer(10, "A", {1, 1}).stamp(11, 100).peer(11, "PA", {1, 1, 100}).stamp(12, 100);
-    c.device(11, "A", {1, 101}).stamp(111, 12);
-    c.device(1000, "PA", {1, 101, 500})
-        .stamp(1100, 12)
-        .peer(1010, "A", {101, 501})
-        .stamp(1011, 1100);
-    c.device(2000 + waited, "PA", {501, 101, 500}).stamp(2100, 1011);
-    c.device(2035 + waited, "PA", {501, 101, 500}).stamp(2135 + waited, 1011);
+    c.peer(50, "A", {1, 1}).stamp(51, 100).peer(51, "PA", {1, 1, 100}).stamp(52, 100);
+    c.device(51, "A", {1, 101}).stamp(151, 52);
+    c.device(1000, "PA", {1, 101, 500}).stamp(1100, 52);
+    c.peer(1050, "A", {101, 501}).stamp(1051, 1100);
+    c.device(2000 + waited, "PA", {501, 101, 500}).stamp(2100, 1051);
+    c.device(2035 + waited, "PA", {501, 101, 500}).stamp(2135 + waited, 1051);
     c.peer(2500, "A", {101, 1001}).stamp(2501, 2100);
     EXPECT_EQ(accuses(c), waited == 0) << verdict_of(c);
   }
