@@ -66,10 +66,12 @@ class AgainAudit {
     breaches_.push_back({at, std::move(clauses), std::move(text), item, sure});
   }
 
-  /// Whether the capture holds the same packet twice. No device retransmits by timer so soon.
+  /// Whether the capture holds the same packet twice. No device retransmits by timer so soon, or
+  /// with the identification that it has just used.
   bool is_copy(std::size_t index) const {
-    constexpr Duration moment = Duration::milliseconds(10);
     const Segment& segment = trace_[index].segment;
+    Duration const moment =
+        segment.identification == 0 ? Duration::milliseconds(10) : Duration::seconds(1);
     auto const before = segment.length() == 0 ? std::nullopt : sent_.last(segment.sequence, index);
     if (!before || trace_[index].at.since(trace_[*before].at) > moment) {
       return false;

@@ -229,5 +229,18 @@ TEST(CapturePoint, ATimerMayBeShorterThanOurs) {
   }
 }
 
+// A loop in the network, or a bridge, delivers a copy of the device's packet late.
+TEST(CapturePoint, ACopyHasTheIdentificationOfTheFirst) {
+  for (std::uint16_t const number : {std::uint16_t{7}, std::uint16_t{8}}) {
+    Conversation c;
+    c.device(0, "S", {0, 0}).peer(600, "SA", {0, 1}).device(600, "A", {1, 1});
+    c.device(601, "PA", {1, 1, 100}).peer(1'201, "A", {1, 101});
+    c.device(1'300, "PA", {101, 1, 1'400}).last().identification = 7;
+    c.device(1'345, "PA", {101, 1, 1'400}).last().identification = number;
+    c.peer(1'945, "A", {1, 1'501}).device(1'946, "FA", {1'501, 1});
+    EXPECT_EQ(accused_of(c), number == 7 ? "" : "6298:RTO-9");
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::conformance
