@@ -124,7 +124,8 @@ class DataAudit {
       return;
     }
     if (fin_ && before(*fin_, begin + size) && !is_keep_alive(item.segment, *fin_)) {
-      breach(index, {"9293:P-CLOSE-QUEUED"}, "octets after the FIN", is_of_this(item.segment));
+      breach(index, {"9293:P-CLOSE-QUEUED"}, "octets after the FIN",
+             own_fin_ && is_of_this(item.segment));
     }
     if (before(next_, begin) && !hole_) {
       hole_ = index;
@@ -245,8 +246,12 @@ class DataAudit {
       return;
     }
     std::uint32_t const at = item.segment.end() - 1;
+    if (!before(isn_, at)) {
+      return;  // the previous connection's
+    }
+    bool const own = is_of_this(item.segment);
     if (fin_ && *fin_ != at) {
-      breach(index, {"9293:P-CLOSE-QUEUED"}, "the FIN moved", is_of_this(item.segment));
+      breach(index, {"9293:P-CLOSE-QUEUED"}, "the FIN moved", own && own_fin_);
     } else if (before(at, next_)) {
       breach(index, {"9293:P-CLOSE-QUEUED"}, "the FIN is before the end of the data");
     }
@@ -255,6 +260,7 @@ class DataAudit {
       breach(index, {"9293:P-CLOSE-QUEUED"}, "the FIN came before data");
     }
     fin_ = at;
+    own_fin_ = own;
   }
 
   static constexpr std::uint16_t unknown = 0xffff;
@@ -267,6 +273,7 @@ class DataAudit {
   bool opened_ = false, edge_known_ = false;
   std::uint32_t isn_ = 0, next_ = 0, edge_ = 0, last_edge_ = 0, hole_begin_ = 0;
   std::optional<std::uint32_t> fin_;
+  bool own_fin_ = false;  ///< the FIN acknowledges numbers of this connection
   std::optional<std::size_t> hole_;
   std::uint32_t peer_next_ = 0;  ///< the peer's SND.NXT as seen in its segments
   bool peer_known_ = false;

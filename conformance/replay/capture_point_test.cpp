@@ -229,6 +229,16 @@ TEST(CapturePoint, ATimerMayBeShorterThanOurs) {
   }
 }
 
+// A duplicate of the last packet of the previous connection arrives late.
+TEST(CapturePoint, AFinOfThePreviousConnectionArrivesLate) {
+  for (std::uint32_t const fin : {0u - 22'061, 101u}) {
+    Conversation c;
+    c.handshake().peer(11, "PA", {1, 1, 100}).device(11, "PA", {1, 101, 100});
+    c.device(12, "FA", {fin, 101}).device(13, "PA", {101, 101, 100}).peer(23, "A", {101, 201});
+    EXPECT_EQ(accused_of(c) == "9293:P-CLOSE-QUEUED", fin == 101) << accused_of(c);
+  }
+}
+
 // A loop in the network, or a bridge, delivers a copy of the device's packet late.
 TEST(CapturePoint, ACopyHasTheIdentificationOfTheFirst) {
   for (std::uint16_t const number : {std::uint16_t{7}, std::uint16_t{8}}) {
