@@ -229,6 +229,24 @@ TEST(CapturePoint, ATimerMayBeShorterThanOurs) {
   }
 }
 
+// The device is 20 ms away. The recorder lost data of the peer and has its retransmission, shortly
+// after the ACK of the data, whose echo is of an earlier packet.
+TEST(CapturePoint, ARetransmissionAfterItsAckIsNotFromNearby) {
+  for (std::uint32_t const echo : {41u, 140u}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0}).stamp(1, 0).device(20, "SA", {0, 1}).stamp(900, 1);
+    c.peer(21, "A", {1, 1}).stamp(22, 900).peer(40, "PA", {1, 1, 100}).stamp(41, 900);
+    c.device(60, "A", {1, 101}).stamp(940, 41).device(130, "A", {1, 201}).stamp(1'010, echo);
+    c.peer(139, "PA", {101, 1, 100})
+        .stamp(140, 940)
+        .peer(300, "PA", {201, 1, 100})
+        .stamp(301, 1'010);
+    c.device(320, "A", {1, 301}).stamp(1'200, 301);
+    Replayed const result = replay_flow(c.flow(), c.device_side(), nullptr);
+    EXPECT_EQ(result.script.distance >= Duration::milliseconds(20), echo == 41) << echo;
+  }
+}
+
 // A duplicate of the last packet of the previous connection arrives late.
 TEST(CapturePoint, AFinOfThePreviousConnectionArrivesLate) {
   for (std::uint32_t const fin : {0u - 22'061, 101u}) {

@@ -155,7 +155,8 @@ using Lateness = std::map<Endpoint, Duration>;
 constexpr Duration late_most = Duration::milliseconds(25);
 
 /// Whether `later` certainly answers `earlier`, which is recorded slightly after it. Among
-/// neighbours the number alone is proof; further apart the echoed timestamp must match. What is
+/// neighbours the number is proof unless the echo is of an earlier packet; further apart the echoed
+/// timestamp must match. What is
 /// recorded long after it may be a retransmission of a segment that the capture lacks.
 bool proves(const Segment& later, const Segment& earlier, bool near) {
   if (!answers(later, earlier) || earlier.time.since(later.time) > late_most) {
@@ -163,7 +164,11 @@ bool proves(const Segment& later, const Segment& earlier, bool near) {
   }
   auto const earlier_stamps = stamps_of(earlier);
   auto const later_stamps = stamps_of(later);
-  return near || !later_stamps || (earlier_stamps && later_stamps->echo == earlier_stamps->value);
+  if (!earlier_stamps || !later_stamps) {
+    return near || !later_stamps;
+  }
+  return near ? !before(later_stamps->echo, earlier_stamps->value)
+              : later_stamps->echo == earlier_stamps->value;
 }
 
 /// Whether `later` echoes the timestamp of `earlier`, which is recorded slightly after it, or

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "conformance/replay/circle.hpp"
+#include "conformance/replay/options.hpp"
 
 namespace lockstep::conformance {
 namespace {
@@ -57,23 +58,35 @@ bool has_hop_limits(const Flow& flow, const Endpoint& device) {
 }
 
 /// The least time from a segment of the peer to the device's ACK of it: the capture point may be
-/// far from the device.
-void find_distance(const Flow& flow, Script& script) {
-  std::map<std::uint32_t, Instant> arrived;
+/// far from the device. The segment may repeat one that the capture lacks, unless the ACK echoes
+/// its timestamp.
+Duration distance_of(const Flow& flow, const Endpoint& device) {
+  std::map<std::uint32_t, const Segment*> arrived;
   Duration least = Duration::forever();
+  Duration echoed = Duration::forever();
   for (const Segment& segment : flow.segments) {
-    if (!is_from(segment, script.device)) {
+    if (!is_from(segment, device)) {
       if (segment.length() != 0) {
-        arrived.emplace(segment.end(), segment.time);
+        arrived.emplace(segment.end(), &segment);
       }
-    } else if (segment.any(flag::ack)) {
-      auto const found = arrived.find(segment.acknowledgment);
-      if (found != arrived.end()) {
-        least = std::min(least, segment.time.since(found->second));
-      }
+      continue;
     }
+    auto const found = arrived.find(segment.acknowledgment);
+    if (!segment.any(flag::ack) || found == arrived.end()) {
+      continue;
+    }
+    Duration const took = segment.time.since(found->second->time);
+    auto const theirs = stamps_of(*found->second);
+    auto const ours = stamps_of(segment);
+    least = std::min(least, took);
+    echoed = theirs && ours && theirs->value == ours->echo ? std::min(echoed, took) : echoed;
   }
-  script.distance = least == Duration::forever() ? Duration{} : least;
+  Duration const best = echoed == Duration::forever() ? least : echoed;
+  return best == Duration::forever() ? Duration{} : best;
+}
+
+void find_distance(const Flow& flow, Script& script) {
+  script.distance = distance_of(flow, script.device);
   // The other side answers later than the device, or the capture point is as near to it.
   bool const at_once = script.distance <= Duration::microseconds(50);
   bool const nearer = script.distance * 2 < script.round_trip;
