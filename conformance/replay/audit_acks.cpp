@@ -158,8 +158,23 @@ class AckAudit {
   bool acknowledges_only(std::size_t step, std::size_t item) const {
     const Segment& segment = trace_[item].segment;
     bool const bare = segment.length() == 0 && item != 0 && segment.sequence == next_[item - 1];
-    return bare && in_.reception.after[step].next - trace_[item - 1].segment.acknowledgment <
-                       in_.script.device_mss.count;
+    if (!bare || lacks_packet_before(item)) {
+      return false;
+    }
+    const Item& last = trace_[item - 1];
+    std::uint32_t const acknowledged = in_.reception.after[step].next - last.segment.acknowledgment;
+    std::uint32_t const edge = segment.acknowledgment + trace_[item].window_bytes;
+    std::uint32_t const before_it = last.segment.acknowledgment + last.window_bytes;
+    std::uint32_t const mss = in_.script.device_mss.count;
+    return acknowledged < mss && (last.segment.any(flag::syn) || before(edge, before_it + mss));
+  }
+
+  /// Whether the identifications of the device's IPv4 packets show that one is missing.
+  bool lacks_packet_before(std::size_t item) const {
+    std::uint16_t const last = trace_[item - 1].segment.identification;
+    auto const skipped = static_cast<std::uint16_t>(trace_[item].segment.identification - last - 1);
+    constexpr std::uint16_t several = 16;
+    return last != 0 && skipped != 0 && skipped < several;
   }
 
   /// Whether the ACK was the device's first segment since the step, and the peer sent nothing in

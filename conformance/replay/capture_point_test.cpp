@@ -229,6 +229,26 @@ TEST(CapturePoint, ATimerMayBeShorterThanOurs) {
   }
 }
 
+/// The peer's small segment is acknowledged 640 ms later by an ACK that offers `window` octets. The
+/// device offered 10,000 before.
+Conversation late_offer(std::uint16_t window) {
+  Conversation c;
+  c.handshake().device(12, "PA", {1, 1, 10, 10'000}).peer(22, "A", {1, 11});
+  c.peer(100, "PA", {1, 11, 100}).device(740, "A", {11, 101, 0, window});
+  return c.peer(1'500, "PA", {101, 11, 10}).device(1'500, "A", {11, 111, 0, window}).identify();
+}
+
+// The recorder lost the ACK, and what is recorded is a window update.
+TEST(CapturePoint, AWindowUpdateComesAtAnyTime) {
+  EXPECT_EQ(accused_of(late_offer(10'000)), "9293:MUST-40");
+  EXPECT_EQ(accused_of(late_offer(20'000)), "");
+  Conversation c = late_offer(10'000);
+  for (std::uint64_t const number : {7u, 9u}) {
+    ++c.packet(number).identification;
+  }
+  EXPECT_EQ(accused_of(c), "");
+}
+
 // The device is 20 ms away. The recorder lost data of the peer and has its retransmission, shortly
 // after the ACK of the data, whose echo is of an earlier packet.
 TEST(CapturePoint, ARetransmissionAfterItsAckIsNotFromNearby) {
