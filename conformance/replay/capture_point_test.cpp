@@ -95,6 +95,53 @@ TEST(CapturePoint, AFilterAnswersInTheDevicesName) {
   }
 }
 
+/// How a device that is in the middle of a connection comes to be reset.
+struct Resets {
+  std::uint8_t hop_limit = 63;
+  std::vector<std::uint32_t> numbers;
+};
+
+Conversation reset_at_the_border(const Resets& resets) {
+  Conversation c;
+  auto const device = [&c](std::uint64_t ms, std::string_view flags,
+                           Conversation::Numbers numbers) {
+    c.device(ms, flags, numbers).last().hop_limit = 63;
+    c.last().time = c.last().time + Duration::microseconds(300);
+  };
+  c.peer(0, "S", {0, 0});
+  device(0, "SA", {0, 1});
+  c.peer(40, "A", {1, 1}).peer(41, "PA", {1, 1, 100});
+  device(41, "PA", {1, 101, 900});
+  c.peer(81, "A", {101, 901}).peer(180, "PA", {101, 901, 100});
+  for (std::uint32_t const number : resets.numbers) {
+    device(180, "R", {number, 0});
+    c.last().hop_limit = resets.hop_limit;
+  }
+  return c;
+}
+
+// An intrusion prevention system resets a connection in the device's name, with numbers that it
+// guesses. Its packets have another hop limit, or it sends several for one packet.
+TEST(CapturePoint, AFilterResetsInTheDevicesName) {
+  EXPECT_EQ(accused_of(reset_at_the_border({63, {13'404}})), "9293:P-ABORT");
+  EXPECT_EQ(accused_of(reset_at_the_border({255, {13'404}})), "");
+  EXPECT_EQ(accused_of(reset_at_the_border({63, {901, 2'361}})), "");
+  EXPECT_EQ(accused_of(reset_at_the_border({63, {2'361, 5'281}})), "");
+}
+
+// The device has ended the connection and answers each ACK with a reset. The recorder lost one of
+// the ACKs, which acknowledges a part of a segment that the NIC split.
+TEST(CapturePoint, AResetAnswersAnAckWithinASuperSegment) {
+  for (std::uint32_t const size : {1'400u, 14'600u}) {
+    Conversation c;
+    c.handshake().peer(11, "PA", {1, 1, 100}).device(11, "A", {1, 101, size});
+    c.peer(21, "PA", {101, 1, 80}).device(21, "A", {1 + size, 181});
+    c.device(22, "RA", {1 + size, 181}).peer(23, "A", {181, size > 1'400 ? 2'921u : 1u});
+    c.device(23, "R", {size > 1'400 ? 5'841u : 801u, 0});
+    EXPECT_EQ(accused_of(c) == "", size > 1'400) << accused_of(c);
+  }
+}
+
 // An access point buffers packets for a station that sleeps. It is `us` away from the station.
 TEST(CapturePoint, AStationThatSleepsAcknowledgesLate) {
   for (std::uint64_t const us : {40u, 300u}) {

@@ -153,7 +153,7 @@ class Control {
                            live.any(flag::rst) && !live.any(flag::ack) &&
                            item.segment.sequence != other->segment.sequence &&
                            !acknowledged_.contains(item.segment.sequence) && is_drawn(item) &&
-                           is_of_this(item.segment.sequence);
+                           is_of_this(item.segment.sequence) && is_from_device(item);
     }
     out_.breaches.push_back(std::move(breach));
   }
@@ -170,9 +170,21 @@ class Control {
     return false;
   }
 
+  /// Whether the device itself sent the reset. One that a middlebox sends in its name may have
+  /// another hop limit; and a device answers a segment with one reset, not with several guesses.
+  bool is_from_device(const Item& item) const {
+    return std::all_of(captured_.begin(), captured_.end(), [&](const Item& other) {
+      if (!other.segment.any(flag::rst)) {
+        return other.segment.hop_limit == item.segment.hop_limit;
+      }
+      return other.steps_before != item.steps_before ||
+             other.segment.sequence == item.segment.sequence;
+    });
+  }
+
   /// Whether the number is one that the device has sent, or slightly higher, but not the end of a
-  /// segment. The ACK that the reset answers may be missing, and may belong to the earlier
-  /// connection.
+  /// segment, also of one into which a NIC splits what was recorded. The ACK that the reset answers
+  /// may be missing, and may belong to the earlier connection.
   bool is_of_this(std::uint32_t number) const {
     constexpr std::uint32_t near = 1 << 16;
     bool within = false;
@@ -181,7 +193,9 @@ class Control {
       const Segment& segment = item.segment;
       if (!segment.any(flag::rst)) {
         within |= number - segment.sequence < segment.length() + near;
-        ends |= segment.length() != 0 && segment.end() == number;
+        bool const split = segment.data_bytes() > in_.script.peer_mss.count &&
+                           number - segment.sequence < segment.length();
+        ends |= split || (segment.length() != 0 && segment.end() == number);
       }
     }
     return within && !ends;
