@@ -102,18 +102,32 @@ class AgainAudit {
 
   /// Records ACKs of the peer that carry new data or a new timestamp. When the device acknowledges
   /// the data or echoes the timestamp, it has received that acknowledgment.
-  void note_evidence(const Segment& segment) {
+  void note_evidence(const Step& step) {
+    const Segment& segment = step.segment;
     auto const stamps = stamps_of(segment);
     bool const later = stamps && (!stamp_ || before(*stamp_, stamps->value));
-    bool const fresh = segment.length() != 0 && (!peer_known_ || before(peer_high_, segment.end()));
+    bool const fresh = segment.length() != 0 && is_first_transmission(step);
     if (later || fresh) {
       evidence_.push_back({segment.acknowledgment,
                            fresh ? std::optional(segment.end()) : std::nullopt,
                            later ? std::optional(stamps->value) : std::nullopt});
     }
     stamp_ = later ? std::optional(stamps->value) : stamp_;
-    peer_high_ = fresh ? segment.end() : peer_high_;
-    peer_known_ |= fresh;
+    peer_high_ = !peer_known_ || before(peer_high_, segment.end()) ? segment.end() : peer_high_;
+    peer_known_ = true;
+    peer_last_ = &step;
+  }
+
+  /// Whether the peer sends these octets for the first time. The capture may lack the first
+  /// transmission, which was long ago, but not one between two consecutive packets.
+  bool is_first_transmission(const Step& step) const {
+    if (!peer_known_) {
+      return true;
+    }
+    std::uint16_t const last = peer_last_->segment.identification;
+    bool const next = last != 0 && step.segment.identification == last + 1;
+    bool const soon = step.at.since(peer_last_->at) < long_known;
+    return before(peer_high_, step.segment.end()) && (next || soon);
   }
 
   void take_evidence(const Segment& segment) {
@@ -156,7 +170,7 @@ class AgainAudit {
         continue;
       }
       std::uint32_t const ack = step.segment.acknowledgment;
-      note_evidence(step.segment);
+      note_evidence(step);
       bool const same_window = step.segment.window == window_;
       window_ = step.segment.window;
       if (opened_ && before(una_, ack)) {
@@ -438,6 +452,7 @@ class AgainAudit {
   std::optional<std::uint32_t> stamp_;  ///< the peer's latest timestamp
   std::uint32_t peer_high_ = 0;
   bool peer_known_ = false;
+  const Step* peer_last_ = nullptr;  ///< the peer's last segment
   std::vector<Breach> breaches_;
   bool opened_ = false, recover_known_ = false, timed_out_ = false, fin_sent_ = false;
   bool too_big_known_ = false;     ///< an ICMP message reported packets that were too big ...
