@@ -276,6 +276,20 @@ TEST(CapturePoint, ATimerMayBeShorterThanOurs) {
   }
 }
 
+// The acknowledgment number of a damaged packet does not show that another damaged one arrived.
+TEST(CapturePoint, ADamagedPacketAcknowledgesNothing) {
+  for (tools::SumState const sum : {tools::SumState::good, tools::SumState::bad}) {
+    Conversation c;
+    c.handshake().device(11, "PA", {1, 1, 100}).peer(21, "PA", {1, 101, 100});
+    c.device(22, "PA", {101, 101, 100}).last().sum = tools::SumState::bad;
+    c.peer(40, "A", {101, 601}).last().sum = sum;
+    c.device(250, "PA", {101, 101, 100}).peer(260, "A", {101, 201});
+    Flow flow = c.flow();
+    static_cast<void>(normalise(flow));
+    EXPECT_EQ(flow.segments[5].sum == tools::SumState::bad, sum == tools::SumState::bad);
+  }
+}
+
 /// The peer's small segment is acknowledged 640 ms later by an ACK that offers `window` octets. The
 /// device offered 10,000 before.
 Conversation late_offer(std::uint16_t window) {

@@ -102,14 +102,23 @@ class Acknowledged {
 };
 
 /// A segment with a wrong checksum was received if its receiver acknowledged it and no other copy
-/// arrived. The packet was edited after capture, or the NIC computes the checksum.
+/// arrived. The packet was edited after capture, or the NIC computes the checksum. Acknowledgments
+/// with a wrong checksum, whose number may be damaged, count only if their sender has no others.
 std::size_t forgive_sums(Flow& flow) {
   std::array<Acknowledged, 2> acknowledged;
   std::array<Transmissions, 2> good;
+  std::array<bool, 2> sound{};
   auto const side = [&](const Segment& segment) { return segment.source == flow.first ? 0u : 1u; };
+  for (const Segment& segment : flow.segments) {
+    bool const acks = segment.any(tools::tcp_flag::ack) && !segment.any(tools::tcp_flag::rst);
+    sound.at(side(segment)) |=
+        acks && segment.sum != tools::SumState::bad && !segment.any(tools::tcp_flag::syn);
+  }
   for (std::size_t i = 0; i < flow.segments.size(); ++i) {
     const Segment& segment = flow.segments[i];
-    acknowledged.at(side(segment)).take(segment, i);
+    if (segment.sum != tools::SumState::bad || !sound.at(side(segment))) {
+      acknowledged.at(side(segment)).take(segment, i);
+    }
     if (segment.sum != tools::SumState::bad) {
       good.at(side(segment)).add(segment.sequence, segment.length(), i);
     }
