@@ -351,5 +351,21 @@ TEST(CapturePoint, ACopyHasTheIdentificationOfTheFirst) {
   }
 }
 
+// A peer that sends 0 on its SYN has not started its clock there, and its first real timestamp may
+// be "before" 0. Linux accepts that.
+TEST(CapturePoint, AClockThatStartsAfterTheSyn) {
+  for (std::uint32_t const begun : {0u, 0x9fff'ffffu}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0}).stamp(begun, 0).device(0, "SA", {0, 1}).stamp(900, begun);
+    c.peer(10, "A", {1, 1}).stamp(0x9000'0010, 900);
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      std::uint32_t const stamp = 0x9000'0020 + 10 * i;
+      c.peer(20 + 10 * i, "PA", {1 + 100 * i, 1, 100}).stamp(stamp, 900);
+      c.device(20 + 10 * i, "A", {1, 101 + 100 * i}).stamp(920 + 10 * i, stamp);
+    }
+    EXPECT_EQ(accused_of(c) == "7323:TS-15", begun != 0);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::conformance

@@ -408,10 +408,11 @@ void Watch::look_at_echo(Side& side, const Side& other, const Segment& segment) 
     return;
   }
   std::uint32_t const echo = stamps->echo;
-  // A connection that is restored on another machine echoes zero.
+  // A connection that is restored on another machine echoes zero. A peer with zero on its SYN has
+  // started its clock later: the timestamps are not comparable.
   bool const lapsed = side.echo && echo == 0;
-  bool const opening =
-      before(echo + paced, *other.syn_stamp) && segment.time.since(other.syn_at) < comparable;
+  bool const opening = *other.syn_stamp != 0 && before(echo + paced, *other.syn_stamp) &&
+                       segment.time.since(other.syn_at) < comparable;
   bool const back = side.echo && ack > side.echo_ack && before(echo + grace, *side.echo) &&
                     segment.time.since(side.echo_at) < comparable;
   if (!lapsed && (opening || back)) {
