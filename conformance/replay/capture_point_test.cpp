@@ -367,5 +367,32 @@ TEST(CapturePoint, AClockThatStartsAfterTheSyn) {
   }
 }
 
+/// How the peer's data comes with the ACK of the device's data, both of which the radio behind the
+/// recorder loses.
+enum class Sent : std::uint8_t { once, again, after_silence };
+
+/// `sent`: the recorder lost the first transmission of the peer's data, unless it was sent once.
+Conversation taken_by_the_first(Sent sent) {
+  Conversation c;
+  c.peer(0, "S", {0, 0}).device(0, "SA", {0, 1}).peer(60, "A", {1, 1}).peer(61, "PA", {1, 1, 100});
+  c.device(61, "A", {1, 101}).device(71, "PA", {1, 101, 300});
+  if (sent != Sent::after_silence) {
+    c.peer(130, "A", {sent == Sent::again ? 201u : 101u, 301});
+  }
+  c.peer(sent == Sent::once ? 150 : 370, "PA", {101, 301, 100});
+  c.device(965, "PA", {1, 201, 300}).peer(1'025, "A", {201, 301});
+  return c.device(1'026, "FA", {301, 201})
+      .peer(1'086, "FA", {201, 302})
+      .device(1'086, "A", {302, 202});
+}
+
+// Data that the device acknowledges shows which ACK arrived only if it was sent once.
+TEST(CapturePoint, DataWithAnAckMayBeARetransmission) {
+  EXPECT_EQ(accused_of(taken_by_the_first(Sent::once)), "6298:RTO-11");
+  EXPECT_EQ(accused_of(taken_by_the_first(Sent::again)), "");
+  EXPECT_EQ(accused_of(taken_by_the_first(Sent::after_silence)), "");
+  EXPECT_EQ(accused_of(taken_by_the_first(Sent::after_silence).identify()), "6298:RTO-11");
+}
+
 }  // namespace
 }  // namespace lockstep::conformance
