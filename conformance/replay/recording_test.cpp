@@ -113,6 +113,7 @@ TEST(Recording, AnAckMayShowThatTextIsMissing) {
       c.peer(60, "A", {401, 1});  // shows that the SACKed data was sent before
     }
     c.peer(200, "PA", {101, 1, 300}).peer(210, "PA", {401, 1, 300}).device(210, "A", {1, 701});
+    c.identify();
     EXPECT_EQ(accused_of(c).find("SACK-14") != std::string::npos, !shown) << accused_of(c);
   }
 }

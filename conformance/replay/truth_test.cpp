@@ -383,7 +383,7 @@ TEST(Blatant, SegmentsLargerThanThePeerTakes) {
     c.device(11 + 20 * i, "A", {1 + 1400 * i, 101, 1400});
     c.peer(21 + 20 * i, "A", {101, 1401 + 1400 * i});
   }
-  EXPECT_EQ(first_clause(c), "9293:MUST-16");
+  EXPECT_EQ(first_clause(c.identify()), "9293:MUST-16");
 }
 
 // The device has taken the first SYN, and the second one offers less.
@@ -400,7 +400,7 @@ TEST(Blatant, NothingThatTheLargestMssAllows) {
       c.device(11 + 20 * i, "A", {1 + 1400 * i, 101, 1400});
       c.peer(21 + 20 * i, "A", {101, 1401 + 1400 * i});
     }
-    EXPECT_EQ(first_clause(c) == "9293:MUST-16", !first);
+    EXPECT_EQ(first_clause(c.identify()) == "9293:MUST-16", !first);
   }
 }
 
@@ -415,7 +415,7 @@ TEST(Blatant, NothingThatAFloorOfSegmentsExplains) {
       c.device(11 + 20 * i, "A", {1 + size * i, 101, size});
       c.peer(21 + 20 * i, "A", {101, 1 + size * (i + 1)});
     }
-    EXPECT_EQ(first_clause(c) == "9293:MUST-16", size == 217);
+    EXPECT_EQ(first_clause(c.identify()) == "9293:MUST-16", size == 217);
   }
 }
 
@@ -472,8 +472,25 @@ TEST(Blatant, ReportsOfWhatWasNeverSent) {
   Conversation c = selective(true);
   c.device(50, "A", {1, 101});
   add_block(c, 301, 401);
-  c.peer(200, "PA", {101, 1, 400}).device(200, "A", {1, 501});
+  c.peer(200, "PA", {101, 1, 400}).device(200, "A", {1, 501}).identify();
   EXPECT_EQ(first_clause(c), "2018:SACK-14");
+  c.packet(7).identification = 0;
+  EXPECT_NE(first_clause(c), "2018:SACK-14");
+}
+
+// A tail loss probe repeats what the recorder lost; the identifications show that it is missing.
+TEST(Blatant, AProbeOfWhatTheRecorderLost) {
+  for (std::uint16_t const lost : {std::uint16_t{0}, std::uint16_t{1}}) {
+    Conversation c = selective(true);
+    c.device(50, "A", {1, 101});
+    add_block(c, 301, 401);
+    c.peer(78, "PA", {101, 1, 400}).device(78, "A", {1, 501}).identify();
+    c.packet(7).identification = static_cast<std::uint16_t>(c.packet(7).identification + lost);
+    EXPECT_EQ(first_clause(c) == "2018:SACK-14", lost == 0) << verdict_of(c);
+    c.device(79, "A", {1, 501});
+    add_block(c, 301, 401);  // D-SACK
+    EXPECT_NE(first_clause(c), "2018:SACK-14");
+  }
 }
 
 // Unless its echo shows that the SACK had arrived, the data may be a copy of what the recorder

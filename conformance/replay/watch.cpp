@@ -82,6 +82,7 @@ void Watch::take(const Segment& segment) {
   if (segment.sum == tools::SumState::bad || segment.any(flag::rst)) {
     return;
   }
+  note_packet(side, segment);
   if (segment.any(flag::syn)) {
     take_syn(side, other, segment);
   } else if (side.known) {
@@ -94,6 +95,18 @@ void Watch::take(const Segment& segment) {
     look_at_echo(side, other, segment);
   }
   move_on(side, other, segment);
+}
+
+/// Notes whether the capture lacks a packet before this one: many stacks number the IPv4 packets of
+/// a connection without a gap.
+void Watch::note_packet(Side& side, const Segment& segment) {
+  bool const next = side.identification != 0 && segment.identification == side.identification + 1;
+  side.unbroken = side.unbroken && next;
+  if (side.large.number != 0 && next) {
+    side.oversized_packet = side.oversized == 0 ? side.large.number : side.oversized_packet;
+    ++side.oversized;
+  }
+  side.identification = segment.identification;
 }
 
 /// A capture may begin within a connection, with ACKs and SACK blocks for data that passed before.
@@ -110,6 +123,7 @@ void Watch::begin_anew(Side& side) {
   side.stamp.reset();
   side.echo.reset();
   side.syn_stamp.reset();
+  side.unsent.reset();
   side.early = false;
   side.flying.clear();
   side.again.clear();
@@ -205,24 +219,29 @@ void Watch::look_at_options(Side& side, Side& other, const Segment& segment) {
   }
 }
 
-/// Whether one packet on the wire exceeds the other side's MSS. A NIC splits or merges packets in
-/// multiples of a full-sized segment, except for the last.
+/// Whether one packet on the wire exceeds the other side's MSS. A NIC may have joined small
+/// segments or may split what is recorded as one. The identification of the next packet shows how
+/// many packets a record is.
 void Watch::look_at_size(Side& side, const Side& other, const Segment& segment) {
   std::uint32_t const bytes = segment.data_bytes();
   auto const options = static_cast<std::uint32_t>(segment.options.size());
-  std::uint32_t const most = other.mss > options ? other.mss - options : 0;
+  if (side.oversized >= oversized_min && side.large.number != 0 && !side.offloads) {
+    find(side, side.oversized_packet, "9293:MUST-16",
+         fmt::format("{} octets in a segment, and the peer takes {}", side.large.data_bytes(),
+                     other.mss));
+  }
+  side.large = {};
   std::uint32_t const headers = (segment.ipv6 ? 60u : 40u) + options;
-  bool const counts = other.syn && other.same_options && most != 0 && bytes > other.mss &&
+  auto const is_multiple_of = [bytes, options](std::uint32_t mss) {
+    return mss > options && bytes > mss - options && bytes % (mss - options) == 0;
+  };
+  side.offloads |= bytes > other.mss && bytes + headers > 1500;
+  bool const counts = other.syn && other.same_options && other.mss > options && bytes > other.mss &&
                       bytes + options > sim::referee::mss_floor_deployed.count &&
                       bytes + headers <= 1500 && !segment.any(flag::psh | flag::fin) &&
-                      bytes % most != 0;
-  if (!counts) {
-    return;
-  }
-  side.oversized_packet = side.oversized == 0 ? segment.number : side.oversized_packet;
-  if (++side.oversized >= oversized_min) {
-    find(side, side.oversized_packet, "9293:MUST-16",
-         fmt::format("{} octets in a segment, and the peer takes {}", bytes, other.mss));
+                      !is_multiple_of(other.mss) && !is_multiple_of(side.mss);
+  if (counts) {
+    side.large = segment;
   }
 }
 
@@ -285,8 +304,23 @@ void Watch::look_at_window(Side& side, const Side& other, const Segment& segment
   }
 }
 
+/// A D-SACK of the octets that the other side seems to have sent for the first time: they had
+/// arrived before.
+void Watch::forgive_report(Side& side, const Side& other, const Segment& segment) {
+  auto const blocks = blocks_of(segment);
+  if (!side.unsent || !reports_duplicate(segment.acknowledgment, blocks)) {
+    return;
+  }
+  std::int64_t const left = position(other.next, blocks.front().left);
+  if (left < side.unsent->second && side.unsent->first < position(left, blocks.front().right)) {
+    std::erase_if(side.findings,
+                  [](const Finding& finding) { return finding.clause == "2018:SACK-14"; });
+  }
+}
+
 /// SACK of octets that the other side had not sent: it sends them later, in order.
-void Watch::look_at_reports(Side& side, const Side& other, const Segment& segment) {
+void Watch::look_at_reports(Side& side, Side& other, const Segment& segment) {
+  forgive_report(side, other, segment);
   if (!other.known || side.reported) {
     return;
   }
@@ -294,8 +328,10 @@ void Watch::look_at_reports(Side& side, const Side& other, const Segment& segmen
     std::int64_t const right = position(other.next, block.right);
     if (right > other.next && position(other.next, block.left) < right) {
       side.reported = right;
+      side.reported_begin = position(other.next, block.left);
       side.reported_packet = segment.number;
       side.reported_at = segment.time;
+      other.unbroken = other.identification != 0;
       auto const stamps = stamps_of(segment);
       side.reported_stamp = stamps ? std::optional(stamps->value) : std::nullopt;
     }
@@ -434,16 +470,14 @@ std::int64_t Watch::pieces_of(const Side& side, const Side& other, std::int64_t 
   return octets <= most ? 1 : 1 + octets / size;
 }
 
-/// Whether the sender had received the report. If it had not, the segment may repeat one that the
-/// capture lacks, and that the report is about.
-bool Watch::knows_report(const Side& reporter, const Segment& segment) {
-  constexpr Duration shortest_timer = Duration::milliseconds(200);
+/// Whether the segment is no retransmission of one that the capture lacks, and that the report is
+/// about: its sender had received the report, or the capture lacks none of its packets.
+bool Watch::knows_report(const Side& reporter, const Side& side, const Segment& segment) {
   auto const stamps = stamps_of(segment);
-  if (!reporter.reported_stamp || !stamps) {
-    return segment.time.since(reporter.reported_at) < shortest_timer;
-  }
-  // An equal one may be that of a segment before the report.
-  return before(*reporter.reported_stamp, stamps->echo);
+  // An equal timestamp may be that of a segment before the report.
+  bool const received =
+      reporter.reported_stamp && stamps && before(*reporter.reported_stamp, stamps->echo);
+  return received || side.unbroken;
 }
 
 void Watch::move_on(Side& side, Side& other, const Segment& segment) {
@@ -458,8 +492,9 @@ void Watch::move_on(Side& side, Side& other, const Segment& segment) {
   if (other.reported && end > side.next) {
     bool const whole = begin == side.next && !side.lossy && side.syn;
     bool const late = segment.time.since(other.reported_at) > disorder;
-    if (whole && end >= *other.reported && late && knows_report(other, segment)) {
+    if (whole && end >= *other.reported && late && knows_report(other, side, segment)) {
       find(other, other.reported_packet, "2018:SACK-14", "SACK of octets that the peer sent later");
+      other.unsent = {other.reported_begin, *other.reported};
     }
     if (!whole || end >= *other.reported) {
       other.reported.reset();

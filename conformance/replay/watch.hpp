@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "conformance/replay/flow.hpp"
@@ -92,15 +93,22 @@ class Watch {
     std::optional<std::uint32_t> edge_stamp;  ///< ... and this timestamp
     std::optional<std::int64_t> fin_end;      ///< the position after its FIN
     bool lossy = false;                       ///< the capture lacks some of its segments
+    std::uint16_t identification = 0;         ///< of its last IPv4 packet; 0: none
     // Violations that need more than one packet to be certain.
     unsigned oversized = 0, shrunk = 0;
     std::uint64_t oversized_packet = 0, shrunk_packet = 0;
+    tools::Segment large;   ///< its last segment, if that is larger than the other side takes
+    bool offloads = false;  ///< a NIC joins or splits its segments
     Instant shrunk_at;
     std::optional<std::int64_t>
         reported;  ///< the end of a SACK block beyond what the other side had sent
+    std::int64_t reported_begin = 0;
     std::uint64_t reported_packet = 0;
+    /// The block of a finding: a report of duplicates in it shows that the octets had arrived.
+    std::optional<std::pair<std::int64_t, std::int64_t>> unsent;
     std::optional<std::uint32_t> reported_stamp;
     Instant reported_at;
+    bool unbroken = false;     ///< the capture lacks none of its packets since the other's report
     Pieces flying;             ///< segments that it sent and the other side has not acknowledged
     Pieces again;              ///< its retransmissions, by time in nanoseconds
     std::int64_t repeats = 0;  ///< equal ACKs in a row with nothing from the other side in between
@@ -129,7 +137,7 @@ class Watch {
   void look_at_options(Side& side, Side& other, const tools::Segment& segment);
   void look_at_size(Side& side, const Side& other, const tools::Segment& segment);
   void look_at_window(Side& side, const Side& other, const tools::Segment& segment);
-  void look_at_reports(Side& side, const Side& other, const tools::Segment& segment);
+  void look_at_reports(Side& side, Side& other, const tools::Segment& segment);
   void look_at_repeats(Side& side, const Side& other, const tools::Segment& segment);
   void look_at_marks(Side& side, Side& other, const tools::Segment& segment);
   void look_at_echo(Side& side, const Side& other, const tools::Segment& segment);
@@ -140,7 +148,9 @@ class Watch {
   static bool is_later(const Side& side, const tools::Segment& segment, std::int64_t ack);
   static bool share_window(const Side& side, const Side& other);
   static bool has_received_ece(const Side& side, const tools::Segment& segment);
-  static bool knows_report(const Side& reporter, const tools::Segment& segment);
+  static void forgive_report(Side& side, const Side& other, const tools::Segment& segment);
+  static bool knows_report(const Side& reporter, const Side& side, const tools::Segment& segment);
+  static void note_packet(Side& side, const tools::Segment& segment);
   void move_on(Side& side, Side& other, const tools::Segment& segment);
 
   /// Whether the capture has what the side sent before its first captured segment.
