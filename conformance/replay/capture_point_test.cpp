@@ -310,6 +310,21 @@ TEST(CapturePoint, AWindowUpdateComesAtAnyTime) {
   EXPECT_EQ(accused_of(c), "");
 }
 
+// A NAT has given the port to another client, whose SYN the recorder lost. The SYN-ACK acknowledges
+// that.
+TEST(CapturePoint, ASynAckAnswersASynThatIsMissing) {
+  for (std::uint32_t const answered : {1u, 55'001u}) {
+    Conversation c;
+    c.handshake().peer(11, "PA", {1, 1, 100}).device(11, "A", {1, 101});
+    c.peer(20, "FA", {101, 1}).device(20, "A", {1, 102});
+    c.device(30'000, "SA", {900'000, answered}).stamp(5'000, 700);
+    c.peer(30'010, "A", {answered, 900'001}).stamp(710, 5'000);
+    c.peer(30'011, "PA", {answered, 900'001, 100}).stamp(711, 5'000);
+    c.device(30'011, "A", {900'001, answered + 100}).stamp(5'011, 711);
+    EXPECT_EQ(accused_of(c) == "", answered != 1) << accused_of(c);
+  }
+}
+
 // The device is 20 ms away. The recorder lost data of the peer and has its retransmission, shortly
 // after the ACK of the data, whose echo is of an earlier packet.
 TEST(CapturePoint, ARetransmissionAfterItsAckIsNotFromNearby) {
@@ -325,6 +340,17 @@ TEST(CapturePoint, ARetransmissionAfterItsAckIsNotFromNearby) {
     c.device(320, "A", {1, 301}).stamp(1'200, 301);
     Replayed const result = replay_flow(c.flow(), c.device_side(), nullptr);
     EXPECT_EQ(result.script.distance >= Duration::milliseconds(20), echo == 41) << echo;
+  }
+}
+
+// The same, where the SYN-ACK is missing as well, and the earlier connection has ended.
+TEST(CapturePoint, AConnectionWithoutItsSynsHasOptionsOfItsOwn) {
+  for (std::string_view const end : {"A", "FA", "R"}) {
+    Conversation c;
+    c.handshake().peer(11, "PA", {1, 1, 100}).device(11, "A", {1, 101}).peer(20, end, {101, 1});
+    c.peer(30'000, "A", {50'001, 60'001}).stamp(5'000, 700);
+    c.device(30'001, "A", {60'001, 50'001}).stamp(710, 5'000);
+    EXPECT_EQ(accused_of(c).find("TS-39") == std::string::npos, end != "A") << accused_of(c);
   }
 }
 

@@ -79,7 +79,11 @@ void Watch::take(const Segment& segment) {
   began_ = began_ ? began_ : segment.time;
   other.repeats = 0;
   other.last_ack = {};
-  if (segment.sum == tools::SumState::bad || segment.any(flag::rst)) {
+  if (segment.sum == tools::SumState::bad) {
+    return;
+  }
+  ended_ = !segment.any(flag::syn) && (ended_ || segment.any(flag::fin | flag::rst));
+  if (segment.any(flag::rst)) {
     return;
   }
   note_packet(side, segment);
@@ -137,6 +141,49 @@ void Watch::forgive_answer(Side& side) {
                 [](const Finding& finding) { return finding.text.starts_with("its SYN,ACK "); });
 }
 
+/// Whether the SYN-ACK acknowledges the other side's SYN, and at most what that has sent.
+bool Watch::is_answered(const Side& other, const Segment& answer) {
+  std::int64_t const number = position(other.next, answer.acknowledgment);
+  return other.isn < number && number <= other.next;
+}
+
+Watch::Offer Watch::offer_of(const Segment& syn) {
+  Offer out;
+  for (const tools::TcpOption& option : tools::options_of(syn)) {
+    if (option.kind == 2 && option.data.size() == 2) {
+      out.mss = tools::word_at(option.data, 0);
+    } else if (option.kind == 3 && option.data.size() == 1) {
+      out.shift = std::min<unsigned>(tools::octet_at(option.data, 0), 14);
+    }
+    out.selective |= option.kind == option_kind::sack_permitted;
+    out.stamps |= option.kind == option_kind::timestamps;
+  }
+  return out;
+}
+
+/// A SYN-ACK has only options that the SYN offered. In a simultaneous open it repeats the options
+/// of its sender's own SYN, which the capture may lack, while the other side may answer with an
+/// ACK. But nobody connects from the port of a service, or echoes a timestamp that has not arrived.
+void Watch::look_at_answer(Side& side, const Side& other, const Segment& answer,
+                           const Offer& offer) {
+  constexpr std::uint16_t services_end = 1'024;
+  auto const own = stamps_of(answer);
+  bool const echoes = own && other.syn_stamp && own->echo != 0 && own->echo == *other.syn_stamp;
+  bool const passive = echoes || side.endpoint.port.value < services_end;
+  if (!passive || !other.syn || !other.same_options) {
+    return;
+  }
+  if (offer.shift && !other.shift) {
+    find(side, answer.number, "7323:TS-33", "its SYN,ACK has a window scale that was not offered");
+  }
+  if (offer.selective && !other.selective) {
+    find(side, answer.number, "2018:SACK-2", "its SYN,ACK permits SACK to a side that did not");
+  }
+  if (offer.stamps && !other.stamps) {
+    find(side, answer.number, "7323:TS-39", "its SYN,ACK has a timestamp that was not offered");
+  }
+}
+
 void Watch::take_syn(Side& side, Side& other, const Segment& segment) {
   if (side.known && segment.sequence != static_cast<std::uint32_t>(side.isn)) {
     begin_anew(side);
@@ -145,41 +192,24 @@ void Watch::take_syn(Side& side, Side& other, const Segment& segment) {
     // The answer may be missing, and a new SYN offers options afresh.
     other.syn = other.syn && segment.any(flag::ack);
   }
-  bool selective = false;
-  bool stamps = false;
-  std::optional<unsigned> shift;
-  side.multipath |= place_of_option(segment, option_kind::multipath).has_value();
-  for (const tools::TcpOption& option : tools::options_of(segment)) {
-    if (option.kind == 2 && option.data.size() == 2) {
-      side.mss = std::max<std::uint32_t>(side.mss, tools::word_at(option.data, 0));
-    } else if (option.kind == 3 && option.data.size() == 1) {
-      shift = std::min<unsigned>(tools::octet_at(option.data, 0), 14);
-    }
-    selective |= option.kind == option_kind::sack_permitted;
-    stamps |= option.kind == option_kind::timestamps;
-  }
-  bool const edited = segment.sum == tools::SumState::unverifiable;
-  side.same_options = !edited && (!side.syn || (side.same_options && side.selective == selective &&
-                                                side.stamps == stamps && side.shift == shift));
   bool const answer = segment.any(flag::ack);
+  if (answer && other.known && !is_answered(other, segment)) {
+    other.syn = false;  // the capture lacks the SYN that it answers
+  }
+  Offer const offer = offer_of(segment);
+  side.multipath |= place_of_option(segment, option_kind::multipath).has_value();
+  side.mss = std::max(side.mss, offer.mss);
+  bool const edited = segment.sum == tools::SumState::unverifiable;
+  bool const same =
+      side.selective == offer.selective && side.stamps == offer.stamps && side.shift == offer.shift;
+  side.same_options = !edited && (!side.syn || (side.same_options && same));
   side.asks |= !answer;
   side.answers |= answer;
-  // Crossing SYNs: the SYN-ACK of each side repeats the options of its own SYN. The capture may
-  // lack that SYN, but not the other side's SYN-ACK as well.
-  bool const crossed = answer && (side.asks || other.answers);
-  if (crossed) {
+  // Crossing SYNs. The capture does not lack both a SYN and the other side's SYN-ACK.
+  if (answer && (side.asks || other.answers)) {
     forgive_answer(other);
-  } else if (answer && other.syn && other.same_options && !edited) {
-    if (shift && !other.shift) {
-      find(side, segment.number, "7323:TS-33",
-           "its SYN,ACK has a window scale that was not offered");
-    }
-    if (selective && !other.selective) {
-      find(side, segment.number, "2018:SACK-2", "its SYN,ACK permits SACK to a side that did not");
-    }
-    if (stamps && !other.stamps) {
-      find(side, segment.number, "7323:TS-39", "its SYN,ACK has a timestamp that was not offered");
-    }
+  } else if (answer && !edited) {
+    look_at_answer(side, other, segment, offer);
   }
   auto const own = stamps_of(segment);
   if (own && !side.syn_stamp) {
@@ -188,9 +218,9 @@ void Watch::take_syn(Side& side, Side& other, const Segment& segment) {
   }
   side.early |= segment.data_bytes() != 0;
   side.syn = true;
-  side.selective |= selective;
-  side.stamps |= stamps;
-  side.shift = shift ? shift : side.shift;
+  side.selective |= offer.selective;
+  side.stamps |= offer.stamps;
+  side.shift = offer.shift ? offer.shift : side.shift;
   side.asks_ecn |= !answer && segment.has(flag::ece | flag::cwr);
   side.answers_ecn |= answer && segment.any(flag::ece) && !segment.any(flag::cwr);
   side.known = true;
@@ -198,7 +228,8 @@ void Watch::take_syn(Side& side, Side& other, const Segment& segment) {
 }
 
 void Watch::look_at_options(Side& side, Side& other, const Segment& segment) {
-  if (!side.syn || !other.syn || !side.same_options || !other.same_options) {
+  // The ports may have been reused, and the capture may lack the SYNs.
+  if (!side.syn || !other.syn || !side.same_options || !other.same_options || ended_) {
     return;
   }
   // Both sides use an option that only one captured SYN lacks: the SYN was edited, which is no

@@ -131,8 +131,18 @@ class Watch {
     std::vector<Finding> findings;
   };
 
+  /// The options of a SYN; an MSS of 0: none.
+  struct Offer {
+    std::uint32_t mss = 0;
+    bool stamps = false, selective = false;
+    std::optional<unsigned> shift;
+  };
+
   void find(Side& side, std::uint64_t packet, std::string_view clause, std::string text);
   void take_syn(Side& side, Side& other, const tools::Segment& segment);
+  static Offer offer_of(const tools::Segment& syn);
+  void look_at_answer(Side& side, const Side& other, const tools::Segment& answer,
+                      const Offer& offer);
   static void forgive_answer(Side& side);
   void look_at_options(Side& side, Side& other, const tools::Segment& segment);
   void look_at_size(Side& side, const Side& other, const tools::Segment& segment);
@@ -150,6 +160,7 @@ class Watch {
   static bool has_received_ece(const Side& side, const tools::Segment& segment);
   static void forgive_report(Side& side, const Side& other, const tools::Segment& segment);
   static bool knows_report(const Side& reporter, const Side& side, const tools::Segment& segment);
+  static bool is_answered(const Side& other, const tools::Segment& answer);
   static void note_packet(Side& side, const tools::Segment& segment);
   void move_on(Side& side, Side& other, const tools::Segment& segment);
 
@@ -158,6 +169,7 @@ class Watch {
 
   std::array<Side, 2> sides_;
   std::optional<Instant> began_;
+  bool ended_ = false;  ///< by a FIN or reset; what follows may be another connection's
 };
 
 }  // namespace lockstep::conformance
