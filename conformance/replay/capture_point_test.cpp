@@ -95,6 +95,28 @@ TEST(CapturePoint, AFilterAnswersInTheDevicesName) {
   }
 }
 
+// A web filter injects a packet in the device's name, whose window is larger than the device's own.
+TEST(CapturePoint, AFilterOffersAWindowInTheDevicesName) {
+  for (std::uint8_t const hop_limit : {std::uint8_t{52}, std::uint8_t{61}}) {
+    Conversation c;
+    auto const device = [&c](std::uint64_t ms, std::string_view flags,
+                             Conversation::Numbers numbers) {
+      c.device(ms, flags, numbers).last().hop_limit = 52;
+    };
+    c.peer(0, "S", {0, 0});
+    device(40, "SA", {0, 1, 0, 20'000});
+    c.peer(41, "A", {1, 1}).peer(42, "PA", {1, 1, 100});
+    device(45, "PA", {1, 101, 70, 65'535});
+    c.last().hop_limit = hop_limit;
+    c.peer(46, "A", {101, 71});
+    for (std::uint32_t i = 0; i < 6; ++i) {
+      device(82 + 10 * i, "PA", {71 + 500 * i, 101, 500, 20'000});
+      c.peer(83 + 10 * i, "A", {101, 571 + 500 * i});
+    }
+    EXPECT_EQ(accused_of(c), hop_limit == 52 ? "9293:SHLD-14" : "");
+  }
+}
+
 /// How a device that is in the middle of a connection comes to be reset.
 struct Resets {
   std::uint8_t hop_limit = 63;

@@ -54,6 +54,9 @@ void Watch::find(Side& side, std::uint64_t packet, std::string_view clause, std:
 
 std::vector<Finding> Watch::findings(const Endpoint& side) const {
   std::size_t const index = sides_[0].endpoint == side ? 0 : 1;
+  if (sides_.at(index).hop_limits) {
+    return {};  // a middlebox may have sent some of its segments
+  }
   std::vector<Finding> out = sides_.at(index).findings;
   // If the capture lacks packets of the other side, the cause of an ACK or a block is unknown.
   const Side& other = sides_.at(1 - index);
@@ -101,9 +104,11 @@ void Watch::take(const Segment& segment) {
   move_on(side, other, segment);
 }
 
-/// Notes whether the capture lacks a packet before this one: many stacks number the IPv4 packets of
-/// a connection without a gap.
+/// Notes the way that the packet took, and whether the capture lacks one before it: many stacks
+/// number the IPv4 packets of a connection without a gap.
 void Watch::note_packet(Side& side, const Segment& segment) {
+  side.hop_limit = side.hop_limit == 0 ? segment.hop_limit : side.hop_limit;
+  side.hop_limits |= segment.hop_limit != side.hop_limit;
   bool const next = side.identification != 0 && segment.identification == side.identification + 1;
   side.unbroken = side.unbroken && next;
   if (side.large.number != 0 && next) {
