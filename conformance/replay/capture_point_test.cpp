@@ -298,6 +298,49 @@ TEST(CapturePoint, ATimerMayBeShorterThanOurs) {
   }
 }
 
+/// A packet of the peer is damaged on the way to the device, behind the capture point or before.
+/// `sum`: what the capture shows of its checksum.
+Conversation damaged(tools::SumState sum) {
+  Conversation c;
+  c.peer(0, "S", {0, 0}).stamp(100, 0).device(0, "SA", {0, 1}).stamp(900, 100);
+  c.peer(40, "A", {1, 1}).stamp(140, 900);
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    std::uint32_t const stamp = 150 + 50 * i;
+    c.peer(50 + 50 * i, "PA", {1 + 100 * i, 1, 100}).stamp(stamp, 900);
+    c.device(50 + 50 * i, "A", {1, 101 + 100 * i, 0, 20'000});
+    c.stamp(950 + 50 * i, i == 2 ? stamp + 4'096 : stamp);
+    c.last().window = i == 2 ? 52'768 : 20'000;
+    if (i == 2) {
+      c.last().sum = sum;
+    }
+  }
+  return c;
+}
+
+// Octets may have changed on the way. What a single packet says counts only if its checksum shows
+// that they have not.
+TEST(CapturePoint, APacketMayHaveBeenDamaged) {
+  EXPECT_EQ(accused_of(damaged(tools::SumState::good)), "7323:TS-15 9293:SHLD-14");
+  EXPECT_EQ(accused_of(damaged(tools::SumState::bad)), "");
+  EXPECT_EQ(accused_of(damaged(tools::SumState::unverifiable)), "");
+}
+
+// The same, where the data of all packets was edited after the capture.
+TEST(CapturePoint, AnEditedCaptureIsWatched) {
+  Conversation c;
+  c.peer(0, "S", {0, 0}).stamp(1'000, 0).device(0, "SA", {0, 1}).stamp(900, 1'000);
+  c.peer(10, "A", {1, 1}).stamp(1'010, 900);
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    std::uint32_t const stamp = 1'020 + 10 * i;
+    c.peer(20 + 10 * i, "PA", {1 + 100 * i, 1 + 10 * i, 100}).stamp(stamp, 910 + 10 * i);
+    c.last().sum = tools::SumState::bad;
+    c.device(20 + 10 * i, "PA", {1 + 10 * i, 101 + 100 * i, 10});
+    c.stamp(920 + 10 * i, i == 4 ? 900 : stamp).last().sum = tools::SumState::bad;
+  }
+  c.peer(90, "A", {601, 61}).stamp(1'090, 970);
+  EXPECT_EQ(accused_of(c), "7323:TS-15");
+}
+
 // The acknowledgment number of a damaged packet does not show that another damaged one arrived.
 TEST(CapturePoint, ADamagedPacketAcknowledgesNothing) {
   for (tools::SumState const sum : {tools::SumState::good, tools::SumState::bad}) {

@@ -90,8 +90,11 @@ void Watch::take(const Segment& segment) {
     return;
   }
   note_packet(side, segment);
+  bool const intact = is_intact(segment);
   if (segment.any(flag::syn)) {
     take_syn(side, other, segment);
+  } else if (!intact) {
+    doubt(side, other);
   } else if (side.known) {
     look_at_options(side, other, segment);
     look_at_size(side, other, segment);
@@ -101,7 +104,25 @@ void Watch::take(const Segment& segment) {
     look_at_marks(side, other, segment);
     look_at_echo(side, other, segment);
   }
-  move_on(side, other, segment);
+  move_on(side, other, segment, intact);
+}
+
+/// Whether the packet had these octets when it arrived. Without a checksum that shows it, octets
+/// may have changed on the way, unless the data of most packets was edited after the capture.
+bool Watch::is_intact(const Segment& segment) {
+  bool const known = segment.sum != tools::SumState::unverifiable;
+  if (segment.data_bytes() != 0 && segment.missing == 0) {
+    ++(known ? verified_ : edited_);
+  }
+  return known || (segment.missing == 0 && edited_ > verified_);
+}
+
+/// What a damaged segment says may be what a violation rests on, or what excuses one.
+void Watch::doubt(Side& side, Side& other) {
+  side.ece_pending = other.ece_pending = false;
+  side.unheeded = side.unheeded_turns = other.unheeded = other.unheeded_turns = 0;
+  side.repeats = 0;
+  side.last_ack = {};
 }
 
 /// Notes the way that the packet took, and whether the capture lacks one before it: many stacks
@@ -516,7 +537,7 @@ bool Watch::knows_report(const Side& reporter, const Side& side, const Segment& 
   return received || side.unbroken;
 }
 
-void Watch::move_on(Side& side, Side& other, const Segment& segment) {
+void Watch::move_on(Side& side, Side& other, const Segment& segment, bool intact) {
   std::int64_t const begin = side.known ? position(side.next, segment.sequence) : segment.sequence;
   std::int64_t const end = begin + segment.length();
   if (!side.known) {
@@ -545,10 +566,13 @@ void Watch::move_on(Side& side, Side& other, const Segment& segment) {
     side.flying.add(end, pieces_of(side, other, end - std::min(begin, side.next)));
   }
   side.fin_end = segment.any(flag::fin) ? std::optional(end) : side.fin_end;
+  side.next = std::max(side.next, end);
+  if (!intact) {
+    return;
+  }
   auto const stamps = stamps_of(segment);
   bool const later = stamps && (!side.stamp || before(*side.stamp, stamps->value));
   side.stamp = later ? std::optional(stamps->value) : side.stamp;
-  side.next = std::max(side.next, end);
   if (segment.any(flag::ack)) {
     std::int64_t const ack =
         position(other.known ? other.next : segment.acknowledgment, segment.acknowledgment);

@@ -163,8 +163,10 @@ class Watch {
   static void forgive_report(Side& side, const Side& other, const tools::Segment& segment);
   static bool knows_report(const Side& reporter, const Side& side, const tools::Segment& segment);
   static bool is_answered(const Side& other, const tools::Segment& answer);
+  bool is_intact(const tools::Segment& segment);
   static void note_packet(Side& side, const tools::Segment& segment);
-  void move_on(Side& side, Side& other, const tools::Segment& segment);
+  static void doubt(Side& side, Side& other);
+  void move_on(Side& side, Side& other, const tools::Segment& segment, bool intact);
 
   /// Whether the capture has what the side sent before its first captured segment.
   bool is_whole(const Side& side, const tools::Segment& now) const;
@@ -172,6 +174,7 @@ class Watch {
   std::array<Side, 2> sides_;
   std::optional<Instant> began_;
   bool ended_ = false;  ///< by a FIN or reset; what follows may be another connection's
+  std::uint64_t verified_ = 0, edited_ = 0;  ///< segments with data, by their checksums
 };
 
 }  // namespace lockstep::conformance
