@@ -419,6 +419,22 @@ TEST(CapturePoint, AConnectionWithoutItsSynsHasOptionsOfItsOwn) {
   }
 }
 
+// A loop in the network carries one ACK past the capture point many times.
+TEST(CapturePoint, ALoopRepeatsAPacket) {
+  for (bool const numbered : {true, false}) {
+    Conversation c;
+    c.handshake().peer(20, "A", {1, 1, 100});
+    for (std::uint32_t i = 0; i < 60; ++i) {
+      c.device(21 + i, "A", {1, 101});
+    }
+    c.identify();
+    for (std::uint64_t number = 5; numbered && number <= c.flow().segments.size(); ++number) {
+      c.packet(number).identification = 2;
+    }
+    EXPECT_EQ(accused_of(c), numbered ? "" : "5681:CC-28");
+  }
+}
+
 // A duplicate of the last packet of the previous connection arrives late.
 TEST(CapturePoint, AFinOfThePreviousConnectionArrivesLate) {
   for (std::uint32_t const fin : {0u - 22'061, 101u}) {

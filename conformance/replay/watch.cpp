@@ -395,6 +395,17 @@ void Watch::look_at_reports(Side& side, Side& other, const Segment& segment) {
   }
 }
 
+/// Whether a loop in the network may carry one packet past the capture point again. Without an
+/// identification only a timestamp shows that it is another one.
+bool Watch::is_copy(const Segment& last, const Segment& segment) {
+  if (segment.identification != 0) {
+    return segment.identification == last.identification;
+  }
+  auto const stamps = stamps_of(segment);
+  auto const before = stamps_of(last);
+  return stamps && before && stamps->value == before->value;
+}
+
 /// Equal ACKs in a row, more than all data under way could trigger even if the network duplicated
 /// every packet.
 void Watch::look_at_repeats(Side& side, const Side& other, const Segment& segment) {
@@ -403,6 +414,9 @@ void Watch::look_at_repeats(Side& side, const Side& other, const Segment& segmen
                     last.acknowledgment == segment.acknowledgment &&
                     last.window == segment.window && last.flags == segment.flags &&
                     blocks_of(last) == blocks_of(segment);
+  if (same && is_copy(last, segment)) {
+    return;
+  }
   bool const soon = same && !share_window(side, other) && is_whole(other, segment) &&
                     segment.time.since(last.time) <= Duration::milliseconds(100);
   if (!soon) {

@@ -163,6 +163,7 @@ class Watch {
   static void forgive_report(Side& side, const Side& other, const tools::Segment& segment);
   static bool knows_report(const Side& reporter, const Side& side, const tools::Segment& segment);
   static bool is_answered(const Side& other, const tools::Segment& answer);
+  static bool is_copy(const tools::Segment& last, const tools::Segment& segment);
   bool is_intact(const tools::Segment& segment);
   static void note_packet(Side& side, const tools::Segment& segment);
   static void doubt(Side& side, Side& other);
