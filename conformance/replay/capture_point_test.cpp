@@ -458,6 +458,26 @@ TEST(CapturePoint, ACopyHasTheIdentificationOfTheFirst) {
   }
 }
 
+// A capture of all interfaces of a transparent proxy: two connections with equal addresses and
+// different clocks are alive at once.
+TEST(CapturePoint, ATransparentProxyHasTwoConnections) {
+  constexpr std::uint32_t clock = 60'000'000;
+  for (std::uint32_t const base : {0u - 100'000'000, 6'000u}) {
+    Conversation c;
+    c.peer(3, "S", {base - 1, 0}).stamp(clock, 0);
+    c.device(20, "SA", {2 * base - 1, base}).stamp(800, clock);
+    c.peer(21, "A", {base, 2 * base}).stamp(clock + 21, 800);
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      std::uint32_t const ms = 30 + 30 * i;
+      c.peer(ms, "PA", {1 + 100 * i, 1, 100}).stamp(1'000 + ms, 900);
+      c.device(ms + 1, "A", {1, 101 + 100 * i}).stamp(900 + ms, 1'000 + ms);
+      c.peer(ms + 2, "PA", {base + 100 * i, 2 * base, 100}).stamp(clock + ms, 800);
+      c.device(ms + 19, "A", {2 * base, base + 100 + 100 * i}).stamp(800 + ms, clock + ms);
+    }
+    EXPECT_EQ(accused_of(c), "") << base;
+  }
+}
+
 /// The device sends 1,400 octets at a time to a peer whose MSS is 1,380. Its own MSS is `mss`. Each
 /// record is `packets` packets on the wire, by their IPv4 identifications.
 Conversation large_records(std::uint32_t mss, std::uint32_t packets, std::uint32_t first = 1'400) {

@@ -54,8 +54,8 @@ void Watch::find(Side& side, std::uint64_t packet, std::string_view clause, std:
 
 std::vector<Finding> Watch::findings(const Endpoint& side) const {
   std::size_t const index = sides_[0].endpoint == side ? 0 : 1;
-  if (sides_.at(index).hop_limits) {
-    return {};  // a middlebox may have sent some of its segments
+  if (sides_.at(index).hop_limits || mixed_) {
+    return {};  // a middlebox may have sent some of its segments, or two connections are alive
   }
   std::vector<Finding> out = sides_.at(index).findings;
   // If the capture lacks packets of the other side, the cause of an ACK or a block is unknown.
@@ -85,12 +85,14 @@ void Watch::take(const Segment& segment) {
   if (segment.sum == tools::SumState::bad) {
     return;
   }
+  ended_before_ = ended_;
   ended_ = !segment.any(flag::syn) && (ended_ || segment.any(flag::fin | flag::rst));
   if (segment.any(flag::rst)) {
     return;
   }
   note_packet(side, segment);
   bool const intact = is_intact(segment);
+  note_numbers(side, segment, intact);
   if (segment.any(flag::syn)) {
     take_syn(side, other, segment);
   } else if (!intact) {
@@ -115,6 +117,19 @@ bool Watch::is_intact(const Segment& segment) {
     ++(known ? verified_ : edited_);
   }
   return known || (segment.missing == 0 && edited_ > verified_);
+}
+
+/// Detects a second connection with equal addresses that is alive at the same time, as beside a
+/// transparent proxy: a SYN in the middle of the first one, or numbers of both.
+void Watch::note_numbers(Side& side, const Segment& segment, bool intact) {
+  constexpr std::int64_t far = std::int64_t{1} << 24;
+  std::int64_t const number = position(side.next, segment.sequence);
+  bool const other = number > side.next + far || number < side.next - far || number < side.isn;
+  bool const second = segment.any(flag::syn)
+                          ? segment.sequence != static_cast<std::uint32_t>(side.isn) && side.spoke
+                          : side.syn && other;
+  mixed_ |= side.known && intact && second && !ended_before_;
+  side.spoke = !segment.any(flag::syn);
 }
 
 /// What a damaged segment says may be what a violation rests on, or what excuses one.

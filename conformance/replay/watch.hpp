@@ -82,6 +82,7 @@ class Watch {
     bool multipath = false;  ///< its SYN has an MPTCP option
     std::optional<unsigned> shift;
     std::uint32_t mss = 0;  ///< the largest of its SYNs; 0: none
+    bool spoke = false;     ///< its last segment was no SYN
     bool known = false;
     std::int64_t isn = 0;
     std::int64_t next = 0;   ///< SND.NXT as captured, a position in its own numbers
@@ -167,6 +168,7 @@ class Watch {
   bool is_intact(const tools::Segment& segment);
   static void note_packet(Side& side, const tools::Segment& segment);
   static void doubt(Side& side, Side& other);
+  void note_numbers(Side& side, const tools::Segment& segment, bool intact);
   void move_on(Side& side, Side& other, const tools::Segment& segment, bool intact);
 
   /// Whether the capture has what the side sent before its first captured segment.
@@ -174,7 +176,9 @@ class Watch {
 
   std::array<Side, 2> sides_;
   std::optional<Instant> began_;
-  bool ended_ = false;  ///< by a FIN or reset; what follows may be another connection's
+  bool mixed_ = false;         ///< two connections with these addresses are alive
+  bool ended_before_ = false;  ///< `ended_` before the current segment
+  bool ended_ = false;         ///< by a FIN or reset; what follows may be another connection's
   std::uint64_t verified_ = 0, edited_ = 0;  ///< segments with data, by their checksums
 };
 
