@@ -235,10 +235,9 @@ TEST(RefereeNumbers, AnAckOfWhatWasNotHeard) {
   Conversation wrong;
   wrong.open().a("AP", {.seq = 1, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 12});
   EXPECT_EQ(wrong.found(Rule::ack_of_unheard), "likely");
-  // A lower ACK shows that nothing else sent them, and the next data that the acknowledged octets
-  // had not been sent. It may retransmit data that the capture lacks, unless its echo shows that
-  // the ACK had arrived.
-  for (std::uint32_t const after_ms : {50u, 900u}) {
+  // The next data shows that they had not been sent. It may retransmit what the capture lacks,
+  // unless its echo shows that the ACK had arrived.
+  for (std::uint32_t const ms : {50u, 900u}) {
     for (std::uint32_t const echo : {0u, 100u, 200u, 210u}) {
       std::uint32_t const first = echo == 0 ? 0 : 100;
       Conversation late;
@@ -247,8 +246,7 @@ TEST(RefereeNumbers, AnAckOfWhatWasNotHeard) {
       late.b("A", {.seq = 1, .ack = 12, .stamp = 2 * first, .echo = first});
       late.b("A", {.seq = 1, .ack = 12, .stamp = 21 * first / 10, .echo = first});
       late.b("A", {.seq = 1, .ack = 11, .stamp = 211 * first / 100, .echo = first});
-      late.a("AP",
-             {.seq = 11, .ack = 1, .text = 10, .after_ms = after_ms, .stamp = first, .echo = echo});
+      late.a("AP", {.seq = 11, .ack = 1, .text = 10, .after_ms = ms, .stamp = first, .echo = echo});
       EXPECT_EQ(late.found(Rule::ack_of_unheard), echo == 210 ? "certain" : "likely") << echo;
     }
   }
@@ -453,7 +451,7 @@ TEST(RefereeOptions, AClockThatGoesBack) {
   wrong.open({.stamp = 900}).b("AP", {.seq = 1, .ack = 1, .text = 1, .stamp = 900, .echo = 900});
   wrong.a("A", {.seq = 1, .ack = 2, .stamp = 9, .echo = 900});
   EXPECT_EQ(wrong.found(Rule::stamp_backward), "certain");
-  // With an equal acknowledgment number the packets may be recorded out of order.
+  // With equal acknowledgment numbers the packets may be recorded out of order.
   Conversation overtaken;
   overtaken.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 9, .echo = 10});
   EXPECT_EQ(overtaken.found(Rule::stamp_backward), "no");
@@ -474,8 +472,7 @@ TEST(RefereeOptions, AnEchoOfNothing) {
   wrong.b("A", {.seq = 1, .ack = 1, .after_ms = 50, .stamp = 60, .echo = 10});
   wrong.a("A", {.seq = 1, .ack = 1, .stamp = 61, .echo = 60});
   EXPECT_EQ(wrong.found(Rule::echo_unheard), "certain");
-  // No timestamp clock advances that far in so short a time.
-  Conversation far;
+  Conversation far;  // no clock advances that far in so short a time
   far.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 10, .echo = 90'000});
   far.a("A", {.seq = 1, .ack = 1, .stamp = 11, .echo = 10});
   EXPECT_EQ(far.found(Rule::echo_unheard), "certain");

@@ -1,0 +1,212 @@
+// What the path to and behind the capture point does to packets must not cause certain findings.
+#include <gtest/gtest.h>
+
+#include "sim/checkers/referee/conversation.hpp"
+
+namespace lockstep::sim::referee {
+namespace {
+
+Say const stamped{.mss = 1'460, .scale = 7, .sack_permitted = true, .stamp = 100};
+
+// A capture of all interfaces of a router holds each packet twice, the second time as forwarded.
+TEST(RefereePath, APacketThatIsThereAgainAsForwarded) {
+  for (bool const twice : {false, true}) {
+    Conversation t;
+    t.open({.mss = 1'460});
+    for (std::uint8_t const octet : {std::uint8_t{7}, std::uint8_t{9}}) {
+      Say text{.seq = 1, .ack = 1, .text = 100, .after_ms = 80, .octet = octet};
+      t.a("AP", text);
+      text.hop_limit = 63;
+      text.copy = true;
+      if (twice) {
+        t.a("AP", text);
+      }
+    }
+    EXPECT_EQ(t.found(Rule::text_changed), "certain");
+  }
+}
+
+// The recorder lost an ACK that had overtaken those before it, which are recorded `us` later and
+// offer less.
+Conversation overtaken(std::uint32_t us, std::uint32_t acks, std::uint32_t stamp = 0) {
+  bool const clocks = stamp != 0;
+  auto const at = [clocks](std::uint32_t ticks) { return clocks ? ticks : 0u; };
+  Conversation t;
+  t.open({.window = 8'000, .mss = 1'460, .stamp = at(100)});
+  t.a("A", {.seq = 1, .ack = 1, .text = 7'300, .stamp = at(120), .echo = at(100)});
+  t.b("A",
+      {.seq = 1, .ack = 2'921, .after_ms = 20, .window = 8'000, .stamp = at(130), .echo = at(120)});
+  t.a("A", {.seq = 7'301,
+            .ack = 1,
+            .text = 7'000,
+            .after_ms = 6,
+            .stamp = at(147),
+            .echo = at(stamp == 140 ? 130 : 136)});
+  for (std::uint32_t i = 0; i < acks; ++i) {
+    t.b("A", {.seq = 1,
+              .ack = 5'841,
+              .after_ms = 0,
+              .after_us = us,
+              .window = 8'000,
+              .stamp = at(stamp),
+              .echo = at(120)});
+  }
+  t.b("A", {.seq = 1,
+            .ack = 14'301,
+            .after_ms = 15,
+            .window = 8'000,
+            .stamp = at(170),
+            .echo = at(147)});
+  return t;
+}
+
+TEST(RefereePath, AcksThatWereOvertakenOfferLess) {
+  EXPECT_EQ(overtaken(300, 1).found(Rule::beyond_window), "likely");
+  EXPECT_EQ(overtaken(25'000, 1).found(Rule::beyond_window), "likely");
+  EXPECT_EQ(overtaken(50'000, 1).found(Rule::beyond_window), "certain");  // after a round trip
+  EXPECT_EQ(overtaken(25'000, 2).found(Rule::beyond_window), "certain");
+  EXPECT_EQ(overtaken(25'000, 2, 133).found(Rule::beyond_window), "likely");
+  EXPECT_EQ(overtaken(25'000, 1, 140).found(Rule::beyond_window), "certain");
+}
+
+// The recorder lost the packet with the echoed timestamp, which had overtaken another one. That one
+// is recorded later, and has an earlier timestamp. It echoes `echo`.
+TEST(RefereePath, AnEchoOfWhatOvertookAnother) {
+  for (std::uint32_t const echo : {100u, 140u}) {
+    Conversation t;
+    t.open(stamped);
+    t.a("A", {.seq = 1, .ack = 1, .after_ms = 30, .stamp = 130, .echo = 150});
+    t.a("A", {.seq = 1, .ack = 1, .stamp = 140, .echo = 100});
+    t.b("AP", {.seq = 1, .ack = 1, .text = 9, .after_ms = 25, .stamp = 145, .echo = echo});
+    t.a("A", {.seq = 1, .ack = 10, .after_ms = 2, .stamp = 180, .echo = 145});
+    t.b("AP", {.seq = 10, .ack = 1, .text = 9, .after_ms = 25, .stamp = 190, .echo = 180});
+    EXPECT_EQ(t.found(Rule::echo_unheard), echo == 140 ? "certain" : "likely");
+  }
+}
+
+// A box beside the path sends the client a page in the server's name. The recorder is at the server
+// and does not see that, but it sees the ACK, which the client never takes back.
+TEST(RefereePath, AnAckOfWhatWasInjectedBehindTheRecorder) {
+  enum class Then : std::uint8_t { stays, goes_back, makes_up_more };
+  for (Then const then : {Then::stays, Then::goes_back, Then::makes_up_more}) {
+    Conversation t;
+    t.open(stamped);
+    t.a("AP", {.seq = 1, .ack = 1, .text = 100, .stamp = 110, .echo = 100});
+    t.b("A", {.seq = 1, .ack = 101, .stamp = 120, .echo = 110});
+    t.a("A", {.seq = 101, .ack = 71, .after_ms = 25, .stamp = 150, .echo = 120});
+    t.b("A", {.seq = 1, .ack = 101, .stamp = 160, .echo = 150});
+    std::uint32_t const ack = then == Then::stays ? 71 : then == Then::goes_back ? 1 : 91;
+    t.a("A", {.seq = 101, .ack = ack, .after_ms = 90, .stamp = 250, .echo = 120});
+    t.b("AP", {.seq = 1, .ack = 101, .text = 1'400, .after_ms = 90, .stamp = 340, .echo = 250});
+    t.a("A", {.seq = 101, .ack = 1'401, .stamp = 350, .echo = 340});
+    EXPECT_EQ(t.found(Rule::ack_of_unheard), then == Then::stays ? "likely" : "certain");
+  }
+}
+
+// The same for its timestamp, which is ahead of the server's clock, and for data beyond a gap.
+TEST(RefereePath, AnEchoOfWhatWasInjectedBehindTheRecorder) {
+  for (bool const back : {false, true}) {
+    Conversation t;
+    t.open(stamped);
+    t.a("AP", {.seq = 1, .ack = 1, .text = 100, .stamp = 110, .echo = 100});
+    t.b("A", {.seq = 1, .ack = 101, .stamp = 120, .echo = 110});
+    t.a("A", {.seq = 101,
+              .ack = 1,
+              .after_ms = 25,
+              .stamp = 150,
+              .echo = 5'000'000,
+              .sack = {{501, 601}}});
+    t.a("A", {.seq = 101, .ack = 1, .stamp = 151, .echo = 5'000'000, .sack = {{501, 601}}});
+    t.b("AP", {.seq = 1, .ack = 101, .text = 1'400, .after_ms = 90, .stamp = 240, .echo = 151});
+    t.a("A",
+        {.seq = 101, .ack = back ? 1u : 1'401u, .stamp = 350, .echo = back ? 240u : 5'000'000u});
+    EXPECT_EQ(t.found(Rule::echo_unheard), back ? "certain" : "likely");
+    EXPECT_EQ(t.found(Rule::sack_of_unheard), back ? "certain" : "likely");
+  }
+}
+
+// The timestamp of a damaged packet seems to be later than all others, and all others than it.
+TEST(RefereePath, TheTimestampOfAPacketThatWasDamaged) {
+  Conversation t;
+  t.open(stamped);
+  t.a("AP", {.seq = 1, .ack = 1, .text = 100, .after_ms = 98, .stamp = 198, .echo = 100});
+  t.a("AP", {.seq = 101, .ack = 1, .text = 100, .after_ms = 2, .stamp = 200, .echo = 100});
+  t.a("AP", {.seq = 201,
+             .ack = 1,
+             .text = 100,
+             .after_ms = 1,
+             .stamp = 0x8000'0000 + 199,
+             .echo = 100,
+             .sum = Sum::bad});
+  t.b("A", {.seq = 1, .ack = 101, .after_ms = 20, .stamp = 210, .echo = 198});
+  t.b("A", {.seq = 1, .ack = 201, .after_ms = 40, .stamp = 250, .echo = 198});
+  EXPECT_EQ(t.found(Rule::echo_unheard), "no");
+  EXPECT_EQ(t.found(Rule::echo_old), "no");
+}
+
+// The snap length cut the packet, so that its checksum does not show whether it was damaged.
+TEST(RefereePath, APacketThatMayHaveBeenDamaged) {
+  for (Sum const sum : {Sum::good, Sum::unknown}) {
+    Conversation t;
+    t.open(stamped);
+    t.a("AP",
+        {.seq = 1, .ack = 1, .text = 100, .stamp = 110, .echo = 100, .reserved = 4, .sum = sum});
+    t.b("A", {.seq = 1, .ack = 101, .stamp = 120, .echo = 110, .sum = sum});
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      t.a("AP", {.seq = 101 + 100 * i, .ack = 1, .text = 100, .stamp = 150 + 9 * i, .echo = 120});
+      t.b("A", {.seq = 1, .ack = 201 + 100 * i, .stamp = 160, .echo = i == 0 ? 150u : 90u});
+    }
+    EXPECT_EQ(t.found(Rule::reserved_bits), sum == Sum::good ? "certain" : "likely");
+    EXPECT_EQ(t.found(Rule::echo_old), sum == Sum::good ? "certain" : "likely");
+  }
+}
+
+// Crossing SYNs: the SYN-ACK is retransmitted, and repeats the options of its sender's SYN again.
+TEST(RefereePath, ASynAckOfCrossingSynsIsRetransmitted) {
+  Conversation t;
+  t.a("S", {}).b("S", {.scale = 2});
+  t.a("SA", {.ack = 1}).b("SA", {.ack = 1, .scale = 2});
+  t.b("SA", {.ack = 1, .after_ms = 1'000, .scale = 2}).a("A", {.seq = 1, .ack = 1});
+  EXPECT_EQ(t.found(Rule::option_unoffered), "no");
+}
+
+// The SYN of a client may be lost before the capture point, as in hole punching. Nobody connects
+// from the port of a service.
+TEST(RefereePath, ASynAckRepeatsASynThatWasLost) {
+  for (std::uint16_t const port : {std::uint16_t{443}, std::uint16_t{5'000}}) {
+    Conversation t;
+    t.from_port(port).b("S", {}).a("SA", {.ack = 1, .scale = 2}).b("A", {.seq = 1, .ack = 1});
+    EXPECT_EQ(t.found(Rule::option_unoffered), port == 443 ? "certain" : "likely");
+  }
+}
+
+// A NAT has given the port of a refused connection to another client, whose SYN is missing.
+TEST(RefereePath, ASynAckOfASynThatIsMissing) {
+  for (std::uint32_t const answered : {1u, 70'001u}) {
+    Conversation t;
+    t.a("S", {.mss = 1'460}).b("RA", {.ack = 1, .hop_limit = 0});
+    t.b("SA",
+        {.seq = 9'000, .ack = answered, .after_ms = 30'000, .mss = 1'460, .stamp = 50, .echo = 7});
+    t.a("A", {.seq = answered, .ack = 9'001, .stamp = 9, .echo = 50});
+    t.b("AP", {.seq = 9'001, .ack = answered, .text = 100, .stamp = 60, .echo = 9});
+    EXPECT_EQ(t.found(Rule::option_unoffered), answered == 1 ? "certain" : "likely");
+  }
+}
+
+// After a quiet minute the connection goes on, or another one may have begun.
+TEST(RefereePath, AConnectionMayBeQuietForLong) {
+  for (std::uint32_t const seq : {101u, 100u, 901u}) {
+    Conversation t;
+    t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 100});
+    t.b("A", {.seq = 1, .ack = 101, .after_ms = 20});
+    t.a("AP", {.seq = seq, .ack = 1, .text = seq == 100 ? 1u : 100u, .after_ms = 61'000});
+    t.b("A", {.seq = 1, .ack = 101, .after_ms = 20});
+    for (std::uint8_t const octet : {std::uint8_t{7}, std::uint8_t{9}}) {
+      t.a("AP", {.seq = 201, .ack = 1, .text = 100, .after_ms = 50, .octet = octet});
+    }
+    EXPECT_EQ(t.found(Rule::text_changed), seq == 901 ? "likely" : "certain");
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::sim::referee
