@@ -169,12 +169,18 @@ class AckAudit {
     return acknowledged < mss && (last.segment.any(flag::syn) || before(edge, before_it + mss));
   }
 
-  /// Whether the identifications of the device's IPv4 packets show that one is missing.
+  /// Whether the identifications of the device's IPv4 packets show that one is missing. A NIC may
+  /// have split the last one.
   bool lacks_packet_before(std::size_t item) const {
-    std::uint16_t const last = trace_[item - 1].segment.identification;
-    auto const skipped = static_cast<std::uint16_t>(trace_[item].segment.identification - last - 1);
     constexpr std::uint16_t several = 16;
-    return last != 0 && skipped != 0 && skipped < several;
+    const Segment& last = trace_[item - 1].segment;
+    std::uint32_t const mss = in_.script.peer_mss.count;
+    auto const options = static_cast<std::uint32_t>(last.options.size());
+    std::uint32_t const size = mss > options ? mss - options : 1;
+    std::uint32_t const packets = std::max((last.data_bytes() + size - 1) / size, 1u);
+    auto const skipped = static_cast<std::uint16_t>(trace_[item].segment.identification -
+                                                    last.identification - packets);
+    return last.identification != 0 && skipped != 0 && skipped < several;
   }
 
   /// Whether the ACK was the device's first segment since the step, and the peer sent nothing in
