@@ -470,6 +470,7 @@ struct InFlightState : PendingControl, SpuriousState {
   // The state from before the last reduction of cwnd, which is restored if the loss was spurious.
   Bytes undo_cwnd;
   Bytes undo_ssthresh;
+  Sequence undo_reduced_to;
   Bytes undo_octets;   // retransmitted since, and not reported by a D-SACK
   Sequence undo_mark;  // SND.UNA of that time
   Sequence watch_end;  // F-RTO: the end of the retransmission, then SND.NXT

@@ -6,6 +6,7 @@
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/pending_ack.hpp"
+#include "core/tcp/recovery/spurious.hpp"
 
 namespace lockstep::tcp::ecn {
 namespace {
@@ -120,6 +121,10 @@ void process_ece(Engine& e, Connection& c, Bytes newly) {
     account->octets_marked += newly.count;
   }
   InFlightState& a = e.active(c);
+  //= rfc3168#6.1.2
+  //# 3168:ECN-18 a reduction for a loss answers the ECE of its window as well, even if the loss
+  //# 3168:ECN-18 proves spurious
+  spurious::keep_reduction(a);
   //= rfc3168#6.1.2
   //# 3168:ECN-18 one reduction per window, for losses and ECE together
   //= rfc8257#3.3

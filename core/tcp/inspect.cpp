@@ -243,7 +243,7 @@ void visit_board(const Engine& e, const InFlightState& a, FieldSink& sink) {
 
 void visit_rack(const InFlightState& a, FieldSink& sink) {
   RackState const& r = a.rack;
-  for (Sequence value : {r.end, r.round, a.tail.end, a.undo_mark, a.watch_end}) {
+  for (Sequence value : {r.end, r.round, a.tail.end, a.undo_reduced_to, a.undo_mark, a.watch_end}) {
     sink.add(value);
   }
   for (Instant value : {r.sent_at, r.least_since, r.responded_at, a.timeout_due}) {

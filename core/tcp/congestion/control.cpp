@@ -127,9 +127,10 @@ void on_ack(Engine& e, Connection& c, Bytes newly, bool marked) {
 void on_loss(Engine& e, Connection& c) {
   //= rfc3168#6.1.2
   //# 3168:ECN-18 an ECE of the same window has already reduced it
-  // Lost data starts at SND.UNA; at or after `reduced_to` it was sent after the reduction.
-  if (c.ecn.tx && row(e, c).mark_is_as_loss && c.send.una.before(e.active(c).reduced_to))
-      [[unlikely]] {
+  // Lost data starts at SND.UNA; at or after `reduced_to` it was sent after the reduction. cwnd
+  // becomes ssthresh now, which must not increase it.
+  if (c.ecn.tx && row(e, c).mark_is_as_loss && c.send.una.before(e.active(c).reduced_to) &&
+      c.congestion.ssthresh <= c.congestion.cwnd) [[unlikely]] {
     return;
   }
   Subject subject = subject_of(e, c);

@@ -45,7 +45,8 @@ bool is_marked(const Connection& c, const wire::Segment& segment) {
   return c.ecn.tx && segment.flags.ece();
 }
 
-// Restores cwnd and ssthresh to their values before the reduction.
+// Restores cwnd and ssthresh to their values before the reduction. The next loss or ECE reduces
+// them again, unless an earlier ECE had reduced the same window.
 void restore(Connection& c, InFlightState& a, Bytes cwnd) {
   path_probe::end_suppression(c, a);
   c.congestion.ssthresh = most(c.congestion.ssthresh, a.undo_ssthresh);
@@ -53,15 +54,8 @@ void restore(Connection& c, InFlightState& a, Bytes cwnd) {
   c.congestion.cwnd = most(cwnd, Bytes{c.mss});
   c.congestion.recovering = false;
   c.congestion.partial_seen = false;
+  a.reduced_to = last_of(a.undo_reduced_to, c.send.una.previous());
   a.undo_armed = false;
-}
-
-// The reduction is undone, so the next ECE is processed; but not if an ECE reduced the window as
-// well.
-void undo_reduction(const Connection& c, InFlightState& a) {
-  if (a.undo_ssthresh > c.congestion.ssthresh) {
-    a.reduced_to = c.send.una.previous();
-  }
 }
 
 // Trusts that data marked as lost will be delivered. A loss from now on starts a recovery of its
@@ -108,7 +102,6 @@ void undo_timeout(Engine& e, Connection& c, Scoreboard& board, const SpuriousTim
   //= rfc4015#3.1
   //# 4015:EIFR-4 FlightSize plus what the ACK freed, at most an initial window
   Bytes const more = least(by.acked, reno::initial_window(Bytes{c.mss}, e.config.initial_window));
-  undo_reduction(c, a);
   restore(c, a, most(c.congestion.cwnd, least(a.undo_cwnd, flight_size(c)) + more));
 }
 
@@ -119,7 +112,6 @@ void undo_recovery(Engine& e, Connection& c, Scoreboard& board, AckSample& news)
   ++e.counters->recoveries_undone;
   // The data marked as lost was only late: reordering.
   news.reordered = true;
-  undo_reduction(c, a);
   restore(c, a, a.undo_cwnd);
 }
 
@@ -209,7 +201,8 @@ bool check_second_ack(Engine& e, Connection& c, Scoreboard& board, const AckSamp
 }
 
 // All retransmissions were reported as duplicates: undo the reduction.
-void check_duplicate(Engine& e, Connection& c, Scoreboard& board, const AckSample& news) {
+void check_duplicate(Engine& e, Connection& c, Scoreboard& board, const AckSample& news,
+                     bool marked) {
   InFlightState& a = e.active(c);
   constexpr std::int32_t far = 1 << 30;
   // Too old for a report to arrive, and sequence numbers wrap.
@@ -218,7 +211,13 @@ void check_duplicate(Engine& e, Connection& c, Scoreboard& board, const AckSampl
     return;
   }
   a.undo_octets -= news.duplicate.end.since(news.duplicate.begin);
-  if (a.undo_octets.empty() && !a.after_timeout) {
+  if (!a.undo_octets.empty() || a.after_timeout) {
+    return;
+  }
+  //= rfc4015#3.4
+  //# 4015:EIFR-5 the ACK has ECE: the window stays reduced
+  a.undo_armed = !marked;
+  if (!marked) {
     ++e.counters->recoveries_undone;
     cancel_losses(c, a, board);
     restore(c, a, most(c.congestion.cwnd, a.undo_cwnd));
@@ -231,6 +230,7 @@ void save(const Engine& e, const Connection& c, InFlightState& a, bool timeout) 
   // In recovery cwnd may be inflated, and the flight is too large.
   a.undo_cwnd = v.recovering ? least(v.cwnd, v.ssthresh) : v.cwnd;
   a.undo_ssthresh = v.ssthresh;
+  a.undo_reduced_to = last_of(a.reduced_to, c.send.una.previous());
   a.undo_mark = c.send.una;
   a.undo_octets = {};
   if (timeout) {
@@ -297,6 +297,15 @@ void remember(Engine& e, Connection& c, bool timeout) {
   a.watch_end = first_of(c.send.una + Bytes{c.mss}, c.send.nxt);
 }
 
+void keep_reduction(InFlightState& a) {
+  a.undo_armed = false;
+  a.echo_armed = a.echo_armed && a.echo.timeout;
+  // A spurious timeout is still worth finding, but restores nothing.
+  a.undo_cwnd = {};
+  a.undo_ssthresh = {};
+  a.undo_reduced_to = a.reduced_to;
+}
+
 void note_again(InFlightState& a, Bytes octets) {
   a.undo_octets += a.undo_armed ? octets : Bytes{};
 }
@@ -321,7 +330,7 @@ bool on_ack(Engine& e, Connection& c, Scoreboard& board, AckSample& news,
   } else if (a.watch == TimeoutWatch::news) {
     held = check_second_ack(e, c, board, news, shown);
   }
-  check_duplicate(e, c, board, news);
+  check_duplicate(e, c, board, news, shown.marked);
   return held;
 }
 

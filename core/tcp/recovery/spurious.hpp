@@ -8,6 +8,8 @@ namespace lockstep::tcp::spurious {
 
 // cwnd is about to be reduced for a loss: stores the state before it. `timeout`: the timer fired.
 void remember(Engine& e, Connection& c, bool timeout);
+// There is a further reason for the last reduction: it is not undone.
+void keep_reduction(InFlightState& a);
 // Octets are retransmitted.
 void note_again(InFlightState& a, Bytes octets);
 // The same, while an echo is awaited.

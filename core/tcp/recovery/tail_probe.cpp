@@ -26,6 +26,7 @@ Duration probe_delay(const Engine& e, const Connection& c) {
 void respond_to_repaired_loss(Engine& e, Connection& c) {
   if (!c.congestion.recovering) {
     congestion::on_loss(e, c);
+    spurious::keep_reduction(e.active(c));
     c.congestion.cwnd = least(c.congestion.cwnd, c.congestion.ssthresh);
   }
 }

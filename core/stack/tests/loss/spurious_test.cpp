@@ -6,6 +6,8 @@ namespace {
 
 constexpr Duration ms(std::uint64_t count) { return Duration::milliseconds(count); }
 
+using Blocks = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
 struct With {
   bool sack = true;
   bool rack = false;
@@ -338,6 +340,39 @@ TEST(Eifel, EchoOfAMark) {
       kit.deliver({.flags = flag::ack | flag::ece, .seq = 1, .ack = 2001});
       EXPECT_LT(kit.info().cwnd.count, 10'000u) << timeout << marked;
     }
+  }
+}
+
+//= rfc5681#3.1
+//= type=test
+//# 5681:CC-11 a loss after it does not raise cwnd to the ssthresh of the timeout
+TEST(Eifel, LossAfterAMarkedTimeout) {
+  for (bool const sack : {false, true}) {
+    Config config = eifel_config({.sack = sack});
+    config.tcp.ecn = tcp::EcnPolicy::on;
+    Kit kit(config);
+    kit.stamp = 100;
+    kit.listen();
+    kit.deliver({.flags = flag::syn | flag::ece | flag::cwr, .mss = 1012, .sack_permitted = sack});
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
+    kit.advance(ms(10));
+    kit.write(std::string(40'000, 'x'));
+    std::uint32_t const first = kit.device_stamp;
+    kit.advance(kit.info().retransmit_due.since(kit.now));
+    kit.advance(ms(10));
+    kit.device_stamp = first;
+    kit.deliver({.flags = flag::ack | flag::ece, .seq = 1, .ack = 2001});
+    ASSERT_EQ(kit.stack.statistics().tcp.spurious_timeouts, 1u);
+    std::uint32_t const before = kit.info().cwnd.count;
+    ASSERT_LE(before, 3000u);
+    for (std::uint32_t end = 4001; end <= 6001; end += 1000) {
+      kit.deliver({.flags = flag::ack,
+                   .seq = 1,
+                   .ack = 2001,
+                   .sack = sack ? Blocks{{3001, end}} : Blocks{}});
+    }
+    EXPECT_TRUE(kit.info().fast_recovery);
+    EXPECT_EQ(kit.info().ssthresh.count, 2000u) << sack;
   }
 }
 

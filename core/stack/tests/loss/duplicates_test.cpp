@@ -1,0 +1,128 @@
+// What D-SACKs show of a recovery (RFC 2883), with profile default and a peer without timestamps.
+#include "core/stack/testing/sender_kit.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+constexpr Duration ms(std::uint64_t count) { return Duration::milliseconds(count); }
+
+using Blocks = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+Config reported_config() {
+  Config config = sender_config();
+  config.tcp.hystart = false;
+  config.tcp.accounts = true;
+  return config;
+}
+
+// An RTT of 100 ms; segments of 1000 octets, ten of them in the first flight.
+class Reported : public Kit {
+ public:
+  explicit Reported(const Config& config = reported_config(), bool ecn = false) : Kit(config) {
+    listen();
+    deliver({.flags = ecn ? flag::syn | flag::ece | flag::cwr : Flags{flag::syn},
+             .mss = 1000,
+             .sack_permitted = true});
+    advance(ms(100));
+    deliver({.flags = flag::ack, .seq = 1, .ack = 1});
+    EXPECT_EQ(info().ecn.tx, ecn);
+    take();
+  }
+  void write_octets(std::uint32_t count) {
+    write(std::string(count, 'x'));
+    take();
+  }
+  // An ACK in the burst that the next turn() delivers.
+  void queue_ack(std::uint32_t number, Blocks blocks = {}, bool echo = false) {
+    send({.flags = echo ? flag::ack | flag::ece : Flags{flag::ack},
+          .seq = 1,
+          .ack = number,
+          .sack = std::move(blocks)});
+  }
+  void ack(std::uint32_t number, Blocks blocks = {}, bool echo = false) {
+    queue_ack(number, std::move(blocks), echo);
+    turn();
+  }
+  std::uint32_t next() const { return info().send.nxt.value - device_iss.value; }
+  std::uint32_t cwnd() const { return info().cwnd.count; }
+  std::uint32_t ssthresh() const { return info().ssthresh.count; }
+  std::uint64_t undone() const { return stack.statistics().tcp.recoveries_undone; }
+  // Where the segments sent since the last call begin.
+  std::string sent_at() {
+    std::string out;
+    for (Out const& segment : take()) {
+      out += (out.empty() ? "" : " ") + std::to_string(segment.seq);
+    }
+    return out;
+  }
+
+  static constexpr std::uint32_t unlimited = 1u << 30;  // ssthresh before the first loss
+};
+
+// The first of ten segments is late, and retransmitted; all but its D-SACK has arrived.
+void lose_late_segment(Reported& peer) {
+  peer.write_octets(400'000);
+  peer.advance(ms(100));
+  peer.ack(1, {{1001, 5001}});
+  ASSERT_TRUE(peer.info().fast_recovery);
+  peer.advance(ms(5));
+  peer.ack(5001);
+  peer.advance(ms(95));
+  peer.take();
+}
+
+//= rfc5681#3.1
+//= type=test
+//# 5681:CC-11 the next loss of the same window reduces cwnd and ssthresh, with ECN as well
+TEST(Duplicates, ALossAfterAnUndoneRecoveryReducesTheWindow) {
+  for (bool const ecn : {false, true}) {
+    for (bool const prr : {false, true}) {
+      Config config = reported_config();
+      config.tcp.prr = prr;
+      Reported peer(config, ecn);
+      lose_late_segment(peer);
+      peer.ack(7001, {{1, 1001}});
+      ASSERT_EQ(peer.undone(), 1u);
+      EXPECT_EQ(peer.ssthresh(), Reported::unlimited);
+      std::uint32_t const before = peer.cwnd();
+      peer.ack(7001, {{8001, 11'001}});
+      ASSERT_TRUE(peer.info().fast_recovery);
+      EXPECT_EQ(peer.ssthresh(), before / 10 * 7) << ecn << prr;
+      EXPECT_LE(peer.cwnd(), before) << ecn << prr;
+      peer.advance(ms(100));
+      peer.ack(peer.next());
+      EXPECT_EQ(peer.cwnd(), before / 10 * 7) << ecn << prr;
+    }
+  }
+}
+
+//= rfc4015#3.4
+//= type=test
+//# 4015:EIFR-5 ECE in the ACK that shows it: the window stays reduced
+//= rfc3168#6.1.2
+//= type=test
+//# 3168:ECN-18 so it does if ECE arrived during the recovery, which answered it
+TEST(Duplicates, AnEchoOfAMarkKeepsTheReduction) {
+  for (std::uint32_t const marked : {0u, 1u, 2u, 3u}) {
+    Reported peer(reported_config(), true);
+    peer.write_octets(400'000);
+    peer.advance(ms(100));
+    peer.ack(1, {{1001, 5001}});
+    peer.advance(ms(5));
+    peer.ack(5001, {}, marked == 1);
+    peer.advance(ms(95));
+    if (marked == 3) {
+      peer.ack(peer.next());
+      peer.ack(peer.next(), {}, true);
+    }
+    std::uint32_t const reduced = peer.ssthresh();
+    EXPECT_LE(reduced, 7000u);
+    peer.ack(marked == 3 ? peer.next() : 7001, {{1, 1001}}, marked == 2);
+    EXPECT_EQ(peer.undone(), marked == 0 ? 1u : 0u) << marked;
+    EXPECT_EQ(peer.ssthresh(), marked == 0 ? Reported::unlimited : reduced) << marked;
+    EXPECT_EQ(peer.cwnd() >= 10'000, marked == 0) << marked;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::testing
