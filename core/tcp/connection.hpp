@@ -32,6 +32,12 @@ enum class RetransmitMode : std::uint8_t {
 // F-RTO, after a timeout: it waits for the ACK of the retransmission, then for one of new data.
 enum class TimeoutWatch : std::uint8_t { off, first, news };
 
+// [begin, end) of a stream.
+struct Range {
+  Sequence begin;
+  Sequence end;
+};
+
 // What may still show that a loss was spurious. Mostly all off.
 struct SpuriousState {
   TimeoutWatch watch = TimeoutWatch::off;
@@ -374,6 +380,12 @@ struct PathProbe {
   Bytes ssthresh;           // as it was, while `suppressed`
 };
 
+// Retransmitted data as up to four ranges. If there are more, the last is the hull of the others.
+struct Retransmitted {
+  std::array<Range, 4> ranges{};
+  std::uint32_t count = 0;
+};
+
 // What is to be sent next besides data and the ACKs that have records.
 struct PendingControl {
   bool ack_now = false;  // an ACK of all data that arrived in order
@@ -471,9 +483,10 @@ struct InFlightState : PendingControl, SpuriousState {
   Bytes undo_cwnd;
   Bytes undo_ssthresh;
   Sequence undo_reduced_to;
-  Bytes undo_octets;   // retransmitted since, and not reported by a D-SACK
-  Sequence undo_mark;  // SND.UNA of that time
-  Sequence watch_end;  // F-RTO: the end of the retransmission, then SND.NXT
+  Bytes undo_octets;    // retransmitted since, and not reported by a D-SACK
+  Sequence undo_mark;   // SND.UNA of that time
+  Retransmitted again;  // what was retransmitted since
+  Sequence watch_end;   // F-RTO: the end of the retransmission, then SND.NXT
   EchoWatch echo;
   RttBefore rtt_before;
   bool after_timeout = false;  // not all data that a timeout found lost is acknowledged
@@ -495,12 +508,6 @@ struct PendingAck {
   bool cut = false;               // ECE changes behind it: it must leave as a pure ACK
   std::uint8_t report_count = 0;  // of its SACK blocks: Engine::reports
   bool report_duplicate = false;  // the first of them is a duplicate's
-};
-
-// [begin, end) of a stream.
-struct Range {
-  Sequence begin;
-  Sequence end;
 };
 
 // A range of sent data, [begin, end), all in the same state.

@@ -270,6 +270,12 @@ void visit_doubts(const InFlightState& a, FieldSink& sink) {
     sink.add(a.echo.retransmitted_at);
     sink.add((a.echo.exact ? 2u : 0u) | (a.echo.timeout ? 1u : 0u));
   }
+  if (a.undo_armed) {
+    for (std::uint32_t i = 0; i != a.again.count; ++i) {
+      sink.add(a.again.ranges[i].begin);
+      sink.add(a.again.ranges[i].end);
+    }
+  }
   if (a.rto_suspect || a.watch != TimeoutWatch::off || a.echo_armed) {
     sink.add(a.rtt_before.srtt8_ns);
     sink.add(a.rtt_before.rttvar4_ns);

@@ -479,6 +479,8 @@ namespace {
 // repair.
 [[gnu::cold]] void continue_without_board(const Connection& c, InFlightState& a,
                                           const Scoreboard& board) {
+  // What is retransmitted from now on is not counted.
+  a.undo_armed = false;
   if (a.after_timeout) {
     a.after_timeout = false;
     a.retransmit_next = board.lost_from();
@@ -506,7 +508,7 @@ void note_on_board(Engine& e, Connection& c, const SegmentPlan& plan, Sequence e
     a.prr_out += plan.data;
   }
   if (plan.retransmitted) {
-    spurious::note_again(a, plan.data);
+    spurious::note_again(a, {plan.sequence, plan.sequence + plan.data});
   }
   if (plan.loss_probe) {
     tail_probe::note_departure(c, a, plan, end);

@@ -200,18 +200,30 @@ bool check_second_ack(Engine& e, Connection& c, Scoreboard& board, const AckSamp
   return false;
 }
 
-// All retransmissions were reported as duplicates: undo the reduction.
+// How many octets of the block were retransmitted.
+Bytes overlap(const Retransmitted& again, const wire::SackBlock& block) {
+  Bytes sum;
+  for (std::uint32_t i = 0; i != again.count; ++i) {
+    Range const& range = again.ranges[i];
+    sum += first_of(range.end, block.end).since(last_of(range.begin, block.begin));
+  }
+  return least(sum, block.end.since(block.begin));
+}
+
+// All retransmissions were reported as duplicates: undo the reduction. Copies of other data
+// were made by the network.
 void check_duplicate(Engine& e, Connection& c, Scoreboard& board, const AckSample& news,
                      bool marked) {
   InFlightState& a = e.active(c);
   constexpr std::int32_t far = 1 << 30;
   // Too old for a report to arrive, and sequence numbers wrap.
   a.undo_armed = a.undo_armed && c.send.una.distance_from(a.undo_mark) <= far;
-  if (!a.undo_armed || !news.has_duplicate || news.duplicate.begin.before(a.undo_mark)) {
+  if (!a.undo_armed || !news.has_duplicate) {
     return;
   }
-  a.undo_octets -= news.duplicate.end.since(news.duplicate.begin);
-  if (!a.undo_octets.empty() || a.after_timeout) {
+  Bytes const reported = overlap(a.again, news.duplicate);
+  a.undo_octets -= reported;
+  if (reported.empty() || !a.undo_octets.empty() || a.after_timeout) {
     return;
   }
   //= rfc4015#3.4
@@ -233,6 +245,7 @@ void save(const Engine& e, const Connection& c, InFlightState& a, bool timeout) 
   a.undo_reduced_to = last_of(a.reduced_to, c.send.una.previous());
   a.undo_mark = c.send.una;
   a.undo_octets = {};
+  a.again.count = 0;
   if (timeout) {
     //= rfc4015#3.1
     //# 4015:EIFR-1 pipe_prev, SRTT_prev and RTTVAR_prev
@@ -306,8 +319,24 @@ void keep_reduction(InFlightState& a) {
   a.undo_reduced_to = a.reduced_to;
 }
 
-void note_again(InFlightState& a, Bytes octets) {
-  a.undo_octets += a.undo_armed ? octets : Bytes{};
+void note_again(InFlightState& a, const Range& data) {
+  if (!a.undo_armed) {
+    return;
+  }
+  a.undo_octets += data.end.since(data.begin);
+  Retransmitted& again = a.again;
+  std::uint32_t at = 0;
+  while (at != again.count &&
+         (data.begin.after(again.ranges[at].end) || data.end.before(again.ranges[at].begin))) {
+    ++at;
+  }
+  if (at == again.count && at != again.ranges.size()) {
+    again.ranges[at] = data;
+    ++again.count;
+    return;
+  }
+  Range& range = again.ranges[std::min<std::size_t>(at, again.ranges.size() - 1)];
+  range = {first_of(range.begin, data.begin), last_of(range.end, data.end)};
 }
 
 void note_departure(const Engine& e, const Connection& c, InFlightState& a,

@@ -10,8 +10,8 @@ namespace lockstep::tcp::spurious {
 void remember(Engine& e, Connection& c, bool timeout);
 // There is a further reason for the last reduction: it is not undone.
 void keep_reduction(InFlightState& a);
-// Octets are retransmitted.
-void note_again(InFlightState& a, Bytes octets);
+// Data is retransmitted.
+void note_again(InFlightState& a, const Range& data);
 // The same, while an echo is awaited.
 void note_departure(const Engine& e, const Connection& c, InFlightState& a,
                     const SegmentPlan& plan);

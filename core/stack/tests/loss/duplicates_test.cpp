@@ -124,5 +124,24 @@ TEST(Duplicates, AnEchoOfAMarkKeepsTheReduction) {
   }
 }
 
+// The network has made a copy of a segment that was sent once.
+TEST(Duplicates, OnlyReportsOfRetransmissionsCount) {
+  for (bool const same_burst : {false, true}) {
+    Reported peer;
+    peer.write_octets(100'000);
+    peer.advance(ms(50));
+    peer.queue_ack(1, {{1001, 5001}});
+    if (!same_burst) {
+      peer.turn();
+      EXPECT_EQ(peer.sent_at().substr(0, 1), "1");
+    }
+    peer.ack(1, {{3001, 4001}, {1001, 6001}});
+    EXPECT_EQ(peer.sent_at().substr(0, 2) == "1 ", same_burst);
+    EXPECT_EQ(peer.undone(), 0u) << same_burst;
+    EXPECT_TRUE(peer.info().fast_recovery) << same_burst;
+    EXPECT_EQ(peer.ssthresh(), 7000u) << same_burst;
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::testing
