@@ -397,7 +397,8 @@ struct PendingControl {
 };
 
 // The active part of a connection. It exists only while data is in flight, queued or unread, an ACK
-// is pending, urgent data is announced and not read, or the connection is in a queue to send.
+// is pending, urgent data is announced and not read, a D-SACK is awaited, or the connection is in a
+// queue to send.
 struct InFlightState : PendingControl, SpuriousState {
   memory::Index owner = memory::nil;  // slot of its connection
   memory::Link queue;                 // of the ready list or of a neighbour's waiting list
@@ -459,7 +460,7 @@ struct InFlightState : PendingControl, SpuriousState {
 
   Sequence reduced_to;  // SND.NXT when cwnd was last reduced: ECE up to it is ignored
   Instant pace_at;      // new data leaves at this instant or later
-  Instant pace_due = Instant::never();  // the timer for that
+  Instant pace_due = Instant::never();  // the timer for that, and for undo_until
   ControllerState controller;
   Marks marks;
   RateSample sample;  // of the last ACK, for observers
@@ -485,6 +486,7 @@ struct InFlightState : PendingControl, SpuriousState {
   Sequence undo_reduced_to;
   Bytes undo_octets;    // retransmitted since, and not reported by a D-SACK
   Sequence undo_mark;   // SND.UNA of that time
+  Instant undo_until;   // while nothing is in flight, reports are awaited until then
   Retransmitted again;  // what was retransmitted since
   Sequence watch_end;   // F-RTO: the end of the retransmission, then SND.NXT
   EchoWatch echo;

@@ -271,6 +271,7 @@ void visit_doubts(const InFlightState& a, FieldSink& sink) {
     sink.add((a.echo.exact ? 2u : 0u) | (a.echo.timeout ? 1u : 0u));
   }
   if (a.undo_armed) {
+    sink.add(a.undo_until);
     for (std::uint32_t i = 0; i != a.again.count; ++i) {
       sink.add(a.again.ranges[i].begin);
       sink.add(a.again.ranges[i].end);

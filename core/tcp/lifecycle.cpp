@@ -120,6 +120,11 @@ void release_if_idle(Engine& e, Connection& c, InFlightState& a) {
     pacing::wait(e, c);
     return;
   }
+  if (idle && a.undo_armed && spurious::awaits_report(e, a)) [[unlikely]] {
+    a.pace_due = a.undo_until;
+    arm(e, c);
+    return;
+  }
   // Pacing alone is no reason to keep it: with nothing in flight the next burst may leave at once.
   if (idle) {
     if (c.place == SendPlace::ready) {

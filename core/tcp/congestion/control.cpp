@@ -7,6 +7,7 @@
 #include "core/tcp/congestion/dctcp.hpp"
 #include "core/tcp/congestion/rate.hpp"
 #include "core/tcp/congestion/reno.hpp"
+#include "core/tcp/recovery/spurious.hpp"
 #include "core/tcp/rtt.hpp"
 
 namespace lockstep::tcp::congestion {
@@ -172,7 +173,13 @@ void on_timeout(Engine& e, Connection& c, bool first) {
   e.active(c).limited = {};
 }
 
-void on_idle(Engine& e, Connection& c) { reno::on_idle(c.congestion, Bytes{c.mss}, e.config); }
+void on_idle(Engine& e, Connection& c) {
+  Bytes const before = c.congestion.cwnd;
+  reno::on_idle(c.congestion, Bytes{c.mss}, e.config);
+  if (c.congestion.cwnd < before) {
+    spurious::keep_reduction(e.active(c));
+  }
+}
 
 std::uint64_t pacing_rate(Engine& e, Connection& c) {
   if (row(e, c).pacing_rate == nullptr) {

@@ -61,7 +61,8 @@ void adapt_window(Connection& c, RackState& r, const AckSample& news, bool over)
   }
   if (!r.in_round && news.has_duplicate) {
     r.in_round = true;
-    r.round = c.send.nxt;
+    // With nothing in flight the round ends with the next data.
+    r.round = c.send.una == c.send.nxt ? c.send.nxt.next() : c.send.nxt;
     std::uint8_t& steps = c.congestion.reorder_steps;
     steps = static_cast<std::uint8_t>(std::min(steps + 1, 254));
     c.reorder_persist = persist_recoveries;
@@ -165,6 +166,11 @@ Instant on_ack(Engine& e, Connection& c, Scoreboard& board, const AckSample& new
   }
   adapt_window(c, a.rack, news, over);
   return find_losses(e, c, board, e.state->arrived);
+}
+
+void on_idle_report(Engine& e, Connection& c, const AckSample& news) {
+  c.reordering_seen = c.reordering_seen || news.reordered;
+  adapt_window(c, e.active(c).rack, news, false);
 }
 
 //= rfc8985#6.3

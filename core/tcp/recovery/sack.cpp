@@ -220,13 +220,40 @@ void settle_timer(Engine& e, Connection& c, Instant wait, bool advances) {
   }
 }
 
+// The peer reported a duplicate, so it supports D-SACK.
+[[gnu::cold]] void note_duplicate(Engine& e, Connection& c) {
+  c.options.set(negotiated::duplicates);
+  if (Account* account = account_of(e, c)) {
+    ++account->duplicates_told;
+  }
+}
+
+// An ACK reports a duplicate, and nothing is in flight: of a late segment and its retransmission
+// the second often arrives after all else.
+[[gnu::cold]] void process_idle_report(Engine& e, Connection& c, const wire::Segment& segment) {
+  note_duplicate(e, c);
+  if (c.active == nil || !e.active(c).undo_armed) {
+    return;
+  }
+  AckSample news;
+  news.has_duplicate = true;
+  news.duplicate = segment.options.sack[0];
+  bool const marked = c.ecn.tx && segment.flags.ece();
+  if (spurious::on_idle_report(e, c, news, marked) && e.config.rack) {
+    rack::on_idle_report(e, c, news);
+  }
+}
+
 }  // namespace
 
 bool judged_by_board(Engine& e, Connection& c, const wire::Segment& segment) {
-  if (e.config.tail_probe) {
-    tail_probe::on_idle_ack(e, c, segment);
-  }
-  if (c.active == nil) {
+  if (c.send.una == c.send.nxt) {
+    if (e.config.tail_probe) {
+      tail_probe::on_idle_ack(e, c, segment);
+    }
+    if (reports_duplicate(segment)) [[unlikely]] {
+      process_idle_report(e, c, segment);
+    }
     return false;
   }
   InFlightState const& a = e.active(c);
@@ -238,22 +265,9 @@ bool judged_by_board(Engine& e, Connection& c, const wire::Segment& segment) {
   // of that data as in flight.
   bool const settled =
       a.retransmit_next.at_or_after(a.retransmit_end) && a.watch == TimeoutWatch::off;
-  bool const begins = segment.options.sack_count != 0 && !c.congestion.recovering &&
-                      c.send.una != c.send.nxt && settled;
+  bool const begins = segment.options.sack_count != 0 && !c.congestion.recovering && settled;
   return begins && board.begin({c.send.una, c.send.nxt}, c.sent_at);
 }
-
-namespace {
-
-// The peer reported a duplicate, so it supports D-SACK.
-[[gnu::cold]] void note_duplicate(Engine& e, Connection& c) {
-  c.options.set(negotiated::duplicates);
-  if (Account* account = account_of(e, c)) {
-    ++account->duplicates_told;
-  }
-}
-
-}  // namespace
 
 void process_sack(Engine& e, Connection& c, const wire::Segment& segment) {
   InFlightState& a = e.active(c);
@@ -508,7 +522,7 @@ void note_on_board(Engine& e, Connection& c, const SegmentPlan& plan, Sequence e
     a.prr_out += plan.data;
   }
   if (plan.retransmitted) {
-    spurious::note_again(a, {plan.sequence, plan.sequence + plan.data});
+    spurious::note_again(e, c, a, {plan.sequence, plan.sequence + plan.data});
   }
   if (plan.loss_probe) {
     tail_probe::note_departure(c, a, plan, end);

@@ -210,21 +210,20 @@ Bytes overlap(const Retransmitted& again, const wire::SackBlock& block) {
   return least(sum, block.end.since(block.begin));
 }
 
-// All retransmissions were reported as duplicates: undo the reduction. Copies of other data
-// were made by the network.
-void check_duplicate(Engine& e, Connection& c, Scoreboard& board, const AckSample& news,
-                     bool marked) {
+// All retransmissions were reported as duplicates: undo the reduction. Returns whether this report
+// is about one of them; copies of other data were made by the network.
+bool check_duplicate(Engine& e, Connection& c, Scoreboard& board, AckSample& news, bool marked) {
   InFlightState& a = e.active(c);
   constexpr std::int32_t far = 1 << 30;
   // Too old for a report to arrive, and sequence numbers wrap.
   a.undo_armed = a.undo_armed && c.send.una.distance_from(a.undo_mark) <= far;
   if (!a.undo_armed || !news.has_duplicate) {
-    return;
+    return false;
   }
   Bytes const reported = overlap(a.again, news.duplicate);
   a.undo_octets -= reported;
   if (reported.empty() || !a.undo_octets.empty() || a.after_timeout) {
-    return;
+    return !reported.empty();
   }
   //= rfc4015#3.4
   //# 4015:EIFR-5 the ACK has ECE: the window stays reduced
@@ -232,8 +231,10 @@ void check_duplicate(Engine& e, Connection& c, Scoreboard& board, const AckSampl
   if (!marked) {
     ++e.counters->recoveries_undone;
     cancel_losses(c, a, board);
+    news.reordered = true;
     restore(c, a, most(c.congestion.cwnd, a.undo_cwnd));
   }
+  return true;
 }
 
 // Stores the variables that the reduction changes.
@@ -319,11 +320,12 @@ void keep_reduction(InFlightState& a) {
   a.undo_reduced_to = a.reduced_to;
 }
 
-void note_again(InFlightState& a, const Range& data) {
+void note_again(const Engine& e, const Connection& c, InFlightState& a, const Range& data) {
   if (!a.undo_armed) {
     return;
   }
   a.undo_octets += data.end.since(data.begin);
+  a.undo_until = e.state->now + c.rtt.rto();
   Retransmitted& again = a.again;
   std::uint32_t at = 0;
   while (at != again.count &&
@@ -359,8 +361,13 @@ bool on_ack(Engine& e, Connection& c, Scoreboard& board, AckSample& news,
   } else if (a.watch == TimeoutWatch::news) {
     held = check_second_ack(e, c, board, news, shown);
   }
-  check_duplicate(e, c, board, news, shown.marked);
+  static_cast<void>(check_duplicate(e, c, board, news, shown.marked));
   return held;
+}
+
+bool on_idle_report(Engine& e, Connection& c, AckSample& news, bool marked) {
+  Scoreboard board(e, e.active(c));
+  return check_duplicate(e, c, board, news, marked);
 }
 
 void on_plain_ack(Engine& e, Connection& c, const wire::Segment& segment, Bytes newly) {

@@ -11,7 +11,7 @@ void remember(Engine& e, Connection& c, bool timeout);
 // There is a further reason for the last reduction: it is not undone.
 void keep_reduction(InFlightState& a);
 // Data is retransmitted.
-void note_again(InFlightState& a, const Range& data);
+void note_again(const Engine& e, const Connection& c, InFlightState& a, const Range& data);
 // The same, while an echo is awaited.
 void note_departure(const Engine& e, const Connection& c, InFlightState& a,
                     const SegmentPlan& plan);
@@ -30,6 +30,15 @@ bool on_ack(Engine& e, Connection& c, Scoreboard& board, AckSample& news,
 // The same without a scoreboard: SND.UNA advanced by `newly`, or the ACK is a duplicate.
 void on_plain_ack(Engine& e, Connection& c, const wire::Segment& segment, Bytes newly);
 void on_plain_duplicate(Engine& e, Connection& c);
+
+// The same with nothing in flight: the ACK reports `news.duplicate`. Returns whether that was
+// retransmitted in the last recovery.
+bool on_idle_report(Engine& e, Connection& c, AckSample& news, bool marked);
+// Whether such a report is awaited, for which the active part is kept; not if it is scarce.
+inline bool awaits_report(const Engine& e, const InFlightState& a) {
+  return a.undo_armed && !a.undo_octets.empty() && e.state->now < a.undo_until &&
+         2 * e.actives.available() >= e.config.active_max.value;
+}
 
 // The active part is released and allocated again: meanwhile the estimate of before a spurious
 // timeout is stored in the connection until the first sample of new data.

@@ -71,6 +71,18 @@ void lose_late_segment(Reported& peer) {
   peer.take();
 }
 
+// Twenty segments are in flight, from 10001 on.
+void send_twenty(Reported& peer) {
+  peer.write_octets(10'000);
+  peer.advance(ms(100));
+  for (std::uint32_t number = 1001; number <= 10'001; number += 1000) {
+    peer.ack(number);
+  }
+  peer.write_octets(20'000);
+  ASSERT_EQ(peer.next(), 30'001u);
+  peer.advance(ms(100));
+}
+
 //= rfc5681#3.1
 //= type=test
 //# 5681:CC-11 the next loss of the same window reduces cwnd and ssthresh, with ECN as well
@@ -124,6 +136,94 @@ TEST(Duplicates, AnEchoOfAMarkKeepsTheReduction) {
   }
 }
 
+// The usual order if one segment is late: all is acknowledged before its second copy arrives.
+//= rfc8985#6.2
+//= type=test
+//# 8985:RACK-15, 8985:RACK-22 the D-SACK widens the reordering window, whatever is in flight
+TEST(Duplicates, AReportCountsWithNothingInFlight) {
+  enum class When { with_the_ack, in_its_burst, later, with_new_data };
+  for (When const when :
+       {When::with_the_ack, When::in_its_burst, When::later, When::with_new_data}) {
+    Reported peer;
+    peer.write_octets(10'000);
+    peer.advance(ms(100));
+    peer.ack(1, {{1001, 10'001}});
+    EXPECT_EQ(peer.sent_at(), "1");
+    EXPECT_LT(peer.ssthresh(), Reported::unlimited);
+    peer.advance(ms(20));
+    if (when != When::with_the_ack) {
+      peer.queue_ack(10'001);
+    }
+    if (when == When::later || when == When::with_new_data) {
+      peer.turn();
+      peer.advance(ms(80));
+    }
+    if (when == When::with_new_data) {
+      peer.write_octets(1000);
+    }
+    peer.ack(10'001, {{1, 1001}});
+    auto const number = static_cast<int>(when);
+    EXPECT_EQ(peer.undone(), 1u) << number;
+    EXPECT_EQ(peer.ssthresh(), Reported::unlimited) << number;
+    EXPECT_GE(peer.cwnd(), 10'000u) << number;
+    EXPECT_TRUE(peer.info().reordering_seen) << number;
+    EXPECT_EQ(peer.info().account.duplicates_told, 1u) << number;
+    EXPECT_EQ(peer.stack.pools().active, when == When::with_new_data ? 1u : 0u) << number;
+  }
+}
+
+// A retransmission that is not reported within a timeout was needed.
+TEST(Duplicates, AReportIsAwaitedForATimeout) {
+  Reported peer;
+  peer.write_octets(10'000);
+  peer.advance(ms(100));
+  peer.ack(1, {{1001, 10'001}});
+  Duration const rto = peer.info().rto;
+  peer.advance(ms(100));
+  peer.ack(10'001);
+  EXPECT_EQ(peer.stack.pools().active, 1u);
+  peer.advance(rto - ms(101));
+  EXPECT_EQ(peer.stack.pools().active, 1u);
+  peer.advance(ms(1));
+  EXPECT_EQ(peer.stack.pools().active, 0u);
+  peer.ack(10'001, {{1, 1001}});
+  EXPECT_EQ(peer.undone(), 0u);
+  EXPECT_EQ(peer.info().account.duplicates_told, 1u);
+}
+
+// Other connections need the state more than this one.
+TEST(Duplicates, NoReportIsAwaitedInAShortage) {
+  Config config = reported_config();
+  config.tcp.active_max = Count{1};
+  Reported peer(config);
+  peer.write_octets(10'000);
+  peer.advance(ms(100));
+  peer.ack(1, {{1001, 10'001}});
+  peer.advance(ms(100));
+  peer.ack(10'001);
+  EXPECT_EQ(peer.stack.pools().active, 0u);
+}
+
+//= rfc5681#4.1
+//= type=test
+//# 5681:CC-25 the restart window of an idle period stays
+TEST(Duplicates, ALateReportDoesNotUndoARestart) {
+  Config config = reported_config();
+  Reported peer(config);
+  peer.auto_consume = false;
+  send_twenty(peer);
+  peer.ack(10'001, {{11'001, 30'001}});
+  peer.advance(ms(100));
+  // Unread data keeps the state of the recovery.
+  peer.deliver({.flags = flag::ack, .seq = 1, .ack = 30'001, .data = "unread"});
+  EXPECT_GT(peer.cwnd(), 10'000u);
+  peer.advance(ms(2000));
+  peer.write_octets(1000);
+  EXPECT_EQ(peer.cwnd(), 10'000u);
+  peer.deliver({.flags = flag::ack, .seq = 7, .ack = 30'001, .sack = {{10'001, 11'001}}});
+  EXPECT_EQ(peer.cwnd(), 10'000u);
+}
+
 // The network has made a copy of a segment that was sent once.
 TEST(Duplicates, OnlyReportsOfRetransmissionsCount) {
   for (bool const same_burst : {false, true}) {
@@ -141,6 +241,49 @@ TEST(Duplicates, OnlyReportsOfRetransmissionsCount) {
     EXPECT_TRUE(peer.info().fast_recovery) << same_burst;
     EXPECT_EQ(peer.ssthresh(), 7000u) << same_burst;
   }
+}
+
+// Every second segment is late: each retransmission must be reported.
+TEST(Duplicates, EveryRetransmissionMustBeReported) {
+  for (std::uint32_t const holes : {1u, 2u, 3u, 4u, 5u, 6u, 9u}) {
+    Reported peer;
+    send_twenty(peer);
+    for (std::uint32_t i = 0; i < holes; ++i) {
+      std::uint32_t const begin = 11'001 + 2000 * i;
+      peer.ack(10'001, {{begin, i + 1 == holes ? 30'001 : begin + 1000}});
+    }
+    peer.advance(ms(50));
+    ASSERT_EQ(peer.info().retransmissions, holes);
+    peer.ack(30'001);
+    for (std::uint32_t i = 0; i < holes; ++i) {
+      EXPECT_EQ(peer.undone(), 0u) << i << " of " << holes;
+      std::uint32_t const begin = 10'001 + 2000 * i;
+      // A copy made by the network. From the fourth hole on only the hull of the holes is known.
+      if (holes <= 4 || i < 3) {
+        peer.ack(30'001, {{begin + 1000, begin + 2000}});
+      }
+      peer.ack(30'001, {{begin, begin + 1000}});
+    }
+    EXPECT_EQ(peer.undone(), 1u) << holes;
+  }
+}
+
+// The scoreboard was given up: not all retransmissions are known.
+TEST(Duplicates, NotWithoutAScoreboard) {
+  Config config = reported_config();
+  config.tcp.sent_per_connection = Count{3};
+  Reported peer(config);
+  peer.write_octets(10'000);
+  peer.advance(ms(100));
+  peer.ack(1, {{3001, 6001}});
+  ASSERT_EQ(peer.stack.statistics().tcp.scoreboards_dropped, 1u);
+  for (std::uint32_t const number : {1001u, 2001u, 10'001u}) {
+    peer.advance(ms(50));
+    peer.ack(number);
+  }
+  EXPECT_EQ(peer.sent_at(), "1 1001 2001");
+  peer.ack(10'001, {{1, 1001}});
+  EXPECT_EQ(peer.undone(), 0u);
 }
 
 }  // namespace
