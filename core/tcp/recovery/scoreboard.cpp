@@ -432,7 +432,15 @@ void Scoreboard::lose_below_edge(const Connection& c) {
   i = order_.previous(i);
   while (i != nil && !(s_.has_edge && at(i).end.at_or_before(s_.edge))) {
     Index const previous = order_.previous(i);
-    if (!at(i).sacked && !at(i).lost) {
+    if (!at(i).sacked && !at(i).lost && at(i).retransmitted) {
+      //= rfc6675#4
+      //# 6675:S6675-4 not above HighRxt: it is in flight again, as the first segment of a recovery
+      Sent& r = edit(i);
+      uncount(r);
+      r.lost = true;
+      count(r);
+      static_cast<void>(join(i));
+    } else if (!at(i).sacked && !at(i).lost) {
       static_cast<void>(lose(i));
     }
     i = previous;

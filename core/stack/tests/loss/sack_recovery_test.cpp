@@ -260,6 +260,23 @@ TEST(SackRecovery, RulesOfNextSegment) {
   EXPECT_EQ(sender.segments(), "3001+1000");
 }
 
+// The duplicates of three small messages start a recovery before IsLost holds for its first
+// segment.
+//= rfc6675#4
+//= type=test
+//# 6675:S6675-4 which is not above HighRxt when it does
+TEST(SackRecovery, TheFirstSegmentIsRetransmittedOnce) {
+  Sender sender;
+  std::string left;
+  for (std::uint32_t end = 3301; end <= 9901; end += 300) {
+    sender.sack(1, {{3001, end}});
+    for (Out const& segment : sender.take()) {
+      left += segment.seq < 3001 ? std::to_string(segment.seq) + " " : "";
+    }
+  }
+  EXPECT_EQ(left, "1 1001 2001 ");
+}
+
 //= rfc6675#4
 //= type=test
 //# 6675:S6675-7 one rescue, with the highest missing octet
