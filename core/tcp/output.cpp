@@ -425,13 +425,30 @@ bool plan_retransmission(Engine& e, const Connection& c, const InFlightState& a,
   return plan.kind != PlanKind::none;
 }
 
-// Data that the scoreboard has marked as lost.
+// A segment without data. Data that arrived with the peer's SYN is acknowledged after the
+// handshake.
+bool plan_without_data(const Connection& c, const InFlightState& a, SegmentPlan& plan) {
+  bool const acknowledges = ack_is_due(a) && synchronized(c.state);
+  bare(plan, acknowledges        ? PlanKind::ack
+             : a.keepalive_probe ? PlanKind::keepalive
+                                 : PlanKind::none);
+  return true;
+}
+
+// Data that the scoreboard has marked as lost. While cwnd has no space for a segment of it, smaller
+// new data waits, too: it would take the space that each ACK frees.
 bool plan_repair(Engine& e, Connection& c, const InFlightState& a, SegmentPlan& plan) {
   if (!repairs(c, a)) [[likely]] {
     return false;
   }
   plan = whole(plan_lost(e, c));
-  return plan.kind != PlanKind::none;
+  if (plan.kind != PlanKind::none) {
+    return true;
+  }
+  //= rfc6675#4
+  //# 6675:S6675-5 new data only if nothing is lost and not retransmitted
+  bool const waits = !a.board.lost_not_retransmitted.empty() && !a.board.pipe.empty() && !a.probe;
+  return waits && plan_without_data(c, a, plan);
 }
 
 bool plan_tail_probe(Engine& e, Connection& c, const InFlightState& a, SegmentPlan& plan) {
@@ -463,16 +480,6 @@ bool plan_rescue(Engine& e, Connection& c, const InFlightState& a, SegmentPlan& 
   }
   plan = plan_last_resort(e, c);
   return plan.kind != PlanKind::none;
-}
-
-// A segment without data. Data that arrived with the peer's SYN is acknowledged after the
-// handshake.
-bool plan_without_data(const Connection& c, const InFlightState& a, SegmentPlan& plan) {
-  bool const acknowledges = ack_is_due(a) && synchronized(c.state);
-  bare(plan, acknowledges        ? PlanKind::ack
-             : a.keepalive_probe ? PlanKind::keepalive
-                                 : PlanKind::none);
-  return true;
 }
 
 }  // namespace

@@ -277,6 +277,41 @@ TEST(SackRecovery, TheFirstSegmentIsRetransmittedOnce) {
   EXPECT_EQ(left, "1 1001 2001 ");
 }
 
+// Each SACK of a small message frees room for another one, but not for a segment of lost data.
+//= rfc6675#4
+//= type=test
+//# 6675:S6675-4, 6675:S6675-5 new data waits until what is lost was retransmitted
+TEST(SackRecovery, SmallMessagesWaitForLostData) {
+  for (bool const rack : {false, true}) {
+    for (bool const prr : {false, true}) {
+      Config config = sack_config();
+      config.tcp.nagle = false;
+      config.tcp.rack = rack;
+      config.tcp.prr = prr;
+      Peer peer = sacking();
+      peer.round_trip = Duration::milliseconds(100);
+      Flow sender(config, peer);
+      for (std::uint32_t i = 0; i < 33; ++i) {
+        sender.write_octets(300);
+      }
+      EXPECT_EQ(sender.take().size(), 33u);
+      sender.advance(Duration::milliseconds(100));
+      // The first ten are lost.
+      std::string left;
+      for (std::uint32_t end = 3301; end <= 9901; end += 300) {
+        sender.sack(1, {{3001, end}});
+        bool const lost = sender.info().fast_recovery;
+        sender.write_octets(lost ? 300 : 0);
+        std::string const more = sender.segments();
+        left += left.empty() || more.empty() ? more : " " + more;
+        sender.advance(Duration::milliseconds(1));
+      }
+      // Then several messages share a segment.
+      EXPECT_EQ(left, "1+1000 1001+1000 2001+1000 9901+1000") << rack << prr;
+    }
+  }
+}
+
 //= rfc6675#4
 //= type=test
 //# 6675:S6675-7 one rescue, with the highest missing octet
