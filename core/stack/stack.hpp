@@ -100,12 +100,14 @@ class Stack {
   // Queues bytes of a bound region without copying them. The loan ends at `acknowledged`, when
   // abort() returns, or at `closed`.
   Taken lend(ConnectionId id, Payload payload, More more = More::no);
-  // Closes our half: a FIN follows the queued data. Reading is still possible.
+  // Closes our half: a FIN follows the queued data. Reading is still possible. Before the peer has
+  // answered our SYN the connection ends instead, and queued data with it (RFC 9293 3.10.4): wait
+  // for `connected`.
   [[nodiscard]] Refusal finish(ConnectionId id);
   // Closes our half and ends reading: unread data or data that arrives later is answered by a reset
   // (RFC 9293 3.6.1, SHLD-3). The time in FIN-WAIT-2 is limited
   // (Config::fin_wait_2), and so is the time for which the peer may keep its window closed
-  // (Config::orphan_timeout). `closed` still follows.
+  // (Config::orphan_timeout). `closed` still follows. In SYN-SENT as finish().
   [[nodiscard]] Refusal close(ConnectionId id);
   // Marks all queued data as urgent (SEND with URGENT, RFC 9293 3.8.5).
   [[nodiscard]] Refusal urgent(ConnectionId id);
