@@ -145,6 +145,22 @@ Connection* Referee::connection_of(const Sighting& said, std::uint32_t& side) {
   return &connections_[place - 1];
 }
 
+// The segment may be of another connection with the same addresses and ports.
+void Referee::tell_apart(Connection& c, const Sighting& said, std::uint32_t side) {
+  if (begins_anew(c, said, side)) {
+    end_claims(c, violations_);
+    weaken_unheard(c);
+    weaken_edited(c);
+    renew(c);
+  }
+  if (may_be_another(c, said, side)) {
+    end_claims(c, violations_);
+    c.resumed = true;
+  }
+  // Two connections with equal addresses are alive, as beside a transparent proxy.
+  c.reused = c.reused || is_second(c.endpoints[side], said);
+}
+
 void Referee::see(const Sighting& said, const Allowances* own) {
   if (said.source == said.destination) {
     return;
@@ -156,21 +172,10 @@ void Referee::see(const Sighting& said, const Allowances* own) {
     return;
   }
   Connection& c = *found;
-  if (!terms_.whole && begins_anew(c, said, side)) {
-    end_claims(c, violations_);
-    weaken_unheard(c);
-    weaken_edited(c);
-    renew(c);
-  }
-  if (!terms_.whole && may_be_another(c, said, side)) {
-    end_claims(c, violations_);
-    c.resumed = true;
+  if (!terms_.whole) {
+    tell_apart(c, said, side);
   }
   EndpointState& speaker = c.endpoints[side];
-  if (!terms_.whole && is_second(speaker, said)) {
-    // Two connections with equal addresses are alive, as beside a transparent proxy.
-    c.reused = true;
-  }
   note_hop_limit(speaker, said);
   c.unverified = c.unverified || said.sum == Sum::unknown;
   static constexpr Allowances anything;

@@ -166,6 +166,7 @@ class Referee {
 
  private:
   void see(const Sighting& said, const Allowances* own);
+  void tell_apart(Connection& c, const Sighting& said, std::uint32_t side);
   void see_stray(const Moment& m);
   Connection* connection_of(const Sighting& said, std::uint32_t& side);
   std::uint32_t place_of(const std::array<Endpoint, 2>& ends) const;
