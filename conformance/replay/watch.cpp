@@ -166,6 +166,8 @@ void Watch::begin_anew(Side& side) {
   side.fin_end.reset();
   side.reported.reset();
   side.stamp.reset();
+  side.last_stamp.reset();
+  side.leaps = false;
   side.echo.reset();
   side.syn_stamp.reset();
   side.unsent.reset();
@@ -526,7 +528,9 @@ void Watch::look_at_echo(Side& side, const Side& other, const Segment& segment) 
   bool const agreed = side.syn && other.syn && side.same_options && other.same_options &&
                       side.stamps && other.stamps && other.syn_stamp && !other.early;
   std::int64_t const ack = position(other.next, segment.acknowledgment);
-  if (!stamps || !agreed || !segment.any(flag::ack) || ack <= other.isn + 1 || ack > other.next) {
+  // Another connection with the same ports may have begun with a SYN that the capture lacks.
+  if (!stamps || !agreed || other.leaps || !segment.any(flag::ack) || ack <= other.isn + 1 ||
+      ack > other.next) {
     return;
   }
   std::uint32_t const echo = stamps->echo;
@@ -602,6 +606,13 @@ void Watch::move_on(Side& side, Side& other, const Segment& segment, bool intact
   auto const stamps = stamps_of(segment);
   bool const later = stamps && (!side.stamp || before(*side.stamp, stamps->value));
   side.stamp = later ? std::optional(stamps->value) : side.stamp;
+  if (stamps) {
+    // No clock advances by so many ticks between two segments that follow each other.
+    constexpr std::uint32_t leap = 1u << 26;
+    std::uint32_t const before = side.last_stamp.value_or(stamps->value);
+    side.leaps |= before != 0 && std::min(stamps->value - before, before - stamps->value) > leap;
+    side.last_stamp = stamps->value;
+  }
   if (segment.any(flag::ack)) {
     std::int64_t const ack =
         position(other.known ? other.next : segment.acknowledgment, segment.acknowledgment);

@@ -121,8 +121,10 @@ class Watch {
     std::int64_t cwr_end = 0;   ///< the end of the last segment with CWR
     std::int64_t ece_at = 0;    ///< what it had sent when the echo arrived ...
     std::int64_t ece_edge = 0;  ///< ... and the right edge then
-    std::optional<std::uint32_t> ece_stamp;  ///< the timestamp of the segment with the echo
-    std::optional<std::uint32_t> stamp;      ///< its latest timestamp
+    std::optional<std::uint32_t> ece_stamp;   ///< the timestamp of the segment with the echo
+    std::optional<std::uint32_t> stamp;       ///< its highest timestamp
+    std::optional<std::uint32_t> last_stamp;  ///< that of its last segment
+    bool leaps = false;  ///< a timestamp was far from the one before: another clock's
     std::optional<std::uint32_t> syn_stamp;  ///< the timestamp of its first SYN ...
     Instant syn_at;                          ///< ... and its time
     bool early = false;                      ///< its SYN has data

@@ -141,6 +141,8 @@ struct EndpointState {
   bool stamp_any = false;
   std::uint32_t stamp_highest = 0;  // including SYNs
   Instant stamp_highest_at;
+  std::uint32_t stamp_latest = 0;  // the latest one
+  bool stamps_leap = false;        // a timestamp was far from the one before: another clock's
   bool stamp_first_known = false;
   std::uint32_t stamp_first = 0;  // of its first SYN
   Instant stamp_first_at;

@@ -13,6 +13,8 @@ constexpr Duration recorded_late = Duration::milliseconds(20);
 constexpr Duration outdated_after = Duration::seconds(24 * 86'400);
 // A paced segment may carry the timestamp of its departure time; this many ticks are tolerated.
 constexpr std::uint32_t paced_ticks = 64;
+// No clock advances by so many ticks between two segments that follow each other.
+constexpr std::uint32_t leap_ticks = 1u << 26;
 // Timestamps this far apart are compared only within this time, in which no clock of 1 us a tick
 // moves by 2^31.
 constexpr Duration comparable = Duration::seconds(1'000);
@@ -181,7 +183,8 @@ void judge_old_echo(const Moment& m) {
   wire::Segment const& segment = m.segment();
   EndpointState const& v = m.speaker;
   EndpointState& other = m.other;
-  if (!segment.options.has_timestamps || !echoes_data(m)) {
+  // Another connection with the same ports may have begun with a SYN that the capture lacks.
+  if (!segment.options.has_timestamps || !echoes_data(m) || other.stamps_leap) {
     return;
   }
   // Linux accepts a timestamp one tick older than TS.Recent, and a segment may carry the time of
@@ -333,6 +336,9 @@ void hear_stamps(const Moment& m) {
     return;
   }
   std::uint32_t const now = segment.options.timestamp_value;
+  std::uint32_t const step = std::min(now - v.stamp_latest, v.stamp_latest - now);
+  v.stamps_leap = v.stamps_leap || (v.stamp_any && v.stamp_latest != 0 && step > leap_ticks);
+  v.stamp_latest = now;
   if (segment.flags.syn() && !v.stamp_first_known) {
     v.stamp_first_known = true;
     v.stamp_first = now;

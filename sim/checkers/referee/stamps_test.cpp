@@ -84,7 +84,7 @@ TEST(RefereeStamps, NoEchoIsOlderThanTheSyn) {
 // A peer that sends 0 on its SYN has not started its clock there, and its first real timestamp may
 // be "before" 0. Linux accepts that.
 TEST(RefereeStamps, AClockMayStartAfterTheSyn) {
-  for (std::uint32_t const clock : {0u, 0x9fff'ffffu}) {
+  for (std::uint32_t const clock : {0u, 0x9100'0000u}) {
     Conversation t;
     t.a("S", {.mss = 1'460, .stamp = clock, .stamped = true});
     t.b("SA", {.ack = 1, .mss = 1'460, .stamp = 9, .echo = clock});
@@ -92,6 +92,17 @@ TEST(RefereeStamps, AClockMayStartAfterTheSyn) {
     t.a("AP", {.seq = 1, .ack = 1, .text = 100, .stamp = 0x9000'0011, .echo = 9});
     t.b("A", {.seq = 1, .ack = 101, .stamp = 21, .echo = 0x9000'0011});
     EXPECT_EQ(t.found(Rule::echo_old), clock == 0 ? "no" : "certain");
+  }
+}
+
+// The ports are used again, and the capture lacks the SYNs.
+TEST(RefereeStamps, AnotherConnectionHasAnotherClock) {
+  for (std::uint32_t const leap : {0x9000'0000u, 10u}) {
+    Conversation t = echoing(1'000, 1'150);
+    std::uint32_t const now = 1'000 + leap;
+    t.a("AP", {.seq = 601, .ack = 1, .text = 100, .stamp = now, .echo = 119 + leap});
+    t.b("A", {.seq = 1, .ack = 701, .stamp = 190 + leap, .echo = now});
+    EXPECT_EQ(t.found(Rule::echo_old), leap == 10 ? "certain" : "no");
   }
 }
 
