@@ -609,8 +609,8 @@ void Watch::move_on(Side& side, Side& other, const Segment& segment, bool intact
   if (stamps) {
     // No clock advances by so many ticks between two segments that follow each other.
     constexpr std::uint32_t leap = 1u << 26;
-    std::uint32_t const before = side.last_stamp.value_or(stamps->value);
-    side.leaps |= before != 0 && std::min(stamps->value - before, before - stamps->value) > leap;
+    std::uint32_t const last = side.last_stamp.value_or(stamps->value);
+    side.leaps |= last != 0 && std::min(stamps->value - last, last - stamps->value) > leap;
     side.last_stamp = stamps->value;
   }
   if (segment.any(flag::ack)) {

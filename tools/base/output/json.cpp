@@ -1,4 +1,4 @@
-// The one place where a JSON text is written or parsed: both take long to compile.
+// Writing and parsing are compiled here once, because both take long to compile.
 #include "tools/base/output/json.hpp"
 
 namespace lockstep::tools {

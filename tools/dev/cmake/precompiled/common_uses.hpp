@@ -1,5 +1,5 @@
-// What most sources of tools/ use of the libraries for JSON and text, in one function that nobody
-// calls: its templates are instantiated when this header is precompiled, not again in each source.
+// What most sources of tools/ use of the libraries for JSON and text, in functions that nobody
+// calls: their templates are instantiated when this header is precompiled, not again in each source.
 // The members of ordered_json are compiled once, in json_members.cpp.
 #pragma once
 
