@@ -1,6 +1,6 @@
 // What most sources of tools/ use of the libraries for JSON and text, in functions that nobody
-// calls: their templates are instantiated when this header is precompiled, not again in each source.
-// The members of ordered_json are compiled once, in json_members.cpp.
+// calls: their templates are instantiated when this header is precompiled, and not again in each
+// source. The members of ordered_json are compiled once, in json_members.cpp.
 #pragma once
 
 #include <fmt/format.h>
