@@ -457,7 +457,7 @@ class Fuzz {
     frames_.clear();
     std::vector<std::byte> room(1600);
     for (int i = 0; i < 200 && stack_.wants_transmit(); ++i) {
-      std::uint16_t const length = stack_.transmit(now_, room).length;
+      std::size_t const length = stack_.transmit(now_, room).length;
       if (length == 0) {
         break;
       }
