@@ -177,7 +177,7 @@ void Referee::see(const Sighting& said, const Allowances* own) {
   }
   EndpointState& speaker = c.endpoints[side];
   note_hop_limit(speaker, said);
-  c.unverified = c.unverified || said.sum == Sum::unknown;
+  c.unverified = c.unverified || said.sum == Sum::unknown || said.ip_sum == Sum::unknown;
   static constexpr Allowances anything;
   Moment m{said,
            speaker,

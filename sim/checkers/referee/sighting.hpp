@@ -12,7 +12,7 @@
 namespace lockstep::sim::referee {
 
 // unfilled: the sum of the pseudo-header alone, or zero, as captured at a sender whose NIC fills in
-// the checksum. unknown: not all octets were captured.
+// the checksum. unknown: not all octets were captured, or it is wrong for either reason.
 enum class Sum : std::uint8_t { good, bad, unfilled, unknown };
 
 // Valid as long as the octets that it refers to.

@@ -22,7 +22,12 @@ struct Sums {
   std::uint64_t good = 0, bad = 0, partial = 0;
 
   /// Offloaded to hardware: some are the pseudo-header's sum alone, or none of several is right.
-  bool left_out() const { return partial != 0 || (good == 0 && bad > 2); }
+  /// If few of them are neither, those packets may have been damaged before a second capture point.
+  WrongSum wrong() const {
+    bool const offloaded = partial != 0 || (good == 0 && bad > 2);
+    bool const few = bad * 8 <= good + partial;
+    return !offloaded ? WrongSum::damage : few ? WrongSum::either : WrongSum::offload;
+  }
 };
 
 using SumsBySource = std::map<std::pair<std::uint64_t, std::uint64_t>, Sums>;
@@ -65,7 +70,7 @@ class FirstLook {
   /// Whether the capture holds most packets twice: at least a third of all segments are copies.
   bool doubled() const { return twins_ * 3 >= out_.segments && out_.segments > 2; }
   bool has(const IpAddress& source) const { return sums_.contains(key_of(source)); }
-  bool left_out(const IpAddress& source) const { return sums_.at(key_of(source)).left_out(); }
+  WrongSum wrong_sum(const IpAddress& source) const { return sums_.at(key_of(source)).wrong(); }
 
  private:
   static constexpr std::uint32_t size_most = 65'536;
@@ -97,12 +102,14 @@ FirstLook first_look(const std::string& path, Linted& out) {
   return look;
 }
 
-Sum sum_of(SumState state, bool offloaded) {
+Sum sum_of(SumState state, WrongSum wrong) {
   switch (state) {
     case SumState::good:
       return Sum::good;
     case SumState::bad:
-      return offloaded ? Sum::unfilled : Sum::bad;
+      return wrong == WrongSum::damage    ? Sum::bad
+             : wrong == WrongSum::offload ? Sum::unfilled
+                                          : Sum::unknown;
     case SumState::partial:
       return Sum::unfilled;
     case SumState::unverifiable:
@@ -142,7 +149,7 @@ std::uint64_t Linted::without_place() const {
   return violations.size() + beyond - (certain() + likely() + notes());
 }
 
-Sighting sighting_of(const Segment& segment, bool offloaded) {
+Sighting sighting_of(const Segment& segment, WrongSum wrong) {
   Sighting out;
   out.packet = segment.number;
   out.at = segment.time;
@@ -165,8 +172,8 @@ Sighting sighting_of(const Segment& segment, bool offloaded) {
   out.reserved = segment.reserved;
   out.ecn = segment.traffic_class & 3u;
   out.hop_limit = segment.hop_limit;
-  out.sum = sum_of(segment.sum, offloaded);
-  out.ip_sum = sum_of(segment.header_sum, offloaded);
+  out.sum = sum_of(segment.sum, wrong);
+  out.ip_sum = sum_of(segment.header_sum, wrong);
   return out;
 }
 
@@ -230,7 +237,7 @@ Linted lint(const LintOptions& options, const std::string& grown) {
       continue;
     }
     IpAddress const source = decoded.segment.source.address;
-    Sighting said = sighting_of(decoded.segment, look.left_out(source));
+    Sighting said = sighting_of(decoded.segment, look.wrong_sum(source));
     said.copy = copies.is_copy(decoded.segment);
     out.copies += said.copy ? 1u : 0u;
     if (std::find(options.at.begin(), options.at.end(), source) != options.at.end()) {

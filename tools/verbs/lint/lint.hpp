@@ -47,8 +47,11 @@ Linted lint(const LintOptions& options);
 /// The same, if the capture is still being written: the second pass reads `grown`.
 Linted lint(const LintOptions& options, const std::string& grown);
 
-/// Converts a segment for the referee. `offloaded`: hardware fills in this source's checksums.
-/// Valid as long as the octets that `segment` refers to.
-sim::referee::Sighting sighting_of(const Segment& segment, bool offloaded);
+/// What a wrong checksum of a source shows: that the packet was damaged, that hardware had not yet
+/// filled it in when the packet was captured, or one of these.
+enum class WrongSum : std::uint8_t { damage, offload, either };
+
+/// Converts a segment for the referee. Valid as long as the octets that `segment` refers to.
+sim::referee::Sighting sighting_of(const Segment& segment, WrongSum wrong);
 
 }  // namespace lockstep::tools

@@ -246,6 +246,27 @@ TEST(Lint, ChecksumsThatHardwareFillsInAreNoFinding) {
   }
 }
 
+// At a sender whose hardware fills in the checksums a merged capture has packets that were damaged
+// before the second capture point. Where many sums are wrong, they are the hardware's.
+TEST(Lint, AWrongSumAmongThoseOfHardwareMayShowDamage) {
+  using enum Packet::Sums;
+  for (auto const others : {partial, bad}) {
+    std::vector<Packet> packets = handshake();
+    for (std::uint32_t sent = 0; sent < 160; sent += 10) {
+      packets.push_back({true, tcp_flag::ack, 100 + sent, 500, 1'000, 10, partial});
+      packets.push_back({true, tcp_flag::ack, 100 + sent, 500, 1'000, 10, others});
+      packets.push_back({false, tcp_flag::ack, 500, 110 + sent});
+    }
+    packets.push_back({true, tcp_flag::ack, 260, 500, 1'000, 1'001, bad});
+    packets.push_back({false, tcp_flag::ack, 500, 1'000, 600});  // its window was no larger
+    Linted const linted = lint_file(written("damaged.pcapng", packets));
+    auto const at =
+        std::ranges::find(linted.violations, Rule::beyond_window, &sim::referee::Violation::rule);
+    ASSERT_NE(at, linted.violations.end());
+    EXPECT_EQ(at->ambiguity == sim::referee::Ambiguity::damaged, others == partial);
+  }
+}
+
 TEST(Lint, ACopyHasTheFindingsAsComments) {
   std::vector<Packet> packets = handshake();
   packets.push_back({true, tcp_flag::ack | tcp_flag::psh, 100, 500, 1'000, 1'001});
