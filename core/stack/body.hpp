@@ -24,6 +24,7 @@
 #include "core/stack/stack.hpp"
 #include "core/stack/statistics.hpp"
 #include "core/tcp/engine.hpp"
+#include "core/tcp/train.hpp"
 #include "core/wire/ethernet.hpp"
 #include "core/wire/tcp.hpp"
 
@@ -87,6 +88,7 @@ struct Stack::Body {
   tcp::Engine engine;
   memory::View<Parsed> parsed;  // scratch of one receive()
   Recent recent;
+  tcp::Train train;
   std::uint32_t link_bytes = 0;  // of each frame's link header
   std::span<std::byte> state;    // the part of the arena that a snapshot holds
   StackState* common = nullptr;
@@ -148,10 +150,17 @@ struct Stack::Body {
   Egress transmit_reply(std::span<std::byte> into);
   Egress transmit_first(std::span<std::byte> into);
   Egress transmit_connection(std::span<std::byte> into);
+  Egress transmit_follower(std::span<std::byte> into);
+  bool answers_nothing() const;
 
   // core/stack/observe.cpp
   template <class Add>
   void visit(Add&& add) const;
 };
+
+inline Stack::Body& Stack::changing() {
+  body_->train.left = 0;
+  return *body_;
+}
 
 }  // namespace lockstep

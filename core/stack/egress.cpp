@@ -127,6 +127,10 @@ struct LowerLayers {
   }
   Egress egress = finish_frame(*this, segment.next_hop, segment.departure, into);
   egress.segment_bytes = static_cast<std::uint16_t>(segment.data.count);
+  if (segment.sender != tcp::nil && answers_nothing()) {
+    tcp::begin_train(engine, segment, into,
+                     link_bytes + internet::ip_header_bytes(segment.departure.source), train);
+  }
   return egress;
 }
 
@@ -193,10 +197,29 @@ Egress Stack::Body::transmit(std::span<std::byte> into) {
   return egress.length != 0 ? egress : transmit_answer(into);
 }
 
+// Whether the next frames are those of connections, whatever was sent last.
+bool Stack::Body::answers_nothing() const {
+  bool const link = has_link() && (neighbours.wants_transmit() || common->link_answer_went_last);
+  return engine.replies.empty() && !link && !(has_discovery() && discovery.wants_transmit());
+}
+
+Egress Stack::Body::transmit_follower(std::span<std::byte> into) {
+  Egress egress;
+  egress.length = tcp::send_follower(engine, train, into).count;
+  egress.segment_bytes = static_cast<std::uint16_t>(train.data.count);
+  ++statistics->frames_sent;
+  statistics->bytes_sent += egress.length;
+  return egress;
+}
+
 Egress Stack::transmit(Instant now, std::span<std::byte> into) {
   Body& b = body();
   CHECK(now >= b.engine.state->now);
   CHECK(into.size() >= b.link_bytes + b.config.mtu.count);
+  if (b.train.left != 0 && now == b.train.at) {
+    return b.transmit_follower(into);
+  }
+  b.train.left = 0;
   b.engine.state->now = now;
   Egress egress = b.transmit(into);
   // An unresolved next hop may just have queued an ARP request or a solicitation.

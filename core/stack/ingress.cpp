@@ -402,7 +402,7 @@ void Stack::Body::notify_waiting(link::NeighbourChange change) {
 }
 
 void Stack::receive(Instant now, std::span<const Ingress> burst) {
-  Body& b = body();
+  Body& b = changing();
   CHECK(b.common->lent + burst.size() <= b.config.burst_frames.value);
   b.set_time(now);
   b.engine.state->draining = false;

@@ -243,7 +243,7 @@ void Stack::snapshot(std::span<std::byte> into) const {
 }
 
 Refusal Stack::restore(std::span<const std::byte> from) {
-  Body& b = body();
+  Body& b = changing();
   CHECK(!b.common->turn_open);
   SnapshotHeader expected;
   expected.bytes = b.state.size();

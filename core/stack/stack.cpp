@@ -303,7 +303,7 @@ void Stack::Body::set_time(Instant now) {
 }
 
 bool Stack::expire(Instant now) {
-  Body& b = body();
+  Body& b = changing();
   tcp::Engine& e = b.engine;
   b.set_time(now);
   e.state->draining = false;
@@ -330,7 +330,7 @@ bool Stack::expire(Instant now) {
   return fired;
 }
 
-bool Stack::next_event(Event& out) { return tcp::next_event(body().engine, out); }
+bool Stack::next_event(Event& out) { return tcp::next_event(changing().engine, out); }
 
 Instant Stack::deadline() const {
   Body const& b = body();
@@ -342,7 +342,7 @@ Instant Stack::deadline() const {
 }
 
 void Stack::settle() {
-  Body& b = body();
+  Body& b = changing();
   tcp::settle_loans(b.engine);
   b.fragments.settle();
   b.common->lent = 0;
@@ -351,12 +351,13 @@ void Stack::settle() {
 
 void Stack::bind(RegionId region, std::span<const std::byte> memory,
                  const wire::ChecksumTable& table) {
-  CHECK(region.value < body().engine.regions.size());
-  body().engine.regions[region.value] = {memory, table};
+  Body& b = changing();
+  CHECK(region.value < b.engine.regions.size());
+  b.engine.regions[region.value] = {memory, table};
 }
 
 Refusal Stack::listen(const Local& local, Backlog backlog, ListenerId& out) {
-  Body& b = body();
+  Body& b = changing();
   bool const any = local.address.is_unspecified();
   std::uint16_t const index = any ? internet::no_address : b.addresses.find(local.address);
   if (!any && index == internet::no_address) {
@@ -370,12 +371,14 @@ Refusal Stack::listen(const Local& local, Backlog backlog, ListenerId& out) {
 }
 
 Refusal Stack::change(ListenerId listener, const Backlog& to) {
-  return tcp::change(body().engine, listener, to);
+  return tcp::change(changing().engine, listener, to);
 }
 
-Refusal Stack::unlisten(ListenerId listener) { return tcp::unlisten(body().engine, listener); }
+Refusal Stack::unlisten(ListenerId listener) { return tcp::unlisten(changing().engine, listener); }
 
-void Stack::admit(ListenerId listener, Count more) { tcp::admit(body().engine, listener, more); }
+void Stack::admit(ListenerId listener, Count more) {
+  tcp::admit(changing().engine, listener, more);
+}
 
 // Chooses the local address of the connection, and its index.
 Refusal Stack::Body::choose_local(const Open& open, IpAddress& local, std::uint16_t& index) {
@@ -413,7 +416,7 @@ Refusal Stack::Body::choose_local(const Open& open, IpAddress& local, std::uint1
 }
 
 Refusal Stack::connect(const Open& open, ConnectionId& out) {
-  Body& b = body();
+  Body& b = changing();
   Open asked = open;
   std::uint16_t index = internet::no_address;
   Refusal refused = b.choose_local(open, asked.local.address, index);
@@ -454,7 +457,7 @@ std::span<const std::byte> Stack::readable(ConnectionId id, Bytes skip) const {
 }
 
 void Stack::consume(ConnectionId id, Bytes bytes) {
-  tcp::Engine& e = body().engine;
+  tcp::Engine& e = changing().engine;
   tcp::Connection* const c = tcp::find_told(e, id);
   if (c != nullptr) {
     tcp::consume(e, *c, bytes);
@@ -471,23 +474,23 @@ Bytes Stack::unread(ConnectionId id) const {
 Bytes Stack::writable(ConnectionId id) const { return tcp::writable(body().engine, id); }
 
 Taken Stack::write(ConnectionId id, std::span<const std::byte> bytes, More more) {
-  return tcp::write(body().engine, id, bytes, more);
+  return tcp::write(changing().engine, id, bytes, more);
 }
 
 Taken Stack::lend(ConnectionId id, Payload payload, More more) {
-  return tcp::lend(body().engine, id, payload, more);
+  return tcp::lend(changing().engine, id, payload, more);
 }
 
-Refusal Stack::urgent(ConnectionId id) { return tcp::urgent(body().engine, id); }
+Refusal Stack::urgent(ConnectionId id) { return tcp::urgent(changing().engine, id); }
 
-Refusal Stack::finish(ConnectionId id) { return tcp::finish(body().engine, id); }
+Refusal Stack::finish(ConnectionId id) { return tcp::finish(changing().engine, id); }
 
-Refusal Stack::close(ConnectionId id) { return tcp::close(body().engine, id); }
+Refusal Stack::close(ConnectionId id) { return tcp::close(changing().engine, id); }
 
-void Stack::abort(ConnectionId id) { tcp::abort(body().engine, id); }
+void Stack::abort(ConnectionId id) { tcp::abort(changing().engine, id); }
 
 Refusal Stack::set(ConnectionId id, Setting setting) {
-  return tcp::set(body().engine, id, setting);
+  return tcp::set(changing().engine, id, setting);
 }
 
 const Config& Stack::config() const { return body().config; }

@@ -156,6 +156,8 @@ class Stack {
 
  private:
   Body& body() const { return *body_; }
+  // For a call that may change what is sent next. Defined in body.hpp.
+  Body& changing();
 
   // Points into the arena, which holds all state except regions, lent frames and views.
   Body* body_;

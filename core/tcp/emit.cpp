@@ -37,8 +37,9 @@ wire::Partial copy_lent(const Engine& e, const memory::Source& source, std::byte
   return wire::table_sum(region.table, region.bytes, {source.offset, source.length.count});
 }
 
-// Copies the queue's octets from `from` into `into`, summing them on the way.
-wire::Partial copy_data(Engine& e, InFlightState& a, Bytes from, std::span<std::byte> into) {
+}  // namespace
+
+wire::Partial copy_queued(Engine& e, InFlightState& a, Bytes from, std::span<std::byte> into) {
   memory::SendStore::Range const range{from, Bytes{static_cast<std::uint32_t>(into.size())}};
   auto const bytes = a.send.in_first_block(e.pools, range);
   if (!bytes.empty()) {
@@ -59,6 +60,8 @@ wire::Partial copy_data(Engine& e, InFlightState& a, Bytes from, std::span<std::
   CHECK(done == into.size());
   return sum;
 }
+
+namespace {
 
 // The ACK field and the window of a SYN-ACK: only the SYN is acknowledged, not data on it.
 //= rfc9293#3.10.7.2
@@ -342,7 +345,7 @@ Bytes write_plan(Engine& e, Connection& c, InFlightState& a, const SegmentPlan& 
     sum = wire::sum(into.subspan(header.count, 1));
   } else if (!data.empty()) {
     Bytes const from = plan.sequence.since(queue_begin(c));
-    sum = copy_data(e, a, from, into.subspan(header.count, data.count));
+    sum = copy_queued(e, a, from, into.subspan(header.count, data.count));
   }
   wire::PseudoHeader const pseudo{e.local_of(c), c.remote,
                                   static_cast<std::uint8_t>(wire::IpProtocol::tcp), header + data};

@@ -20,6 +20,12 @@ struct SegmentPlan {
   bool loss_probe = false;     // RFC 8985's tail loss probe
   bool rescue = false;         // RFC 6675's rescue retransmission
   bool large = false;          // RFC 4821's probe: more data than the MSS of now
+
+  // Nothing but new data.
+  bool plain() const {
+    return kind == PlanKind::data &&
+           !(syn || fin || retransmitted || probe || loss_probe || rescue || large);
+  }
 };
 
 // Whether our SYN is not acknowledged. The state is tested too, because sequence numbers return to
@@ -58,6 +64,9 @@ SegmentPlan plan_next(Engine& e, Connection& c);
 // variables and timers up to date. Returns its length. `a` is the connection's active part.
 Bytes write_plan(Engine& e, Connection& c, InFlightState& a, const SegmentPlan& plan,
                  std::span<std::byte> into);
+// Copies octets of the queue, which begin `from` octets behind its front, into all of `into`.
+// Returns their sum.
+wire::Partial copy_queued(Engine& e, InFlightState& a, Bytes from, std::span<std::byte> into);
 // A frame of this connection, the first of the ready list, has left: the connection leaves the list
 // if it has nothing more to send, or moves to the end of the list after its quantum of frames.
 void rotate_ready(Engine& e, Connection& c, InFlightState& a);

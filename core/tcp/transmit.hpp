@@ -17,6 +17,7 @@ struct Transmitted {
   internet::Departure departure;  // without payload: there is no segment
   Bytes data;
   Mac next_hop;
+  Index sender = nil;  // the active part, if it is a full segment of new data and nothing else
 };
 
 // Writes the next segment of the connection that is the first of the ready list, which must not be
@@ -57,6 +58,7 @@ template <class Lower>
       e.local_of(c), c.remote, wire::IpProtocol::tcp, c.ttl, ecn::traffic_class_of(c, plan), {}};
   out.data = plan.data;
   out.next_hop = hop.mac;
+  out.sender = plan.data.count == c.mss && plan.plain() ? at : nil;
   InFlightState& a = e.active(c);
   Bytes const length = write_plan(e, c, a, plan, lower.room(out.departure.source));
   rotate_ready(e, c, a);

@@ -88,6 +88,8 @@ struct Segment : Header {
 
 inline constexpr std::uint32_t tcp_header_bytes = 20;
 inline constexpr std::uint32_t tcp_header_bytes_max = 60;
+inline constexpr std::uint32_t tcp_sequence_offset = 4;
+inline constexpr std::uint32_t tcp_flags_offset = 13;  // behind the octet of the data offset
 // Offset of the checksum in the header: for checksum offload.
 inline constexpr std::uint32_t tcp_checksum_offset = 16;
 

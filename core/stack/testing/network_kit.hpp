@@ -12,11 +12,14 @@
 
 #include "core/stack/stack.hpp"
 #include "core/stack/testing/test_keys.hpp"
+#include "core/units/hash.hpp"
 #include "core/units/random.hpp"
+#include "core/wire/checksum.hpp"
 #include "core/wire/icmp.hpp"
 #include "core/wire/icmpv6.hpp"
 #include "core/wire/ipv4.hpp"
 #include "core/wire/ipv6.hpp"
+#include "core/wire/octets.hpp"
 
 namespace lockstep::testing {
 
@@ -28,6 +31,7 @@ class Network {
     Duration delay = Duration::milliseconds(5);
     Probability loss{};          // of packets while `loses` says so
     std::uint32_t mtu = 0xffff;  // larger packets of host 0 are dropped and reported
+    Probability mark{};          // of CE on packets of IPv4 with ECT
   };
 
   explicit Network(const Path& initial, std::uint64_t seed = 1) : path(initial), draw_(seed) {}
@@ -71,6 +75,9 @@ class Network {
   std::function<void(std::size_t host, const Event&)> on_event;
   std::function<bool(const Packet&)> loses = [](const Packet&) { return true; };
   std::uint64_t reported = 0;  // packets that were too big
+  Fingerprint sent;            // of all octets of all packets
+  // A call without an effect separates the frames, so that each is decided on by itself.
+  bool each_alone = false;
 
  private:
   struct Host {
@@ -115,11 +122,20 @@ class Network {
           break;
         }
         send(at, {room.begin(), room.begin() + egress.length});
+        if (each_alone) {
+          stack.settle();
+        }
       }
     } while (taken < in.size());
   }
 
   void send(std::size_t from, Packet packet) {
+    for (std::byte const octet : packet) {
+      sent.add(std::to_integer<std::uint8_t>(octet));
+    }
+    if (path.mark.per_billion != 0 && is_v4(packet) && draw_.chance(path.mark)) {
+      mark(packet);
+    }
     if (from == 0 && packet.size() > path.mtu) {
       ++reported;
       fly(0, too_big(packet));
@@ -130,6 +146,16 @@ class Network {
   }
   void fly(std::size_t to, Packet packet) {
     flying_.push_back({now + path.delay, to, std::move(packet)});
+  }
+  static void mark(Packet& packet) {
+    constexpr std::byte ce{3};
+    if ((packet[1] & ce) == std::byte{0}) {
+      return;
+    }
+    std::uint16_t const before = wire::load16(&packet[0]);
+    packet[1] |= ce;
+    wire::store16(&packet[10], wire::updated_checksum(wire::load16(&packet[10]),
+                                                      {before, wire::load16(&packet[0])}));
   }
   static bool is_v4(const Packet& packet) {
     return (packet[0] & std::byte{0xf0}) == std::byte{0x40};
