@@ -211,7 +211,10 @@ void judge_old_echo(const Moment& m) {
     m.judge.call(m, Rule::echo_old, m.terms.whole ? Ambiguity::none : Ambiguity::hidden,
                  {v.echo, echo});
   } else if (opening || back) {
-    m.judge.call(m, Rule::echo_old, Ambiguity::none, {back ? v.echo : other.stamp_first, echo});
+    std::uint32_t const least = back ? v.echo : other.stamp_first;
+    // Of another clock: that of a connection with the same ports whose begin the capture lacks.
+    bool const far = !m.terms.whole && least - echo > leap_ticks;
+    m.judge.call(m, Rule::echo_old, far ? Ambiguity::lost_packets : Ambiguity::none, {least, echo});
   } else if (stale) {
     // The data may be a retransmission of what the capture lacks, or overtaken by a later ACK,
     // which Linux then takes for old.

@@ -32,6 +32,8 @@ TEST(RefereeStamps, AnEchoDoesNotGoBack) {
     EXPECT_EQ(echoing(clock, clock + 140).found(Rule::echo_old), "likely");  // that of the fourth
     EXPECT_EQ(echoing(clock, clock + 130).found(Rule::echo_old), "certain");
     EXPECT_EQ(echoing(clock, clock - 100'000).found(Rule::echo_old), "certain");
+    // That of another clock: of a connection with the same ports whose begin the capture lacks.
+    EXPECT_EQ(echoing(clock, clock - (1u << 27)).found(Rule::echo_old), "likely");
   }
 }
 
