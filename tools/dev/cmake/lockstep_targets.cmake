@@ -121,9 +121,9 @@ file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/test_paths/test_paths.hpp" @ONLY CO
 
 # <name>_test from gtest sources, run as one ctest entry that writes its counts to gtest/.
 # NO_RTTI: for tests that derive from classes of a library that has no type information.
-# HEADERS: what many of these tests include beside gtest.
+# HEADERS: what many of these tests include beside gtest. KITS: the same, of this folder alone.
 function(lockstep_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_RTTI" "" "SOURCES;LIBRARIES;HEADERS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_RTTI" "" "SOURCES;LIBRARIES;HEADERS;KITS")
   if(NOT LOCKSTEP_TESTS OR NOT arg_SOURCES)
     return()
   endif()
@@ -140,8 +140,11 @@ function(lockstep_test name)
     string(PREPEND headers tool_)
     list(APPEND libraries lockstep_third_party)
   endif()
+  if(arg_KITS)
+    string(PREPEND headers ${name}_)
+  endif()
   lockstep_precompile(header ${headers} PROGRAM OPTIONS ${options} LIBRARIES ${libraries}
-    HEADERS gmock/gmock.h gtest/gtest.h ${arg_HEADERS} ${LOCKSTEP_STANDARD_HEADERS})
+    HEADERS gmock/gmock.h gtest/gtest.h ${arg_HEADERS} ${LOCKSTEP_STANDARD_HEADERS} ${arg_KITS})
   add_executable(${name}_test ${arg_SOURCES})
   lockstep_use_headers(${name}_test ${headers} "${header}")
   target_link_libraries(${name}_test PRIVATE
@@ -184,7 +187,11 @@ function(lockstep_core)
   foreach(layer IN LISTS ARGV)
     lockstep_collect(layer core/${layer} RECURSE)
     lockstep_library(${layer} BARE SOURCES ${layer_SOURCES} PUBLIC ${below})
-    lockstep_test(${layer} SOURCES ${layer_TESTS} LIBRARIES lockstep_${layer})
+    set(kits "")
+    if(layer STREQUAL "stack")
+      set(kits core/stack/testing/flow_kit.hpp core/stack/testing/network_kit.hpp)
+    endif()
+    lockstep_test(${layer} SOURCES ${layer_TESTS} LIBRARIES lockstep_${layer} KITS ${kits})
     lockstep_fuzzers(SOURCES ${layer_FUZZERS} LIBRARIES lockstep_${layer})
     list(APPEND below lockstep_${layer})
   endforeach()
@@ -384,7 +391,7 @@ function(lockstep_tool_headers target folder)
   lockstep_plain(${target} SOURCES ${plain})
   list(REMOVE_ITEM sources ${plain})
   if(sources AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND NOT CORE_ALONE AND NOT NO_RTTI
-      AND folder MATCHES "^conformance/|^tools/(lib|proofs)/")
+      AND folder MATCHES "^conformance/|^tools/(lib|proofs|verbs)/")
     lockstep_precompile(header tool_headers LIBRARIES lockstep_third_party
       HEADERS fmt/format.h nlohmann/json.hpp ${LOCKSTEP_STANDARD_HEADERS})
     if(plain)
