@@ -239,8 +239,16 @@ function(lockstep_runner)
   file(GLOB nics CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/lib/sim_nic/*_nic.cpp"
     "${PROJECT_SOURCE_DIR}/tools/lib/sim_nic/*_nics.cpp")
   add_executable(lockstep_runner ${sources} ${nics})
+  if(LOCKSTEP_TOOLS OR LOCKSTEP_TESTS)
+    target_link_libraries(lockstep_runner PRIVATE lockstep_sim)
+  else()
+    # A build for the runner alone, of which tools/determinism makes many: half of sim is enough.
+    lockstep_collect(sim sim RECURSE
+      EXCLUDE sim/ns3 sim/examples sim/runner sim/checkers sim/swarm)
+    target_sources(lockstep_runner PRIVATE ${sim_SOURCES})
+  endif()
   target_link_libraries(lockstep_runner PRIVATE
-    lockstep_sim lockstep_mpipe lockstep_warnings lockstep_bare)
+    lockstep_core lockstep_mpipe lockstep_warnings lockstep_bare)
   set_target_properties(lockstep_runner PROPERTIES OUTPUT_NAME lockstep-runner
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
   lockstep_without_stdlib(lockstep_runner)
