@@ -40,7 +40,8 @@ struct Parsed {
     tcp,
     icmp6,
     parameter_problem,
-    fragment
+    fragment,
+    follower  // a segment with the headers of the one before it: `segment` has what differs
   };
   Kind kind = Kind::dropped;
   Drop drop = Drop::none;
@@ -110,8 +111,12 @@ struct Stack::Body {
 
   // core/stack/ingress.cpp
   void parse_frame(const Ingress& frame, Parsed& out);
+  bool parse_follower(const Ingress& before, const Parsed& first, const Ingress& frame,
+                      Parsed& out) const;
+  Drop process_follower(const Ingress& frame, const Parsed& first, Parsed& scratch);
   void parse_ip(std::span<const std::byte> bytes, bool to_group, Checksum checksum, Parsed& out);
   void parse_ethernet(const Ingress& frame, Parsed& out);
+  Instant arrival_of(const Parsed& frame) const;
   Drop process(Parsed& frame);
   Drop process_other(Parsed& frame);
   Drop process_arp(const Parsed& frame);

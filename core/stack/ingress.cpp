@@ -9,6 +9,7 @@
 #include "core/tcp/calls.hpp"
 #include "core/tcp/ecn.hpp"
 #include "core/tcp/lifecycle.hpp"
+#include "core/tcp/reassembly.hpp"
 #include "core/units/check.hpp"
 #include "core/units/shard.hpp"
 
@@ -321,11 +322,18 @@ static bool others_answer(const Stack::Body& b, const Parsed& frame) {
       break;
     }
     case Parsed::Kind::dropped:
+    case Parsed::Kind::follower:
     case Parsed::Kind::fragment:
     case Parsed::Kind::tcp:
       break;
   }
   return frame.drop;
+}
+
+// When the frame arrived: by its own time, if the driver gave one that is not in the future.
+Instant Stack::Body::arrival_of(const Parsed& frame) const {
+  Instant const now = engine.state->now;
+  return frame.arrived.ns != 0 && frame.arrived < now ? frame.arrived : now;
 }
 
 Drop Stack::Body::process(Parsed& frame) {
@@ -339,17 +347,11 @@ Drop Stack::Body::process(Parsed& frame) {
     return process_other(frame);
   }
   wire::IpHeader const& ip = frame.ip.packet.header;
-  Instant const now = engine.state->now;
-  bool const stamped = frame.arrived.ns != 0 && frame.arrived < now;
   tcp::InboundSegment const arrival{
-      frame.segment,
-      ip.destination,
-      ip.source,
-      frame.ip.local_address,
-      frame.hash,
-      frame.from,
-      stamped ? frame.arrived : now,
-      static_cast<std::uint8_t>(ip.traffic_class & tcp::ecn::field_mask)};
+      frame.segment,     ip.destination,
+      ip.source,         frame.ip.local_address,
+      frame.hash,        frame.from,
+      arrival_of(frame), static_cast<std::uint8_t>(ip.traffic_class & tcp::ecn::field_mask)};
   if (addresses.has_v6() && !ip.source.is_v4()) [[unlikely]] {
     return is_usable(frame.ip.local_address) ? process_segment6(arrival) : Drop::ip_tentative;
   }
@@ -401,6 +403,101 @@ void Stack::Body::notify_waiting(link::NeighbourChange change) {
   }
 }
 
+namespace {
+
+// Whether followers may repeat the headers of this segment: data without IP options, flags that
+// call for more than an ACK, or options besides timestamps.
+bool may_lead(const Parsed& parsed, std::size_t link_bytes, const Ingress& frame) {
+  if (parsed.kind != Parsed::Kind::tcp || parsed.segment.payload.empty() ||
+      parsed.segment.flags.without(wire::flag::psh) != wire::flag::ack) {
+    return false;
+  }
+  constexpr std::uint8_t plain_ipv4 = 0x45;
+  std::byte const* const ip = frame.bytes.data() + link_bytes;
+  if (wire::load8(ip) != plain_ipv4) {
+    return false;
+  }
+  std::byte const* const tcp = ip + wire::ipv4_header_bytes;
+  auto const header = static_cast<std::size_t>(parsed.segment.payload.data() - tcp);
+  return header == wire::tcp_header_bytes ||
+         (header == wire::tcp_header_bytes + wire::timestamps_padded_bytes &&
+          wire::load32(tcp + wire::tcp_header_bytes) == wire::timestamps_padded);
+}
+
+// Whether the headers of two IPv4 segments without URG are equal but for the identification, the
+// number, PSH and the checksums.
+bool same_headers(const std::byte* a, const std::byte* b, std::size_t link_bytes,
+                  std::size_t tcp_header) {
+  // The words that differ, with what may differ masked out.
+  constexpr std::uint64_t no_identification = 0xffff'ffff'0000'ffff;
+  constexpr std::uint64_t no_push = 0xffff'ffff'fff7'ffff;
+  using wire::load16;
+  using wire::load32;
+  using wire::load64;
+  std::uint64_t differs = 0;
+  if (link_bytes != 0) {
+    differs |= load64(a) ^ load64(b);
+    differs |= load64(a + 4) ^ load64(b + 4);
+    differs |= load64(a + link_bytes - 8) ^ load64(b + link_bytes - 8);
+  }
+  a += link_bytes;
+  b += link_bytes;
+  differs |= (load64(a) ^ load64(b)) & no_identification;
+  differs |= static_cast<std::uint64_t>(load16(a + 8) ^ load16(b + 8));
+  differs |= load64(a + 12) ^ load64(b + 12);
+  differs |= load32(a + 20) ^ load32(b + 20);
+  differs |= (load64(a + 28) ^ load64(b + 28)) & no_push;
+  if (tcp_header != wire::tcp_header_bytes) {
+    differs |= load64(a + 40) ^ load64(b + 40);
+    differs |= load32(a + 48) ^ load32(b + 48);
+  }
+  return differs == 0;
+}
+
+}  // namespace
+
+// `before`: the frame before this one, which is `first` or one of its followers.
+bool Stack::Body::parse_follower(const Ingress& before, const Parsed& first, const Ingress& frame,
+                                 Parsed& out) const {
+  std::byte const* const at = frame.bytes.data();
+  auto const header =
+      static_cast<std::size_t>(first.segment.payload.data() - first.ip.packet.bytes.data());
+  if (frame.bytes.size() != before.bytes.size() || frame.checksum == Checksum::bad ||
+      !same_headers(before.bytes.data(), at, link_bytes, header - wire::ipv4_header_bytes)) {
+    return false;
+  }
+  std::span<const std::byte> const packet =
+      frame.bytes.subspan(link_bytes, first.ip.packet.bytes.size());
+  if (!wire::sum_of_ipv4_header(packet.data()).verifies()) {
+    return false;
+  }
+  std::span<const std::byte> const segment = packet.subspan(wire::ipv4_header_bytes);
+  wire::PseudoHeader const pseudo{first.ip.packet.header.source, first.ip.packet.header.destination,
+                                  static_cast<std::uint8_t>(wire::IpProtocol::tcp),
+                                  Bytes{static_cast<std::uint32_t>(segment.size())}};
+  if (frame.checksum == Checksum::unknown && !wire::checksum_verifies(pseudo, segment)) {
+    return false;
+  }
+  out.kind = Parsed::Kind::follower;
+  out.arrived = frame.arrived;
+  out.segment.sequence = {wire::load32(segment.data() + wire::tcp_sequence_offset)};
+  out.segment.payload = packet.subspan(header);
+  return true;
+}
+
+// What is not accepted at once is parsed and processed like any other frame.
+Drop Stack::Body::process_follower(const Ingress& frame, const Parsed& first, Parsed& scratch) {
+  tcp::Follower const segment{
+      scratch.segment.sequence, first.segment.acknowledgment, scratch.segment.payload,
+      arrival_of(scratch),
+      static_cast<std::uint8_t>(first.ip.packet.header.traffic_class & tcp::ecn::field_mask)};
+  if (tcp::accept_follower(engine, segment)) {
+    return Drop::none;
+  }
+  parse_frame(frame, scratch);
+  return process(scratch);
+}
+
 void Stack::receive(Instant now, std::span<const Ingress> burst) {
   Body& b = changing();
   CHECK(b.common->lent + burst.size() <= b.config.burst_frames.value);
@@ -409,17 +506,26 @@ void Stack::receive(Instant now, std::span<const Ingress> burst) {
   b.common->turn_open = b.common->turn_open || !burst.empty();
   b.common->lent += static_cast<std::uint32_t>(burst.size());
   CHECK(burst.size() <= b.parsed.count());
-  Parsed* scratch = b.parsed.data();
-  for (const Ingress& frame : burst) {
-    b.parse_frame(frame, *scratch);
-    ++scratch;
+  Parsed* const parsed = b.parsed.data();
+  Parsed const* first = nullptr;  // of segments with the same headers
+  for (std::size_t i = 0; i < burst.size(); ++i) {
+    if (first == nullptr || !b.parse_follower(burst[i - 1], *first, burst[i], parsed[i])) {
+      b.parse_frame(burst[i], parsed[i]);
+      first = may_lead(parsed[i], b.link_bytes, burst[i]) ? &parsed[i] : nullptr;
+    }
   }
-  scratch = b.parsed.data();
+  b.engine.latest = nullptr;
   b.statistics->frames_received += burst.size();
-  for (const Ingress& frame : burst) {
-    b.statistics->bytes_received += frame.bytes.size();
-    b.statistics->drops.count(b.process(*scratch));
-    ++scratch;
+  for (std::size_t i = 0; i < burst.size(); ++i) {
+    bool const follows = parsed[i].kind == Parsed::Kind::follower;
+    first = follows ? first : &parsed[i];
+    Drop const drop =
+        follows ? b.process_follower(burst[i], *first, parsed[i]) : b.process(parsed[i]);
+    if (drop != Drop::none) {
+      b.engine.latest = nullptr;
+    }
+    b.statistics->bytes_received += burst[i].bytes.size();
+    b.statistics->drops.count(drop);
   }
 }
 

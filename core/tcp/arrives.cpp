@@ -31,6 +31,7 @@ bool has_tuple_of(const Record& record, const InboundSegment& arrival) {
 // is for, or none. Not inlined: the common path needs the registers.
 [[gnu::noinline]] Drop arrives_elsewhere(Engine& e, const InboundSegment& arrival,
                                          TableEntry found) {
+  e.latest = nullptr;
   if (found.kind == EntryKind::time_wait) {
     return arrives_time_wait(e, found.index, arrival);
   }
@@ -64,6 +65,7 @@ Drop arrives(Engine& e, const InboundSegment& arrival) {
   });
   if (found.kind == EntryKind::connection) [[likely]] {
     Connection& c = *owner;
+    e.latest = owner;
     ++c.segments_received;
     if (accounts_kept(e)) [[unlikely]] {
       account_of(e, c)->data_segments_in += arrival.segment.payload.empty() ? 0 : 1;

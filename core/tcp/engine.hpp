@@ -126,6 +126,8 @@ struct Engine {
   ReceiveReserves reserves;  // receive_reserves(config)
   bool mss_alone = false;    // names_mss_alone(config)
   KnownOffset ports;         // of the last connection whose port was drawn
+  // Whose segment was processed last in this call of receive(), if nothing was wrong with it.
+  Connection* latest = nullptr;
   Connection fresh;          // the initial value of every record: fresh_connection(config)
   EngineState* state = nullptr;
   Counters* counters = nullptr;

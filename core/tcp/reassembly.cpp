@@ -5,6 +5,7 @@
 
 #include "core/tcp/accounts.hpp"
 #include "core/tcp/autotune.hpp"
+#include "core/tcp/ecn.hpp"
 #include "core/tcp/gaps.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/pending_ack.hpp"
@@ -123,6 +124,12 @@ Part next_part(Engine& e, Connection& c, const InFlightState& a, Sequence limit)
   return {granted, granted != length};
 }
 
+// A segment brought this much in order: what counts as full-sized grows.
+void note_full_size(const Engine& e, Connection& c, Bytes octets) {
+  c.rcv_mss = static_cast<std::uint16_t>(
+      std::max<std::uint32_t>(c.rcv_mss, std::min(octets.count, e.config.mss.count)));
+}
+
 //= rfc9293#3.10.7.4
 //# 9293:P-TEXT-DELIVER, 9293:P-TEXT-RCVNXT deliver in-order data and advance RCV.NXT
 //= rfc9293#3.4
@@ -174,8 +181,7 @@ Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const SegmentDa
     gaps::renew(e, a);
   }
   // Octets of this segment only: a filled gap does not count.
-  c.rcv_mss = static_cast<std::uint16_t>(std::max<std::uint32_t>(
-      c.rcv_mss, std::min(static_cast<std::uint32_t>(data.bytes.size()), e.config.mss.count)));
+  note_full_size(e, c, {static_cast<std::uint32_t>(data.bytes.size())});
   clear_duplicate_acks(e, c, a);
   ack_for_data(e, c, a, gained);
   if (synchronized(c.state) || opened_fast(c)) {
@@ -322,6 +328,44 @@ Drop accept_data(Engine& e, Connection& c, const SegmentData& whole, const wire:
     process_fin_if_due(e, c);
   }
   return drop;
+}
+
+bool accept_follower(Engine& e, const Follower& s) {
+  if (e.latest == nullptr) {
+    return false;
+  }
+  Connection& c = *e.latest;
+  auto const length = Bytes{static_cast<std::uint32_t>(s.bytes.size())};
+  Sequence const end = s.sequence + length;
+  bool const in_order = s.sequence == c.receive.nxt && !end.after(c.receive.edge);
+  // Nothing is in flight, so the ACK field says nothing; and the segment before has set the window.
+  bool const only_data = c.send.una == c.send.nxt && s.acknowledgment == c.send.una &&
+                         c.send.wl2 == c.send.una && c.send.wl1 + length == s.sequence;
+  bool const marks = c.ecn.rx && (s.ecn == ecn::ce || c.ecn.echo);
+  if (c.state != State::established || c.active == nil || !in_order || !only_data || marks ||
+      c.reading_over || c.rtt.echo_wanted() || accounts_kept(e)) {
+    return false;
+  }
+  InFlightState& a = e.active(c);
+  memory::Blocks const& blocks = e.pools.blocks;
+  bool const reported = (c.pending & bit_of(EventKind::received)) != 0 && !e.state->draining;
+  bool const begun = !a.receive.empty() || a.promised != 0;
+  if (!reported || !begun || a.extents != nil || a.fin_known || a.pending_ack_duplicates != 0 ||
+      a.receive.blocks_touched(blocks, s.sequence, length) + e.reserves.all() >
+          blocks.room_to_receive() ||
+      !reserve_for_loan(e, a, s.sequence, length)) {
+    return false;
+  }
+  ++e.counters->segments_received;
+  ++c.segments_received;
+  e.state->arrived = s.arrived;
+  c.send.wl1 = s.sequence;
+  lend_data(e, a, {s.bytes.data(), s.sequence, length, e.slot_of(c), c.generation, no_loan});
+  c.receive.nxt = end;
+  e.counters->bytes_delivered += length.count;
+  note_full_size(e, c, length);
+  ack_for_data(e, c, a, length);
+  return true;
 }
 
 void process_fin_if_due(Engine& e, Connection& c) {

@@ -17,6 +17,18 @@ struct SegmentData {
 // Accepts the data of an acceptable segment: delivers what is in order, stores what is above a gap,
 // and queues the required ACKs. Returns why data was refused, or Drop::none.
 Drop accept_data(Engine& e, Connection& c, const SegmentData& data, const wire::Segment& segment);
+// A segment of data whose headers equal those of the one before it in its burst, but for its
+// number: so do its flags, ACK number, window, timestamps and length.
+struct Follower {
+  Sequence sequence;
+  Sequence acknowledgment;
+  std::span<const std::byte> bytes;
+  Instant arrived;
+  std::uint8_t ecn = 0;  // the ECN field of its packet
+};
+// Accepts it if the connection is where the segment before it has left it: arrives() would only
+// repeat checks. False: nothing has changed, and arrives() must decide.
+bool accept_follower(Engine& e, const Follower& segment);
 // If RCV.NXT has reached the peer's FIN: advances over it, notifies the application, changes state.
 void process_fin_if_due(Engine& e, Connection& c);
 

@@ -19,15 +19,6 @@ constexpr std::uint8_t option_timestamp = 68;
 constexpr std::uint8_t option_loose_route = 131;
 constexpr std::uint8_t option_strict_route = 137;
 
-// Sums the first 20 octets; the order of words does not matter for a comparison with FFFF.
-inline Partial sum_of_header(const std::byte* at) {
-  Partial total;
-  for (std::uint32_t i = 0; i < ipv4_header_bytes; i += 4) {
-    total.sum += load_raw32(at + i);
-  }
-  return total;
-}
-
 // The pointer of a route or timestamp option gives the place of the next entry: 4 (timestamp: 5) if
 // none is used yet, beyond the option if all are.
 Drop check_option(std::span<const std::byte> option) {
@@ -123,7 +114,7 @@ Drop parse(std::span<const std::byte> bytes, Ipv4Packet& out) {
   //# 791:IP4-2 the header checksum is verified
   //= rfc1122#3.2.1.2
   //# 1122:H-17 on every datagram; a bad one is silently discarded
-  bool const verifies = header == ipv4_header_bytes ? sum_of_header(at).verifies()
+  bool const verifies = header == ipv4_header_bytes ? sum_of_ipv4_header(at).verifies()
                                                     : sum(bytes.first(header)).verifies();
   if (!verifies) {
     return Drop::ip_checksum;

@@ -8,7 +8,9 @@
 #include "core/units/address.hpp"
 #include "core/units/bytes.hpp"
 #include "core/units/drop.hpp"
+#include "core/wire/checksum.hpp"
 #include "core/wire/ip.hpp"
+#include "core/wire/octets.hpp"
 
 namespace lockstep::wire {
 
@@ -32,6 +34,16 @@ struct Ipv4Packet {
 
 inline constexpr std::uint32_t ipv4_header_bytes = 20;
 inline constexpr std::uint32_t ipv4_header_bytes_max = 60;
+
+// Sums the first 20 octets of a header, for comparison with FFFF: so the order of words does not
+// matter.
+inline Partial sum_of_ipv4_header(const std::byte* at) {
+  Partial total;
+  for (std::uint32_t i = 0; i < ipv4_header_bytes; i += 4) {
+    total.sum += load_raw32(at + i);
+  }
+  return total;
+}
 // Mask of the fragment offset, in units of eight octets, in the word shared with the flags.
 inline constexpr std::uint16_t fragment_offset_mask = 0x1fff;
 

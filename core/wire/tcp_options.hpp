@@ -31,6 +31,11 @@ inline constexpr std::uint32_t tcp_options_bytes_max = 40;
 // SACK-permitted, timestamps.
 enum class OptionOrder : std::uint8_t { like_linux, like_freebsd };
 
+// Timestamps as they usually are, alone and aligned by two NOPs: their length, and their first
+// word.
+inline constexpr std::uint32_t timestamps_padded_bytes = 12;
+inline constexpr std::uint32_t timestamps_padded = 0x0101'080a;
+
 // The options of one segment. A value is valid only if its `has_` is true, and is zero otherwise.
 // Options of other kinds are not stored.
 struct Options {

@@ -76,7 +76,8 @@ class Network {
   std::function<bool(const Packet&)> loses = [](const Packet&) { return true; };
   std::uint64_t reported = 0;  // packets that were too big
   Fingerprint sent;            // of all octets of all packets
-  // A call without an effect separates the frames, so that each is decided on by itself.
+  // Each frame is received by a call of its own, and a call without an effect separates those that
+  // are sent: so each is decided on by itself.
   bool each_alone = false;
 
  private:
@@ -108,7 +109,13 @@ class Network {
       for (; taken < in.size() && burst.size() < 64; ++taken) {
         burst.push_back({in[taken], Checksum::unknown, now});
       }
-      stack.receive(now, burst);
+      if (each_alone) {
+        for (const Ingress& frame : burst) {
+          stack.receive(now, {&frame, 1});
+        }
+      } else {
+        stack.receive(now, burst);
+      }
       stack.expire(now);
       Event event;
       while (stack.next_event(event)) {
