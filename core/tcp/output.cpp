@@ -157,11 +157,10 @@ struct Sendable {
   std::uint32_t usable;  // U: what the peer's window permits
   std::uint32_t cwnd;    // what congestion control permits
   bool pushed = false;   // up to the end of `queued`
-  bool closed = false;   // a record ends there, and more is queued behind it
+  bool closed = false;   // a record or the stream ends there: no data can be added
 };
 
-// Of all data that is queued, or of its first record only: no data can be added to that, so it need
-// not wait for more.
+// Of all data that is queued, or of its first record only.
 [[gnu::always_inline]] inline Sendable sendable_of(Engine& e, const Connection& c,
                                                    const InFlightState& a,
                                                    const SendWindow& window) {
@@ -171,10 +170,11 @@ struct Sendable {
   Sendable sendable{queued.count, window.right.since(c.send.nxt).count, congestion_room(e, c)};
   //= rfc9293#3.8
   //# 9293:P-CLOSE-PUSH a close pushes the queued data
-  sendable.pushed = window.fin_due || a.pushed.at_or_after(window.end);
+  sendable.closed = window.fin_due;
+  sendable.pushed = sendable.closed || a.pushed.at_or_after(window.end);
   if (a.send.record_ends != 0) [[unlikely]] {
     sendable.queued = queued_of_record(e, c, queued).count;
-    sendable.closed = sendable.queued != queued.count;
+    sendable.closed = sendable.closed || sendable.queued != queued.count;
     sendable.pushed = sendable.pushed || sendable.closed;
   }
   return sendable;
@@ -196,7 +196,7 @@ std::uint32_t worth_sending(const Engine& e, const Connection& c, const InFlight
   //# 9293:P-NAGLE, 9293:SHLD-7, 9293:MUST-17 with Nagle less waits until all is acknowledged
   //= rfc5682#2.1
   //# 5682:FRTO-4 F-RTO's new data does not wait
-  // No data can be added if the store is full.
+  // No data can be added if the store is full, nor in front of a record's end or a FIN.
   bool const alone = c.send.nxt == c.send.una || !c.nagle || sendable.closed ||
                      spurious::watches(a) || store_is_full(e, a.send);
   //= rfc9293#3.7.4

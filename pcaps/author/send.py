@@ -149,6 +149,22 @@ def scenario_nagle_full():
     return s
 
 
+def scenario_nagle_fin():
+    s = Scenario("rfc9293-3.7.4-nagle-fin", "The last data before a FIN does not wait",
+                 ["9293:P-CLOSE-PUSH", "9293:P-CLOSE-QUEUED", "9293:P-NAGLE"], TEXT + "3.10.4",
+                 "active", {"nagle": True}, rtt=100)
+    s.open_and_connect()
+    s.at(200)
+    s.call("write", MSS + 200)
+    s.device("A", MSS, note="full-sized: at once; its remainder waits")
+    s.wait(20)
+    s.call("close")
+    s.device("FPA", 200, note="no data can be added any more")
+    s.peer("A", after=80)
+    s.twin("9293:P-SEND-EST", packet=5, delay="80ms")
+    return s
+
+
 def scenario_nagle_off():
     s = Scenario("rfc9293-3.7.4-nagle-off", "With Nagle switched off every write leaves at once",
                  ["9293:MUST-17", "9293:P-SEND-EST", "9293:MUST-61"], TEXT + "3.7.4", "active",

@@ -468,9 +468,8 @@ TEST(Retransmission, LostTailAndFin) {
   EXPECT_EQ(flow.segments(), "1+1000");
   EXPECT_EQ(flow.stack.finish(flow.id), Refusal::none);
   flow.turn();
-  EXPECT_EQ(flow.segments(), "");
-  flow.ack(1001);
   EXPECT_EQ(flow.segments(), "1001+500F");
+  flow.ack(1001);
   flow.time_out();
   EXPECT_EQ(flow.segments(), "1001+500F");
   flow.ack(1501);

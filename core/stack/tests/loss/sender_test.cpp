@@ -337,9 +337,7 @@ TEST(Sender, AnsweredProbesKeepAClosingConnection) {
     }
     flow.take();
     flow.ack_with_window(1, 1000);
-    EXPECT_EQ(flow.segments(), "1+1");
-    flow.ack(2);
-    EXPECT_EQ(flow.segments(), "2+99F");
+    EXPECT_EQ(flow.segments(), "1+1 2+99F");
     EXPECT_FALSE(flow.notified(EventKind::closed, Cause::timed_out));
   }
 }

@@ -31,6 +31,38 @@ TEST(Nagle, SmallDataWaits) {
   EXPECT_EQ(flow.segments(), "1041+500");
 }
 
+// After `finish` no data can be added to the last segment, so it leaves at once, with the FIN. The
+// peer's window and cwnd apply to it as to any other.
+//= rfc9293#3.10.4
+//= type=test
+//# 9293:P-CLOSE-PUSH, 9293:P-CLOSE-QUEUED the close pushes what Nagle would hold
+TEST(Nagle, TheLastDataBeforeAFinDoesNotWait) {
+  Flow flow;
+  flow.write_octets(1500);
+  EXPECT_EQ(flow.segments(), "1+1000");
+  EXPECT_EQ(flow.stack.finish(flow.id), Refusal::none);
+  flow.turn();
+  EXPECT_EQ(flow.segments(), "1001+500F");
+
+  Flow narrow(flow_config(), {.window = 1500});
+  narrow.write_octets(1500);
+  EXPECT_EQ(narrow.segments(), "1+1000");
+  EXPECT_EQ(narrow.stack.finish(narrow.id), Refusal::none);
+  narrow.turn();
+  EXPECT_EQ(narrow.segments(), "1001+500");
+  narrow.ack(1501);
+  EXPECT_EQ(narrow.segments(), "1501+0F");
+
+  Flow slow;
+  slow.write_octets(1000);
+  slow.time_out();
+  EXPECT_EQ(slow.segments(), "1+1000 1+1000");
+  slow.write_octets(10);
+  EXPECT_EQ(slow.stack.finish(slow.id), Refusal::none);
+  slow.turn();
+  EXPECT_EQ(slow.segments(), "");
+}
+
 //= rfc9293#3.7.4
 //= type=test
 //# 9293:MUST-17 it can be switched off during a connection
