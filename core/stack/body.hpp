@@ -104,6 +104,7 @@ struct Stack::Body {
 
   // core/stack/stack.cpp: sets the time; the first call starts the stack.
   void set_time(Instant now);
+  void note_stall(Instant now);
 
   // core/stack/stack.cpp: fills the ports and the hash of `recent` if its path is the connection's.
   void expect_answer(const tcp::Connection& c);

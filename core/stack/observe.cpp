@@ -184,6 +184,9 @@ std::uint64_t print_of(Stack::Body& b, bool canonical, Instant origin) {
   // Within the quiet time the time of boot matters.
   sink.add(e.state->started ? 1 : 0);
   sink.add(tcp::in_quiet_time(e) ? e.state->booted : Instant::never());
+  if (e.state->now < e.state->stall_over) {
+    sink.add(e.state->stalled_until);
+  }
   if (!canonical) {
     sink.add(e.state->now);
     sink.add(e.state->booted);

@@ -275,9 +275,21 @@ Stack::Stack(const Config& config, std::span<std::byte> arena) {
   }
 }
 
+// Call before the time is set.
+[[gnu::cold]] void Stack::Body::note_stall(Instant now) {
+  Instant const due = engine.wheel.deadline();
+  if (due < now && now.since(due) > tcp::stall_least) {
+    engine.state->stalled_until = now;
+    engine.state->stall_over = now + tcp::stall_least;
+  }
+}
+
 void Stack::Body::set_time(Instant now) {
   tcp::EngineState& all = *engine.state;
   CHECK(now >= all.now);
+  if (now.since(all.now) > tcp::stall_least) [[unlikely]] {
+    note_stall(now);
+  }
   all.now = now;
   if (!all.started) {
     all.started = true;

@@ -48,7 +48,7 @@ bool sample_by_echo(Engine& e, const Connection& c, Account& account,
   std::uint32_t const clock = timestamp_at(e, c.options, e.state->arrived);
   bool const fresh = options.timestamp_echo != account.last_echo &&
                      segment.payload.size() >= c.rcv_mss &&
-                     !is_older({clock, options.timestamp_echo});
+                     !is_older({clock, options.timestamp_echo}) && is_timed(*e.state);
   if (fresh) {
     account.last_echo = options.timestamp_echo;
     std::uint32_t const ticks = std::max(clock - options.timestamp_echo, 1u);

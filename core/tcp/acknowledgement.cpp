@@ -149,6 +149,9 @@ void process_rtt(Engine& e, Connection& c, InFlightState& a, Sequence ack) {
   //# 6298:RTO-6, 6298:RTO-7 one segment per round trip is timed, never a retransmitted one
   if (a.timing && ack.at_or_after(a.timed)) {
     a.timing = false;
+    if (!is_timed(*e.state)) [[unlikely]] {
+      return;
+    }
     Duration const measured = e.state->arrived.since(a.timed_at);
     add_rtt_sample(c.rtt, measured, e.config, samples_expected(c));
     a.unacked_since = a.timed_at;

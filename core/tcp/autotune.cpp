@@ -54,7 +54,8 @@ void tune_receive_buffer(const Engine& e, Connection& c) {
   // The clock may have ticked just after the timestamp left: one tick less is certain.
   std::uint32_t const clock = timestamp_at(e, c.options, e.state->arrived);
   std::uint32_t const ticks = clock - options.timestamp_echo;
-  bool const measured = ticks > 1 && !is_older({clock, options.timestamp_echo});
+  bool const measured =
+      ticks > 1 && !is_older({clock, options.timestamp_echo}) && is_timed(*e.state);
   c.rtt.set_echoed_us(measured ? (e.config.timestamp_tick * (ticks - 1)).ns / 1'000 : 0);
 }
 

@@ -50,6 +50,10 @@ struct EngineState {
   Instant now;
   Instant booted;   // the first instant that the caller gave, once `started`
   Instant arrived;  // of the segment being processed
+  // After a stall of the driver: frames that it passes in between these two instants have waited in
+  // its ring for an unknown time. See is_timed().
+  Instant stalled_until;
+  Instant stall_over;
   Instant challenge_second;
   std::uint32_t challenges_used = 0;
   Instant cookies_until;  // until then an ACK may answer a SYN cookie
@@ -80,6 +84,15 @@ struct EngineState {
   Bytes mtu6;                   // of the link
   bool mtu6_lowered = false;    // a router advertised less than Config::mtu
 };
+
+// A driver that runs this much later than the next timer was due has stalled, and may need as long
+// to empty its ring.
+inline constexpr Duration stall_least = Duration::milliseconds(200);
+
+// Whether the segment being processed arrived when its time says, so that it measures a round trip.
+inline bool is_timed(const EngineState& s) {
+  return s.arrived >= s.stall_over || s.arrived < s.stalled_until;
+}
 
 constexpr std::uint32_t listener_kind(const Local& local) {
   return (local.remote == Endpoint{} ? 0u : listener_names_remote) |

@@ -79,8 +79,8 @@ void process_echo(Engine& e, Connection& c, const wire::Segment& segment) {
   }
   std::uint32_t const clock = timestamp_at(e, c.options, e.state->arrived);
   std::uint32_t const ticks = clock - options.timestamp_echo;
-  // An echo of a value that was never sent.
-  if (is_older({clock, options.timestamp_echo})) {
+  // An echo of a value that was never sent, or no time of arrival.
+  if (is_older({clock, options.timestamp_echo}) || !is_timed(*e.state)) {
     return;
   }
   //= rfc6298#3

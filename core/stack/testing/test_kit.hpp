@@ -168,7 +168,7 @@ class Kit {
   void turn() {
     std::vector<Ingress> burst;
     for (auto const& frame : frames_) {
-      burst.push_back({frame, Checksum::unknown, now});
+      burst.push_back({frame, Checksum::unknown, stamped.ns != 0 ? stamped : now});
     }
     stack.receive(now, burst);
     stack.expire(now);
@@ -318,6 +318,7 @@ class Kit {
   std::function<void(const Event&)> on_event;  // called for each event
   std::uint8_t traffic_class = 0;              // of the peer's packets
   std::uint32_t stamp = 0;                     // the peer's timestamp on its segments; 0: none
+  Instant stamped{};                           // the hardware timestamp of its packets; 0: none
   bool dont_fragment = false;                  // of the last segment sent
   bool keep_frames = false;
   std::vector<std::vector<std::byte>> frames_sent;  // raw frames, if a test keeps them

@@ -93,6 +93,7 @@ RateSample sample_rate(Engine& e, Connection& c) {
   sample.rtt = now.since(newest.sent_at);
   sample.limited = newest.limited;
   marks.first_sent_at = newest.sent_at;
+  sample.valid = is_timed(*e.state);
   return sample;
 }
 

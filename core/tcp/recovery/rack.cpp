@@ -36,8 +36,10 @@ bool left_after(const RackState& r, const Sent& sent) {
 // Updates RACK.xmit_ts and RACK.end_seq from the newest delivered data.
 void note_newest(const Engine& e, const Connection& c, InFlightState& a, const Delivered& newest) {
   RackState& r = a.rack;
-  Duration const rtt = e.state->arrived.since(newest.sent_at);
-  if (!newest.retransmitted) {
+  bool const timed = is_timed(*e.state);
+  Duration const rtt =
+      timed ? e.state->arrived.since(newest.sent_at) : (r.delivered ? r.rtt : srtt_of(c.rtt));
+  if (!newest.retransmitted && timed) {
     note_rtt(e, c, r, rtt);
   }
   //= rfc8985#6.2
