@@ -5,6 +5,7 @@
 
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/opening/syn_cache.hpp"
+#include "core/tcp/output.hpp"
 #include "core/tcp/recovery/sack.hpp"
 
 namespace lockstep::tcp {
@@ -149,6 +150,39 @@ Drop process_half_open_pmtu(Engine& e, const internet::IcmpError& error,
 
 }  // namespace
 
+namespace {
+
+// Whether a SYN with data (RFC 7413) is in flight, and nothing that followed it.
+bool sent_early_data(const Connection& c, const InFlightState& a) {
+  return c.state == State::syn_sent && c.send.nxt != c.send.iss.next() && a.timing;
+}
+
+// The length of that packet. Its options are written in the same way again.
+std::uint32_t early_packet_bytes(const Engine& e, Connection& c) {
+  SegmentPlan syn;
+  syn.kind = PlanKind::data;
+  syn.sequence = c.send.iss;
+  syn.syn = true;
+  syn.data = c.send.nxt.since(c.send.iss.next());
+  return header_bytes(c) + options_bytes(options_of(e, c, syn, {})).count + syn.data.count;
+}
+
+// It was too big: the plain SYN follows at once, and its data after the handshake. That is no
+// failure of Fast Open, and no timeout.
+//= rfc8201#4
+//# 8201:PMTU-3 the estimate becomes the reported MTU
+//= rfc1191#3
+//# 1191:PMTU-1 for IPv4 too
+void shrink_early_packet(Engine& e, Connection& c, std::uint16_t mtu) {
+  InFlightState& a = e.active(c);
+  e.paths.lower(c.remote, mtu, e.state->now);
+  a.fast_open_used = false;
+  a.timing = false;
+  send_syn_again(e, c);
+}
+
+}  // namespace
+
 //= rfc9293#3.7.2
 //# 9293:P-PMTUD path MTU discovery for both families
 //= rfc7323#5.7
@@ -170,18 +204,24 @@ Drop process_packet_too_big(Engine& e, const internet::IcmpError& error,
     return Drop::icmp_quote_outside;
   }
   std::uint16_t const mtu = reported_mtu(e, c, error);
+  InFlightState& a = e.active(c);
+  bool const early = sent_early_data(c, a);
+  std::uint32_t const sent = early ? early_packet_bytes(e, c) : packet_bytes(c);
   //= rfc1191#3
   //# 1191:PMTU-2 the estimate is never raised by a message
   //= rfc8201#4
   //# 8201:PMTU-4 nor for IPv6
   //= rfc1191#6.4
   //# 1191:PMTU-11 only the first message of a burst counts
-  if (mtu == 0 || mtu >= packet_bytes(c)) {
+  if (mtu == 0 || mtu >= sent) {
     return Drop::icmp_mtu_refused;
+  }
+  if (early) {
+    shrink_early_packet(e, c, mtu);
+    return Drop::none;
   }
   //= rfc5927#7.2
   //# 5927:ICMP-5 if data of that size was acknowledged before, wait for a timeout as proof
-  InFlightState& a = e.active(c);
   bool const proven = synchronized(c.state) && c.send.una != c.send.iss.next();
   if (!proven || c.retries != 0) {
     apply_mtu(e, c, mtu);

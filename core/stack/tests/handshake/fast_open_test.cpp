@@ -1,7 +1,8 @@
 // Fast Open (RFC 7413), both sides: cookies, data on SYNs, limits, and fallback to a plain SYN.
 #include <gtest/gtest.h>
 
-#include "core/stack/testing/flow_kit.hpp"
+#include "core/stack/testing/sender_kit.hpp"
+#include "core/stack/testing/six_kit.hpp"
 
 namespace lockstep::testing {
 namespace {
@@ -522,6 +523,92 @@ TEST(FastOpenClient, RemembersRefusalsAndErrors) {
   error.part();
   error.call("question");
   EXPECT_FALSE(error.take().at(0).options.has_fast_open);
+}
+
+// A SYN with data that is too big for the path: the plain SYN follows at once, and the data after
+// the handshake, in smaller packets. That is no failure of Fast Open.
+//= rfc9293#3.7.2
+//= type=test
+//# 9293:P-PMTUD the packet that was sent counts, not the segment size of later
+//= rfc1191#3
+//= type=test
+//# 1191:PMTU-1 the estimate is lowered
+//# 1191:PMTU-2 by messages with a size below it only
+TEST(FastOpenClient, FollowsAPathThatIsTooNarrowForTheSyn) {
+  Config config = fast_config();
+  config.tcp.path_mtu_discovery = true;
+  FastClient kit(config);
+  kit.learn(1460);
+  kit.call(std::string(3000, 'q'));
+  Out const syn = kit.take().at(0);
+  ASSERT_EQ(syn.data.size(), 1448u);
+  deliver_too_big(kit, syn, 1500);
+  EXPECT_EQ(kit.sent(), "");
+  EXPECT_EQ(kit.drops(Drop::icmp_mtu_refused), 1u);
+  // Two routers, in one burst and later: the first one counts.
+  queue_too_big(kit, syn, 1400);
+  queue_too_big(kit, syn, 1300);
+  kit.turn();
+  Out const plain = kit.take().at(0);
+  EXPECT_EQ(line(plain), "S 0(0)");
+  EXPECT_FALSE(plain.options.has_fast_open);
+  deliver_too_big(kit, syn, 1200);
+  EXPECT_EQ(kit.sent(), "");
+  EXPECT_EQ(kit.drops(Drop::icmp_mtu_refused), 3u);
+  EXPECT_EQ(kit.info().retries, 0u);
+  kit.answer(1, {}, 1460);
+  auto const out = kit.take();
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_EQ(line(out[0]), "A 1(1360) ack 1");
+  kit.part();
+  kit.call(std::string(3000, 'q'));
+  EXPECT_EQ(kit.take().at(0).data.size(), 1348u);
+}
+
+//= rfc8201#4
+//= type=test
+//# 8201:PMTU-3 for IPv6 too
+TEST(FastOpenClient, FollowsANarrowPathOfIpv6) {
+  Config config = fast_config();
+  config.tcp.path_mtu_discovery = true;
+  config.addresses[0] = {six_device, 64};
+  Six six(config);
+  auto const call = [&six] {
+    Open open;
+    open.local = {six_device, {Kit::device_port}};
+    open.remote = {six_peer, {Kit::peer_port}};
+    open.fast_open = true;
+    ASSERT_EQ(six.stack.connect(open, six.id), Refusal::none);
+    ASSERT_EQ(six.stack.write(six.id, Kit::bytes_of(std::string(3000, 'q')), More::no).bytes.count,
+              3000u);
+    six.out.clear();
+    six.turn();
+  };
+  call();
+  wire::Segment answer;
+  answer.flags = flag::syn | flag::ack;
+  answer.acknowledgment = six.next_segment().sequence.next();
+  answer.window = {65535};
+  answer.options = FastClient::cookie();
+  answer.options.has_mss = true;
+  answer.options.mss = 1440;
+  SixPacket packet;
+  packet.payload = segment_octets(answer);
+  six.deliver(packet);
+  six.stack.abort(six.id);
+  six.turn();
+  call();
+  ASSERT_EQ(six.out.at(0).size(), 1500u);
+  Octets const syn = six.out[0];
+  six.out.clear();
+  SixPacket error;
+  error.next = 58;
+  error.payload = icmp_octets({wire::Icmp6Type::packet_too_big, 0, 1400, std::span(syn).first(60)},
+                              {six_peer, six_device});
+  EXPECT_EQ(six.drop_of(error), Drop::none);
+  wire::Segment const plain = six.next_segment();
+  EXPECT_TRUE(plain.flags.syn());
+  EXPECT_TRUE(plain.payload.empty());
 }
 
 //= rfc7413#4.2.1
