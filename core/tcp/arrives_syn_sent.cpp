@@ -162,6 +162,12 @@ void establish(Engine& e, Connection& c) {
     if (!acks) {
       return Drop::tcp_syn_sent_reset;
     }
+    // A box on the path may reset every SYN with data, so that no later open could ever succeed.
+    //= rfc7413#4.1.3.1
+    //# 7413:TFO-7 the next open is plain
+    if (c.send.nxt != c.send.iss.next()) {
+      doubt_fast_open(e, c);
+    }
     //= rfc9293#3.10.7.3
     //# 9293:P-SYNSENT-RST connection reset, CLOSED
     enter(e, c, State::closed);

@@ -246,7 +246,7 @@ void end_fast_open(Engine& e, Connection& c, const wire::Segment& syn_ack) {
 }
 
 //= rfc7413#4.1.3.1
-//# 7413:TFO-7 remember data that was not acknowledged, ICMP errors, and missing answers
+//# 7413:TFO-7 remember data that was not acknowledged, ICMP errors, resets, and missing answers
 void doubt_fast_open(Engine& e, Connection& c) {
   if (!e.active(c).fast_open_used) {
     return;

@@ -525,6 +525,28 @@ TEST(FastOpenClient, RemembersRefusalsAndErrors) {
   EXPECT_FALSE(error.take().at(0).options.has_fast_open);
 }
 
+// A box that resets SYNs with data: the next open does without it. A reset of a SYN without data
+// says nothing of Fast Open.
+//= rfc7413#4.1.3.1
+//= type=test
+//# 7413:TFO-7 a reset of a SYN with data is stored
+TEST(FastOpenClient, RemembersAReset) {
+  FastClient kit;
+  kit.learn();
+  kit.call("");
+  kit.take();
+  kit.deliver({.flags = flag::rst | flag::ack, .seq = 0, .ack = 1});
+  EXPECT_EQ(kit.state(), State::closed);
+  kit.call("question");
+  EXPECT_EQ(kit.sent(), "SP 0(8)");
+  kit.deliver({.flags = flag::rst | flag::ack, .seq = 0, .ack = 9});
+  EXPECT_EQ(kit.state(), State::closed);
+  kit.call("question");
+  Out const wary = kit.take().at(0);
+  EXPECT_EQ(line(wary), "S 0(0)");
+  EXPECT_FALSE(wary.options.has_fast_open);
+}
+
 // A SYN with data that is too big for the path: the plain SYN follows at once, and the data after
 // the handshake, in smaller packets. That is no failure of Fast Open.
 //= rfc9293#3.7.2
