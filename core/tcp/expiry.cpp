@@ -43,7 +43,12 @@ void count(Engine& e, TimerKind kind) {
   a.mode = RetransmitMode::persist;
   a.probe = true;
   a.persist_backoff = static_cast<std::uint8_t>(std::min(a.persist_backoff + 1, 16));
-  a.retransmit_due = e.state->now + probe_interval(e, c);
+  // Repeated before R2 unless an answer arrives: one lost packet must not end the connection.
+  Duration const interval = probe_interval(e, c);
+  bool const bounded = c.user_timeout_ms != 0;
+  Duration const share = Duration::milliseconds(c.user_timeout_ms / 3);
+  a.retransmit_due =
+      e.state->now + (bounded ? std::min(interval, std::max(share, c.rtt.rto())) : interval);
   if (c.reading_over) {
     bound_closed_window(e, c);
   }
@@ -289,6 +294,20 @@ void set_give_up(const Engine& e, const Connection& c, InFlightState& a) {
   a.give_up_due = e.state->now + limit;
 }
 
+namespace {
+
+// The peer is alive: R2 ends, and the next probe waits for its whole interval.
+[[gnu::cold]] void note_probe_answer(Engine& e, Connection& c) {
+  InFlightState& a = e.active(c);
+  if (!a.give_up_due.is_never()) {
+    a.retransmit_due = later(a.retransmit_due, c.sent_at + probe_interval(e, c));
+    a.give_up_due = Instant::never();
+    arm(e, c);
+  }
+}
+
+}  // namespace
+
 void reset_unanswered_probes(Engine& e, Connection& c) {
   if (c.keepalive_probes != 0) {
     c.keepalive_probes = 0;
@@ -300,7 +319,7 @@ void reset_unanswered_probes(Engine& e, Connection& c) {
   //# 9293:MUST-37 as long as probes are answered the connection stays open
   // R2 starts at the first unanswered probe, however long the probe interval is.
   if (c.send.wnd.empty() && c.active != nil && e.active(c).mode == RetransmitMode::persist) {
-    e.active(c).give_up_due = Instant::never();
+    note_probe_answer(e, c);
   }
 }
 

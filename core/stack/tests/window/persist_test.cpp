@@ -102,6 +102,37 @@ TEST(Persist, RareProbesAndAShortUserTimeout) {
   EXPECT_TRUE(flow.notified(EventKind::closed, Cause::timed_out));
 }
 
+// An unanswered probe is repeated before R2: one lost packet ends no connection.
+//= rfc9293#3.8.6.1
+//= type=test
+//# 9293:MUST-37 as long as the peer answers probes
+//# 9293:SHLD-30 the interval continues to grow after an answer
+TEST(Persist, OneLostProbeDoesNotEndTheConnection) {
+  for (std::uint64_t const timeout : {5'000u, 20'000u, 100'000u}) {
+    Flow flow;
+    EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::user_timeout_ms, timeout}), Refusal::none);
+    flow.ack_with_window(1, 0);
+    flow.write_octets(3000);
+    for (int probe = 0; probe < 12; ++probe) {
+      flow.advance(flow.info().persist_due.since(flow.now));
+      ASSERT_EQ(flow.segments(), "1+1");
+      Instant const sent = flow.now;
+      if (probe % 2 == 1) {
+        flow.advance(flow.info().persist_due.since(flow.now));
+        ASSERT_EQ(flow.segments(), "1+1") << timeout << " " << probe;
+        EXPECT_LE(flow.now.since(sent), ms(timeout / 2));
+      }
+      Instant const again = flow.now;
+      flow.advance(ms(10));
+      flow.ack(1);
+      ASSERT_EQ(flow.state(), State::established) << timeout << " " << probe;
+      if (probe > 6) {
+        EXPECT_EQ(flow.info().persist_due, again + Duration::seconds(60));
+      }
+    }
+  }
+}
+
 //= rfc9293#3.8.6
 //= type=test
 //# 9293:MUST-34 a window that shrinks below the flight: no new data, and it recovers
