@@ -109,7 +109,7 @@ class Stack {
   // (Config::fin_wait_2), and so is the time for which the peer may keep its window closed
   // (Config::orphan_timeout). `closed` still follows. In SYN-SENT as finish().
   [[nodiscard]] Refusal close(ConnectionId id);
-  // Marks all queued data as urgent (SEND with URGENT, RFC 9293 3.8.5).
+  // Marks all queued data as urgent, if not all has been sent (SEND with URGENT, RFC 9293 3.8.5).
   [[nodiscard]] Refusal urgent(ConnectionId id);
   // ABORT (RFC 9293 3.10.5): immediate, with a reset to the peer where the state requires one.
   // `closed` follows with cause aborted. A stale id is ignored.

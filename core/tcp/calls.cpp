@@ -455,7 +455,12 @@ Refusal urgent(Engine& e, ConnectionId id) {
   if (refused != Refusal::none) {
     return refused;
   }
-  if (c.active == nil || e.active(c).send.empty()) {
+  if (c.active == nil) {
+    return Refusal::not_urgent;
+  }
+  // Data that has left carries no pointer any more.
+  Bytes const queued = e.active(c).send.length();
+  if (queued.empty() || c.send.nxt.at_or_after(queue_begin(c) + queued)) {
     return Refusal::not_urgent;
   }
   //= rfc9293#3.10.2

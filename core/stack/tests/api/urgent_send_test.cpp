@@ -38,6 +38,22 @@ TEST(UrgentSend, NeedsAnOctet) {
   EXPECT_EQ(flow.sent(), "");
 }
 
+// Data that has left already has no URG, and nothing would tell the peer.
+//= rfc9293#3.10.2
+//= type=test
+//# 9293:P-SEND-URG the pointer is in a segment that follows, with the urgent data
+TEST(UrgentSend, NeedsAnOctetThatWasNotSent) {
+  Flow flow;
+  flow.write_octets(3);
+  EXPECT_EQ(flow.segments(), "1+3");
+  EXPECT_EQ(flow.stack.urgent(flow.id), Refusal::not_urgent);
+  EXPECT_FALSE(flow.info().send.urgent);
+  flow.write_octets(4);
+  EXPECT_EQ(flow.stack.urgent(flow.id), Refusal::none);
+  flow.ack(4);
+  EXPECT_EQ(flow.sent(), "PAU 4(4) ack 1");
+}
+
 //= rfc9293#3.8.5
 //= type=test
 //# 9293:MUST-31 urgent data of any length: each segment before its end has URG
