@@ -10,8 +10,8 @@ namespace lockstep::tcp {
 namespace {
 
 // Puts a segment without data into the reply queue, with options or (null) without. If the queue is
-// full the segment is dropped and counted.
-void push(Engine& e, internet::ReplyHeader header, const wire::Header& segment,
+// full the segment is dropped and counted, and the result is false.
+bool push(Engine& e, internet::ReplyHeader header, const wire::Header& segment,
           const wire::Options* named) {
   Bytes const options = named == nullptr ? Bytes{} : wire::options_bytes(*named);
   header.protocol = static_cast<std::uint8_t>(wire::IpProtocol::tcp);
@@ -19,7 +19,7 @@ void push(Engine& e, internet::ReplyHeader header, const wire::Header& segment,
   std::span<std::byte> const room = e.replies.push(header);
   if (room.empty()) {
     e.drops->count(Drop::reply_queue_full);
-    return;
+    return false;
   }
   if (named != nullptr) {
     static_cast<void>(
@@ -29,12 +29,13 @@ void push(Engine& e, internet::ReplyHeader header, const wire::Header& segment,
   wire::PseudoHeader const pseudo{header.source, header.destination, header.protocol, length};
   wire::write_whole(segment, options, pseudo, {}, room);
   ++e.counters->segments_sent;
+  return true;
 }
 
 }  // namespace
 
-void reply(Engine& e, const internet::ReplyHeader& header, const wire::Segment& segment) {
-  push(e, header, segment, &segment.options);
+bool reply(Engine& e, const internet::ReplyHeader& header, const wire::Segment& segment) {
+  return push(e, header, segment, &segment.options);
 }
 
 [[gnu::cold]] void reply_reset(Engine& e, const InboundSegment& arrival) {
@@ -67,11 +68,10 @@ void reply(Engine& e, const internet::ReplyHeader& header, const wire::Segment& 
   header.time_to_live = e.ttl_to(arrival.remote);
   header.has_mac = true;
   header.mac = arrival.from;
-  push(e, header, reset, &reset.options);
-  ++e.counters->resets_sent;
+  e.counters->resets_sent += push(e, header, reset, &reset.options) ? 1 : 0;
 }
 
-void reply_syn(Engine& e, const InboundSegment& arrival, const Listener& by, Sequence iss,
+bool reply_syn(Engine& e, const InboundSegment& arrival, const Listener& by, Sequence iss,
                WireWindow window) {
   wire::Segment const& in = arrival.segment;
   wire::Segment out;
@@ -90,7 +90,7 @@ void reply_syn(Engine& e, const InboundSegment& arrival, const Listener& by, Seq
   header.traffic_class = static_cast<std::uint8_t>(by.dscp << 2);
   header.has_mac = true;
   header.mac = arrival.from;
-  push(e, header, out, &out.options);
+  return push(e, header, out, &out.options);
 }
 
 [[gnu::cold]] void send_reset(Engine& e, Connection& c) { send_reset_at(e, c, bare_sequence(c)); }
@@ -117,8 +117,7 @@ void reply_syn(Engine& e, const InboundSegment& arrival, const Listener& by, Seq
   header.destination = c.remote;
   header.time_to_live = c.ttl;
   header.traffic_class = static_cast<std::uint8_t>(c.dscp << 2);
-  push(e, header, reset, &reset.options);
-  ++e.counters->resets_sent;
+  e.counters->resets_sent += push(e, header, reset, &reset.options) ? 1 : 0;
 }
 
 void send_time_wait_ack(Engine& e, const TimeWait& record) {
@@ -135,14 +134,14 @@ void send_time_wait_ack(Engine& e, const TimeWait& record) {
   header.time_to_live = record.ttl;
   header.traffic_class = static_cast<std::uint8_t>(record.dscp << 2);
   if (!record.options.has(negotiated::timestamps)) {
-    push(e, header, ack, nullptr);
+    static_cast<void>(push(e, header, ack, nullptr));
     return;
   }
   wire::Options options;
   options.has_timestamps = true;
   options.timestamp_value = timestamp_at(e, record.options, e.state->now);
   options.timestamp_echo = record.options.ts_recent;
-  push(e, header, ack, &options);
+  static_cast<void>(push(e, header, ack, &options));
 }
 
 }  // namespace lockstep::tcp

@@ -115,10 +115,10 @@ void reply_cookie(Engine& e, Index at_listener, const InboundSegment& arrival) {
   //# 9293:P-LISTEN-SYN <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>; the peer retransmits the rest
   Listener const& by = e.listeners[at_listener];
   Bytes const buffer = by.receive_buffer.empty() ? e.config.receive_buffer : by.receive_buffer;
-  reply_syn(e, arrival, by, cookie, window_to_wire(least(buffer, Bytes{0xffff}), WindowScale{}));
+  WireWindow const window = window_to_wire(least(buffer, Bytes{0xffff}), WindowScale{});
+  e.counters->cookies_sent += reply_syn(e, arrival, by, cookie, window) ? 1 : 0;
   e.state->cookies_until = e.state->now + cookie_tick * cookie_ticks_max;
   forgive(e, tuple_secret(e.config, of.tuple));
-  ++e.counters->cookies_sent;
 }
 
 bool may_answer_cookie(const Engine& e, const InboundSegment& arrival) {

@@ -244,7 +244,9 @@ void send_syn_ack(Engine& e, HalfOpen& h, const InboundSegment* arrival) {
   //= rfc9293#3.8.3
   //# 9293:MUST-20 at R1 IP is advised
   header.doubtful = arrival == nullptr && h.tries == e.config.r1_retransmissions.value;
-  reply(e, header, out);
+  if (!reply(e, header, out)) {
+    return;
+  }
   count_up(h.sent);
   if (plan.retransmitted) {
     count_up(h.retransmitted);
@@ -269,8 +271,9 @@ void send_ack(Engine& e, HalfOpen& h, Connection& c, const InboundSegment& arriv
   out.sequence = c.send.nxt;
   out.window = window_to_wire(c.receive.edge.since(c.receive.nxt), c.options.receive_scale);
   out.options = options_of(e, c, plan, report);
-  reply(e, header_to(e, c, &arrival), out);
-  count_up(h.sent);
+  if (reply(e, header_to(e, c, &arrival), out)) {
+    count_up(h.sent);
+  }
 }
 
 // A record, and the connection that it stands for, as act() needs it.

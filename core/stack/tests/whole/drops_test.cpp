@@ -254,7 +254,30 @@ TEST(Drops, ReplyQueueFull) {
   }
   kit.turn();
   EXPECT_GT(kit.drops(Drop::reply_queue_full), 0u);
-  EXPECT_EQ(kit.take().size() + kit.drops(Drop::reply_queue_full), 256u);
+  std::size_t const left = kit.take().size();
+  EXPECT_EQ(left + kit.drops(Drop::reply_queue_full), 256u);
+  EXPECT_EQ(kit.stack.statistics().tcp.resets_sent, left);
+  EXPECT_EQ(kit.stack.statistics().tcp.segments_sent, left);
+}
+
+TEST(Drops, CookiesThatDoNotFitAreNotCounted) {
+  Config config = kit_config();
+  config.reply_bytes = Bytes{4096};
+  config.burst_frames = Count{256};
+  config.tcp.syn_cookies = tcp::SynCookies::always;
+  Kit kit(config);
+  kit.listen();
+  for (std::uint16_t port = 6000; port < 6256; ++port) {
+    wire::Segment syn;
+    syn.source = {port};
+    syn.destination = {Kit::device_port};
+    syn.flags = flag::syn;
+    syn.window = {65535};
+    kit.send_segment(syn, "");
+  }
+  kit.turn();
+  EXPECT_GT(kit.drops(Drop::reply_queue_full), 0u);
+  EXPECT_EQ(kit.stack.statistics().tcp.cookies_sent, kit.take().size());
 }
 
 //= rfc9293#3.9.2.3
