@@ -68,7 +68,7 @@ class Stack {
   // Applies the fields of `to`, except the limits on waiting connections, to connections opened
   // from now on: Fast Open, segment size, buffer, TTL, DSCP.
   [[nodiscard]] Refusal change(ListenerId listener, const Backlog& to);
-  // Ends listening. Connections that are accepted or in the handshake continue.
+  // Ends listening. Connections with a record continue; a handshake in the SYN cache is reset.
   [[nodiscard]] Refusal unlisten(ListenerId listener);
   // Allows `more` further `accepted` events.
   void admit(ListenerId listener, Count more);
