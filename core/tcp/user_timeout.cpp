@@ -28,7 +28,9 @@ void adopt(Engine& e, Connection& c, Duration remote) {
                                   //= rfc5482#3.1
                                   //# 5482:UTO-7 the lower limit is above the current RTO
                                   c.rtt.rto() + Duration::milliseconds(1));
-  Duration const wanted = std::max(user_timeout_to_advertise(e.config, c), remote);
+  // Without a timeout of our own ("never") the peer's cannot be the longer one.
+  Duration const ours = user_timeout_to_advertise(e.config, c);
+  Duration const wanted = ours.ns == 0 ? Duration::forever() : std::max(ours, remote);
   Duration const most = std::max(e.config.user_timeout_most, least);
   Duration const adopted = std::min(most, std::max(wanted, least));
   c.user_timeout_ms = static_cast<std::uint32_t>(adopted.ns / 1'000'000);

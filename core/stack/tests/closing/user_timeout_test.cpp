@@ -107,6 +107,9 @@ TEST(UserTimeout, IsAdoptedWithinItsLimits) {
   EXPECT_EQ(timeout_after(config, 0x7fff), 3600u);       // U_LIMIT
   config.tcp.user_timeout_advertised = Duration::seconds(10);
   EXPECT_EQ(timeout_after(config, 50), 100u);  // L_LIMIT
+  config.tcp.user_timeout_advertised = Duration{};
+  config.tcp.user_timeout = Duration{};  // never
+  EXPECT_EQ(timeout_after(config, 1), 3600u);
 }
 
 //= rfc5482#3.1
