@@ -173,8 +173,10 @@ void Stack::Body::answer_echo6(const Parsed& frame, wire::Icmp6Message request) 
     statistics->drops.count(Drop::icmp_rate);
     return;
   }
+  //= rfc4861#6.3.4
+  //# 4861:ND-39 no more than the link carries
   std::size_t const body_max =
-      config.mtu.count - wire::ipv6_header_bytes - wire::icmp6_header_bytes;
+      engine.state->mtu6.count - wire::ipv6_header_bytes - wire::icmp6_header_bytes;
   request.body = request.body.first(std::min(request.body.size(), body_max));
   internet::ReplyHeader header =
       reply_header(*this, frame, path, wire::icmp6_header_bytes + request.body.size());

@@ -269,6 +269,27 @@ TEST(Ipv6, OffLinkTrafficGoesToARouter) {
 
 //= rfc4861#6.3.4
 //= type=test
+//# 4861:ND-39 no packet exceeds the MTU of the link, and no echo reply either
+TEST(Ipv6, ASmallerMtuOfTheLinkCutsEchoReplies) {
+  Config config = on_ethernet();
+  config.follow_routers = true;
+  config.static_neighbours[0] = {six_peer, six_peer_mac};
+  config.static_neighbour_count = Count{1};
+  Six six(config);
+  settle_down(six);
+  EXPECT_EQ(six.drop_of(router_advertisement(1280)), Drop::none);
+  for (std::size_t const octets : {1200u, 1232u, 1400u, 1452u}) {
+    Octets const body(octets, std::byte{7});
+    six.out.clear();
+    EXPECT_EQ(six.drop_of(icmp({Icmp6Type::echo_request, 0, 5, body})), Drop::none);
+    ASSERT_EQ(six.out.size(), 1u);
+    EXPECT_EQ(six.out[0].size() - wire::ethernet_header_bytes,
+              std::min<std::size_t>(octets, 1232) + 48);
+  }
+}
+
+//= rfc4861#6.3.4
+//= type=test
 //# 4861:ND-39 no packet exceeds the MTU of the link, on a connection from before, too
 TEST(Ipv6, ASmallerMtuOfTheLinkReachesConnectionsThatExist) {
   Config config = on_ethernet();
