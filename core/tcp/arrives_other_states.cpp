@@ -71,11 +71,25 @@ void record_timestamp_of_copy(const Engine& e, Connection& c, const wire::Segmen
   }
 }
 
+// A keep-alive probe of the peer, with one octet or none: outside of the window, but received for
+// this connection. It shows that the peer is alive.
+//= rfc9293#3.8.4
+//# 9293:MUST-26 our probes wait for a time without packets of any kind
+void note_keepalive_of_peer(Engine& e, Connection& c, const wire::Segment& s) {
+  bool const probe = s.sequence == c.receive.nxt.previous() && s.length().count <= 1 &&
+                     !s.flags.syn() && !s.flags.fin() && synchronized(c.state);
+  if (probe && judge_ack(ConnectionView{e, c}, s).action == Action::accept) {
+    c.heard_at = e.state->now;
+    reset_unanswered_probes(e, c);
+  }
+}
+
 // Not inlined into the path of acceptable segments.
 [[gnu::cold, gnu::noinline]] Drop act_on(Engine& e, Connection& c, const InboundSegment& arrival,
                                          const wire::Segment& s, Disposition disposition) {
   if (disposition.drop == Drop::tcp_out_of_window) {
     record_timestamp_of_copy(e, c, s);
+    note_keepalive_of_peer(e, c, s);
   }
   return act(e, JudgedConnection{c}, arrival, s, disposition);
 }

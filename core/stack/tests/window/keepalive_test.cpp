@@ -69,6 +69,37 @@ TEST(KeepAlive, AReceivedSegmentRestartsTheInterval) {
   EXPECT_EQ(flow.sent(), "A 0(0) ack 1");
 }
 
+// They are below the window, with one octet or none.
+//= rfc9293#3.8.4
+//= type=test
+//# 9293:MUST-26 the peer's probes are received packets, too
+TEST(KeepAlive, ThePeersProbesRestartTheInterval) {
+  for (char const* const garbage : {"", "x"}) {
+    Flow flow;
+    turn_on(flow, 70'000);
+    for (int minute = 0; minute < 10; ++minute) {
+      flow.advance(Duration::seconds(60));
+      EXPECT_EQ(flow.sent(), "");
+      flow.deliver({.flags = flag::ack, .seq = 0, .ack = 1, .data = garbage});
+      EXPECT_EQ(flow.sent(), "A 1(0) ack 1");
+    }
+    // One with an ACK of data that was never sent may be forged, and older segments prove nothing.
+    flow.deliver({.flags = flag::ack, .seq = 0, .ack = 100});
+    flow.deliver({.flags = flag::ack, .seq = 0xffff'ffff, .ack = 1});
+    Instant const heard = flow.now;
+    flow.take();
+    flow.advance(Duration::seconds(60));
+    flow.deliver({.flags = flag::ack, .seq = 0xffff'ffff, .ack = 1});
+    flow.deliver({.flags = flag::ack, .seq = 0, .ack = 100});
+    flow.take();
+    flow.advance(Duration::seconds(10) - Duration{1});
+    EXPECT_EQ(flow.sent(), "");
+    flow.advance(Duration{1});
+    EXPECT_EQ(flow.sent(), "A 0(0) ack 1");
+    EXPECT_EQ(flow.now, heard + Duration::seconds(70));
+  }
+}
+
 //= rfc9293#3.8.4
 //= type=test
 //# 9293:MUST-26 while data is in flight the retransmission timer is used, and no probe is sent
