@@ -70,7 +70,7 @@ bool Addresses::is_broadcast(IpAddress address) const {
 }
 
 //= rfc4861#7.2.1
-//# 4861:ND-6 all nodes, and the solicited-node group of each address
+//# 4861:ND-6 all nodes, and the solicited-node group of each address; without MLD reports
 bool Addresses::is_joined(IpAddress address) const {
   if (address == all_nodes) {
     return has_v6_;

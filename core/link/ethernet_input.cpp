@@ -29,7 +29,7 @@ Drop ethernet_input(const LinkFilter& filter, std::span<const std::byte> bytes, 
     //= rfc4861#7.2.1
     //# 4861:ND-6 for IPv6 the groups of neighbour discovery are joined
     //= rfc4862#5.4.2
-    //# 4862:DAD-4 from the start, before an address is tested
+    //# 4862:DAD-4 from the start, before an address is tested; without MLD reports (core/README.md)
     if (!is_our_group(filter, header)) {
       return Drop::frame_not_for_us;
     }
