@@ -47,18 +47,17 @@ std::uint64_t hash_of(const Segment& segment) {
 
 }  // namespace
 
-bool Copies::is_copy(const Segment& segment) {
+std::uint32_t Copies::records_before(const Segment& segment) {
   std::uint64_t const hash = hash_of(segment);
-  bool const tells = segment.identification != 0 || doubled_;
-  auto const twin = std::find_if(seen_.begin(), seen_.end(), [&](const Seen& seen) {
-    return seen.hash == hash && !seen.copied && segment.time.since(seen.at) <= a_moment;
+  std::uint32_t const most = segment.identification != 0 ? any_number : each_;
+  auto const first = std::find_if(seen_.begin(), seen_.end(), [&](const Seen& seen) {
+    return seen.hash == hash && seen.copies < most && segment.time.since(seen.at) <= a_moment;
   });
-  if (tells && twin != seen_.end()) {
-    twin->copied = true;
-    return true;
+  if (first != seen_.end()) {
+    return ++first->copies;
   }
-  seen_[count_++ % kept] = {hash, segment.time, false};
-  return false;
+  seen_[count_++ % kept] = {hash, segment.time, 0};
+  return 0;
 }
 
 }  // namespace lockstep::tools

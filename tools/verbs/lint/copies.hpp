@@ -1,4 +1,5 @@
-// Detects packets that a capture holds twice, as of two points or of both ways of a mirror port.
+// Detects packets that a capture holds several times, as of two points, of both ways of a mirror
+// port, or of all interfaces of a router.
 #pragma once
 
 #include <array>
@@ -11,12 +12,16 @@ namespace lockstep::tools {
 /// Compares each packet with the last 64. Time and memory per packet are constant.
 class Copies {
  public:
-  /// `doubled`: the capture holds most packets twice, so that a packet without an identification
-  /// of its own (IPv6, or zero) counts as a copy too.
-  explicit Copies(bool doubled) : doubled_(doubled) {}
+  static constexpr std::uint32_t any_number = ~std::uint32_t{0};
 
-  /// Whether an equal segment with the same IP identification passed within the last 10 ms.
-  bool is_copy(const Segment& segment);
+  /// `each`: how many copies the capture holds of most packets. A packet without an identification
+  /// of its own (IPv6, or zero) has at most so many, any other packet any number.
+  explicit Copies(std::uint32_t each) : each_(each) {}
+
+  /// The number of records of this packet within the last 10 ms: equal segments with the same IP
+  /// identification.
+  std::uint32_t records_before(const Segment& segment);
+  bool is_copy(const Segment& segment) { return records_before(segment) != 0; }
 
  private:
   static constexpr std::size_t kept = 64;
@@ -24,10 +29,10 @@ class Copies {
   struct Seen {
     std::uint64_t hash = 0;
     Instant at;
-    bool copied = false;  // its copy was found; a packet has at most one
+    std::uint32_t copies = 0;
   };
 
-  bool doubled_;
+  std::uint32_t each_;
   std::array<Seen, kept> seen_{};
   std::size_t count_ = 0;
 };

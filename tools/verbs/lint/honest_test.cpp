@@ -36,6 +36,8 @@ struct Say {
   std::uint64_t after_us = 1'000;
   std::uint16_t window = 60'000;
   std::uint16_t mss = 0;
+  std::uint8_t hop_limit = 64;
+  std::uint8_t octet = 7;  ///< the value of every payload octet
 };
 
 std::vector<std::byte> tcp_of(const Say& say, std::uint32_t pseudo) {
@@ -53,7 +55,7 @@ std::vector<std::byte> tcp_of(const Say& say, std::uint32_t pseudo) {
     put_word(out, 0x0204);
     put_word(out, say.mss);
   }
-  out.resize(out.size() + say.text - say.cut, std::byte{7});
+  out.resize(out.size() + say.text - say.cut, std::byte{say.octet});
   auto const length = static_cast<std::uint32_t>(out.size());
   set_word(out, 16, static_cast<std::uint16_t>(~ones_fold(ones_sum(out, pseudo + 6 + length))));
   return out;
@@ -66,7 +68,8 @@ std::vector<std::byte> v4_of(const Say& say) {
   put_word(out, headers + say.text > 0xffff ? 0 : headers + say.text);
   put_word(out, say.identification);
   put_word(out, 0x4000);
-  put_word(out, 0x4006);
+  put_octet(out, say.hop_limit);
+  put_octet(out, 6);
   put_word(out, 0);
   put_long(out, say.from_first ? 0x0a000001 : 0x0a000002);
   put_long(out, say.from_first ? 0x0a000002 : 0x0a000001);
@@ -150,6 +153,41 @@ TEST(LintHonest, EachPacketTwice) {
     Linted const linted = file.lint();
     EXPECT_EQ(linted.copies, 19u);
     EXPECT_TRUE(linted.violations.empty()) << table_of(linted, 0);
+  }
+}
+
+// On the node of a container a packet passes its interface, a bridge, and behind the router the
+// outer interface: it is recorded three times, the last time with another hop limit.
+TEST(LintHonest, EachPacketThreeTimes) {
+  for (bool const numbered : {true, false}) {
+    Written file("thrice.pcapng");
+    std::uint16_t id = 1;
+    auto const thrice = [&](Say say) {
+      say.identification = numbered ? id++ : std::uint16_t{0};
+      file.add(say);
+      say.after_us = 12;
+      file.add(say);
+      say.hop_limit = 63;
+      file.add(say);
+    };
+    thrice({.flags = syn, .sequence = 99, .mss = 1'460});
+    thrice({.from_first = false,
+            .flags = syn | ack,
+            .sequence = 499,
+            .acknowledgment = 100,
+            .mss = 1'460});
+    for (std::uint8_t const octet : {std::uint8_t{7}, std::uint8_t{9}}) {
+      thrice({.flags = ack | psh,
+              .sequence = 100,
+              .acknowledgment = 500,
+              .text = 100,
+              .after_us = 80'000,
+              .octet = octet});
+    }
+    Linted const linted = file.lint();
+    EXPECT_EQ(linted.copies, 8u);
+    EXPECT_EQ(count_of(linted, Rule::text_changed), 1u) << table_of(linted, 0);
+    EXPECT_EQ(linted.certain(), 1u) << table_of(linted, 0);
   }
 }
 

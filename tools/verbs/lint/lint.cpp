@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -47,7 +48,7 @@ class FirstLook {
     of.good += segment.sum == SumState::good ? 1u : 0u;
     of.bad += segment.sum == SumState::bad ? 1u : 0u;
     of.partial += segment.sum == SumState::partial ? 1u : 0u;
-    twins_ += doubles_.is_copy(segment) ? 1u : 0u;
+    ++records_[std::min<std::size_t>(copies_.records_before(segment), copies_most)];
     for (const TcpOption& option : options_of(segment)) {
       bool const mss = option.kind == 2 && option.data.size() == 2;
       mss_most_ = mss ? std::max<std::uint32_t>(mss_most_, word_at(option.data, 0)) : mss_most_;
@@ -67,19 +68,26 @@ class FirstLook {
 
   /// The pairs of addresses between which TCP was fragmented.
   const std::set<std::pair<IpAddress, IpAddress>>& fragmented() const { return fragmented_; }
-  /// Whether the capture holds most packets twice: at least a third of all segments are copies.
-  bool doubled() const { return twins_ * 3 >= out_.segments && out_.segments > 2; }
+  /// How many copies the capture holds of each packet, or at least of every second one.
+  std::uint32_t copies_of_each() const {
+    std::uint32_t each = 0;
+    while (each < copies_most && records_[each + 1] * 2 >= records_[0] && out_.segments > 2) {
+      ++each;
+    }
+    return each;
+  }
   bool has(const IpAddress& source) const { return sums_.contains(key_of(source)); }
   WrongSum wrong_sum(const IpAddress& source) const { return sums_.at(key_of(source)).wrong(); }
 
  private:
   static constexpr std::uint32_t size_most = 65'536;
+  static constexpr std::uint32_t copies_most = 8;
 
   Linted& out_;
   SumsBySource sums_;
   std::set<std::pair<IpAddress, IpAddress>> fragmented_;
-  Copies doubles_{true};
-  std::uint64_t twins_ = 0;
+  Copies copies_{Copies::any_number};
+  std::array<std::uint64_t, copies_most + 1> records_{};  // by the number of those before it
   std::uint32_t mss_most_ = 1'460;
   std::vector<std::uint64_t> sizes_ = std::vector<std::uint64_t>(size_most + 1);
 };
@@ -224,7 +232,7 @@ Linted lint(const LintOptions& options, const std::string& grown) {
   // A packet is captured at its host only after its next hop was resolved.
   Allowances own;
   own.unsent = false;
-  Copies copies(look.doubled());
+  Copies copies(look.copies_of_each());
   CaptureReader reader(grown);
   CapturedFrame frame;
   // The first pass knows nothing of packets that were appended since.
