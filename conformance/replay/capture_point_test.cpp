@@ -117,6 +117,32 @@ TEST(CapturePoint, AFilterOffersAWindowInTheDevicesName) {
   }
 }
 
+// A capture of all interfaces of a router that lowers the MSS: each packet is there before and
+// behind the router, and the SYN-ACKs differ. The device takes back a part of its window.
+TEST(CapturePoint, ARouterChangesTheSyn) {
+  for (std::uint8_t const hop_limit : {std::uint8_t{63}, std::uint8_t{57}}) {
+    Conversation c;
+    auto const device = [&c, hop_limit](std::uint64_t ms, std::string_view flags,
+                                        Conversation::Numbers numbers) {
+      for (std::uint64_t const us : {0u, 20u}) {
+        c.device(ms, flags, numbers).last().hop_limit = us == 0 ? 64 : hop_limit;
+        c.last().time = c.last().time + Duration::microseconds(us);
+        c.last().identification = static_cast<std::uint16_t>(100 + ms);
+      }
+    };
+    c.peer(0, "S", {0, 0});
+    device(40, "SA", {0, 1});
+    c.last().options[3] = std::byte{0x84};
+    c.peer(41, "A", {1, 1}).peer(42, "PA", {1, 1, 100});
+    device(82, "A", {1, 101});
+    for (std::uint32_t i = 0; i < 6; ++i) {
+      device(90 + 10 * i, "PA", {1 + 500 * i, 101, 500, 20'000});
+      c.peer(91 + 10 * i, "A", {101, 501 + 500 * i});
+    }
+    EXPECT_EQ(accused_of(c), hop_limit == 63 ? "9293:SHLD-14" : "");
+  }
+}
+
 /// How a device that is in the middle of a connection comes to be reset.
 struct Resets {
   std::uint8_t hop_limit = 63;

@@ -3,6 +3,7 @@
 
 #include "conformance/replay/cross.hpp"
 #include "conformance/replay/options.hpp"
+#include "sim/checkers/referee/hop_limits.hpp"
 
 namespace lockstep::conformance {
 namespace {
@@ -173,13 +174,17 @@ class Control {
   /// Whether the device itself sent the reset. One that a middlebox sends in its name may have
   /// another hop limit; and a device answers a segment with one reset, not with several guesses.
   bool is_from_device(const Item& item) const {
-    return std::all_of(captured_.begin(), captured_.end(), [&](const Item& other) {
+    sim::referee::HopLimits limits;
+    bool alone = true;
+    for (const Item& other : captured_) {
       if (!other.segment.any(flag::rst)) {
-        return other.segment.hop_limit == item.segment.hop_limit;
+        limits.take(passed(other.segment));
+      } else {
+        alone &= other.steps_before != item.steps_before ||
+                 other.segment.sequence == item.segment.sequence;
       }
-      return other.steps_before != item.steps_before ||
-             other.segment.sequence == item.segment.sequence;
-    });
+    }
+    return alone && limits.all_are(item.segment.hop_limit);
   }
 
   /// Whether the number is one that the device has sent, or slightly higher, but not the end of a

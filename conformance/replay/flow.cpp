@@ -281,6 +281,11 @@ bool is_from(const Segment& segment, const Endpoint& endpoint) {
   return segment.source == endpoint;
 }
 
+sim::referee::Passed passed(const Segment& segment) {
+  return {segment.time,   {segment.sequence}, {segment.end()},        {segment.acknowledgment},
+          segment.window, segment.flags,      segment.identification, segment.hop_limit};
+}
+
 bool is_unfiltered(const tools::FrameCounts& kinds) {
   return kinds[static_cast<std::size_t>(tools::FrameKind::icmp_error)] != 0 ||
          kinds[static_cast<std::size_t>(tools::FrameKind::not_ip)] != 0;

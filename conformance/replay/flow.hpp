@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/units/address.hpp"
+#include "sim/checkers/referee/hop_limits.hpp"
 #include "tools/base/capture/decode.hpp"
 
 namespace lockstep::conformance {
@@ -48,5 +49,8 @@ Endpoint choose_device(const Flow& flow);
 bool sort_by_time(std::vector<tools::Segment>& segments);
 
 bool is_from(const tools::Segment& segment, const Endpoint& endpoint);
+
+/// What shows by which way the segment came.
+sim::referee::Passed passed(const tools::Segment& segment);
 
 }  // namespace lockstep::conformance

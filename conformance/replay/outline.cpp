@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include "conformance/replay/circle.hpp"
 #include "conformance/replay/options.hpp"
+#include "sim/checkers/referee/hop_limits.hpp"
 
 namespace lockstep::conformance {
 namespace {
@@ -47,14 +47,13 @@ void find_role(const Flow& flow, const Negotiated& agreed, const Scenario* scena
 
 /// Whether another host sends in the device's name: some of its packets took another way.
 bool has_hop_limits(const Flow& flow, const Endpoint& device) {
-  std::optional<std::uint8_t> first;
-  return std::any_of(flow.segments.begin(), flow.segments.end(), [&](const Segment& segment) {
-    if (!is_from(segment, device) || segment.any(flag::rst)) {
-      return false;
+  sim::referee::HopLimits limits;
+  for (const Segment& segment : flow.segments) {
+    if (is_from(segment, device) && !segment.any(flag::rst)) {
+      limits.take(passed(segment));
     }
-    first = first.value_or(segment.hop_limit);
-    return *first != segment.hop_limit;
-  });
+  }
+  return limits.differ();
 }
 
 /// The least time from a segment of the peer to the device's ACK of it: the capture point may be

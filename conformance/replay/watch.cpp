@@ -54,7 +54,7 @@ void Watch::find(Side& side, std::uint64_t packet, std::string_view clause, std:
 
 std::vector<Finding> Watch::findings(const Endpoint& side) const {
   std::size_t const index = sides_[0].endpoint == side ? 0 : 1;
-  if (sides_.at(index).hop_limits || mixed_) {
+  if (sides_.at(index).hop_limits.differ() || mixed_) {
     return {};  // a middlebox may have sent some of its segments, or two connections are alive
   }
   std::vector<Finding> out = sides_.at(index).findings;
@@ -143,8 +143,7 @@ void Watch::doubt(Side& side, Side& other) {
 /// Notes the way that the packet took, and whether the capture lacks one before it: many stacks
 /// number the IPv4 packets of a connection without a gap.
 void Watch::note_packet(Side& side, const Segment& segment) {
-  side.hop_limit = side.hop_limit == 0 ? segment.hop_limit : side.hop_limit;
-  side.hop_limits |= segment.hop_limit != side.hop_limit;
+  side.hop_limits.take(passed(segment));
   bool const next = side.identification != 0 && segment.identification == side.identification + 1;
   side.unbroken = side.unbroken && next;
   if (side.large.number != 0 && next) {

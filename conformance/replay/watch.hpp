@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "conformance/replay/flow.hpp"
+#include "sim/checkers/referee/hop_limits.hpp"
 
 namespace lockstep::conformance {
 
@@ -94,9 +95,8 @@ class Watch {
     std::optional<std::uint32_t> edge_stamp;  ///< ... and this timestamp
     std::optional<std::int64_t> fin_end;      ///< the position after its FIN
     bool lossy = false;                       ///< the capture lacks some of its segments
-    std::uint8_t hop_limit = 0;               ///< of its first segment
-    bool hop_limits = false;                  ///< another one had another hop limit
-    std::uint16_t identification = 0;         ///< of its last IPv4 packet; 0: none
+    sim::referee::HopLimits hop_limits;
+    std::uint16_t identification = 0;  ///< of its last IPv4 packet; 0: none
     // Violations that need more than one packet to be certain.
     unsigned oversized = 0, shrunk = 0;
     std::uint64_t oversized_packet = 0, shrunk_packet = 0;

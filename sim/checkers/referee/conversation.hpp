@@ -32,6 +32,7 @@ struct Say {
   std::uint8_t ecn = 0;
   std::uint8_t reserved = 0;
   std::uint8_t hop_limit = 64;
+  std::uint16_t identification = 0;
   std::uint8_t octet = 7;              // the value of every payload octet
   std::vector<std::uint8_t> raw = {};  // raw option octets, in addition to the options above
   bool options_good = true;
@@ -186,6 +187,7 @@ class Conversation {
     said.reserved = say.reserved;
     said.ecn = say.ecn;
     said.hop_limit = say.hop_limit;
+    said.identification = say.identification;
     said.sum = say.sum;
     said.ip_sum = say.ip_sum;
     said.copy = say.copy;

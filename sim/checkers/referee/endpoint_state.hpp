@@ -8,6 +8,7 @@
 #include "core/units/time.hpp"
 #include "core/units/window.hpp"
 #include "sim/checkers/received_ranges.hpp"
+#include "sim/checkers/referee/hop_limits.hpp"
 #include "sim/checkers/referee/kept_text.hpp"
 #include "sim/checkers/referee/rules.hpp"
 #include "sim/checkers/referee/violation.hpp"
@@ -64,9 +65,8 @@ struct EndpointState {
   bool openings_lost = false;  // it sent more SYNs than fit in `openings`
   bool own = false;            // the capture was taken at this host
   bool begun = false;
-  bool middle = false;         // its SYN was not seen
-  std::uint8_t hop_limit = 0;  // of its first segment; 0: unknown
-  bool hop_limits = false;     // another one had another hop limit
+  bool middle = false;  // its SYN was not seen
+  HopLimits hop_limits;
   Sequence iss;
   Sequence origin;    // iss at first; later it follows the acknowledgments
   Sequence sent;      // the end of all that it sent ...

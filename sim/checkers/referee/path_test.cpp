@@ -26,6 +26,38 @@ TEST(RefereePath, APacketThatIsThereAgainAsForwarded) {
   }
 }
 
+// The router changes the MSS, so that the forwarded SYN is no copy. Or it joins what arrives, and
+// splits it again: the identifications of the parts follow one another. What another host sends has
+// numbers of its own.
+TEST(RefereePath, APacketThatIsThereAgainAsTheRouterChangedIt) {
+  for (std::uint16_t const parts_from : {std::uint16_t{21}, std::uint16_t{9'000}}) {
+    Conversation t;
+    t.a("S", {.mss = 1'460, .identification = 19});
+    t.a("S", {.after_ms = 0, .after_us = 20, .mss = 1'412, .hop_limit = 63, .identification = 19});
+    t.b("SA", {.ack = 1, .after_ms = 10, .mss = 1'460}).a("A", {.seq = 1, .ack = 1});
+    for (std::uint8_t const octet : {std::uint8_t{7}, std::uint8_t{9}}) {
+      t.a("AP", {.seq = 1,
+                 .ack = 1,
+                 .text = 2'800,
+                 .after_ms = 80,
+                 .identification = 21,
+                 .octet = octet});
+      for (std::uint16_t part = 0; part < 2; ++part) {
+        t.a(part == 0 ? "A" : "AP",
+            {.seq = 1 + 1'400u * part,
+             .ack = 1,
+             .text = 1'400,
+             .after_ms = 0,
+             .after_us = 5,
+             .hop_limit = 63,
+             .identification = static_cast<std::uint16_t>(parts_from + part),
+             .octet = octet});
+      }
+    }
+    EXPECT_EQ(t.found(Rule::text_changed), parts_from == 21 ? "certain" : "likely");
+  }
+}
+
 // The recorder lost an ACK that had overtaken those before it, which are recorded `us` later and
 // offer less.
 Conversation overtaken(std::uint32_t us, std::uint32_t acks, std::uint32_t stamp = 0) {

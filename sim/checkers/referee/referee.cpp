@@ -68,8 +68,9 @@ void note_hop_limit(EndpointState& v, const Sighting& said) {
   if (said.hop_limit == 0 || said.copy || said.segment.flags.rst()) {
     return;
   }
-  v.hop_limits = v.hop_limits || (v.hop_limit != 0 && v.hop_limit != said.hop_limit);
-  v.hop_limit = v.hop_limit == 0 ? said.hop_limit : v.hop_limit;
+  v.hop_limits.take({said.at, said.segment.sequence, said.end(), said.segment.acknowledgment,
+                     said.segment.window.value, said.segment.flags.bits, said.identification,
+                     said.hop_limit});
 }
 
 // A SYN with the numbers of a connection in use, which does not end it: its next sequence number,
@@ -297,7 +298,8 @@ std::uint32_t Referee::add(const Moment& m, Violation violation) {
   if (violation.ambiguity == Ambiguity::none && m.connection.resumed && !m.alone) {
     violation.ambiguity = Ambiguity::middle;
   }
-  if (violation.ambiguity == Ambiguity::none && m.speaker.hop_limits && !m.own && !terms_.whole) {
+  if (violation.ambiguity == Ambiguity::none && m.speaker.hop_limits.differ() && !m.own &&
+      !terms_.whole) {
     violation.ambiguity = Ambiguity::middlebox;
   }
   // At its sender nothing has changed yet.
