@@ -283,8 +283,9 @@ Conversation unacknowledged(std::uint64_t us, Meanwhile meanwhile) {
 }
 
 // A wireless link that fails for some seconds hides the retransmissions, but everything else too.
+// So does a firewall of the device, or a neighbour that ARP does not find.
 TEST(CapturePoint, ALinkThatFailsHidesRetransmissions) {
-  EXPECT_EQ(accused_of(unacknowledged(40, Meanwhile::nothing)), "9293:P-RTO");
+  EXPECT_EQ(accused_of(unacknowledged(40, Meanwhile::nothing)), "");
   EXPECT_EQ(accused_of(unacknowledged(40, Meanwhile::acks)), "9293:P-RTO");
   EXPECT_EQ(accused_of(unacknowledged(300, Meanwhile::nothing)), "");
   EXPECT_EQ(accused_of(unacknowledged(300, Meanwhile::acks)), "9293:P-RTO");

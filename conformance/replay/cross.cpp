@@ -295,18 +295,47 @@ class Data {
            has_passed(silent_since, until) && is_seen(silent_since, until);
   }
 
-  /// Whether a link between the device and the capture point cannot have failed in this time: there
-  /// is none, or the device sent other segments throughout.
+  /// Whether the capture has what the device sent in this time. A link may have failed, and before
+  /// a capture point at the device its firewall or ARP may drop packets. Not if it sent other
+  /// segments throughout; at the device, not if it answered all that must be answered.
   bool is_seen(Instant from, Instant until) const {
+    return sends_throughout(from, until) || (in_.script.at_device && answers_all(from, until));
+  }
+
+  bool sends_throughout(Instant from, Instant until) const {
     Instant last = from;
     for (const Item& item : captured_) {
       bool const within = item.at > from && item.at <= until;
       if (within && item.at.since(last) > least_timer) {
-        return in_.script.at_device;
+        return false;
       }
       last = within ? item.at : last;
     }
-    return in_.script.at_device || until.since(last) <= least_timer;
+    return until.since(last) <= least_timer;
+  }
+
+  /// Whether the device sent something soon after each of the peer's segments that require an ACK:
+  /// data, and keep-alives.
+  bool answers_all(Instant from, Instant until) const {
+    std::uint32_t top = 0;
+    std::size_t next = 0;
+    for (const Step& step : in_.script.steps) {
+      const Segment& segment = step.segment;
+      if (step.kind != Step::Kind::segment || segment.any(flag::rst)) {
+        continue;
+      }
+      bool const asks = segment.length() != 0 || before(segment.sequence, top);
+      top = segment.any(flag::syn) || before(top, segment.end()) ? segment.end() : top;
+      while (next < captured_.size() && captured_[next].at < step.at) {
+        ++next;
+      }
+      bool const answered =
+          next < captured_.size() && captured_[next].at.since(step.at) <= least_timer;
+      if (asks && !answered && step.at > from && step.at <= until) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /// When the peer last showed that it had not received the octet. The ACK of the octet does not
