@@ -146,10 +146,10 @@ class AckAudit {
     }
     breach(step.at, std::move(clauses),
            fmt::format("what packet {} brought was not acknowledged in time", step.packet), found);
-    breaches_.back().sure =
-        found && in_.script.at_device && silent_until(index, *found) &&
-        acknowledges_only(index, *found) && !clock_was_set(step.at, when, limit) &&
-        !has_queued(step.at, *found, limit) && !may_answer_unseen(index, *found);
+    breaches_.back().sure = found && in_.script.at_device && silent_until(index, *found) &&
+                            acknowledges_only(index, *found) &&
+                            !clock_was_set(step.at, when, limit) &&
+                            !has_queued(step.at, *found, limit) && !may_answer_unseen(*found);
   }
 
   /// Whether the segment was sent only to acknowledge data. A response, a keep-alive or a window
@@ -238,31 +238,21 @@ class AckAudit {
   }
 
   /// Whether the ACK may answer a packet that the capture lacks, which brought the data a second
-  /// time. A D-SACK or the echo of a timestamp shows it; without timestamps only the
-  /// identifications of the IPv4 packets show that the peer sent nothing in between.
-  bool may_answer_unseen(std::size_t step, std::size_t item) const {
+  /// time: a D-SACK or the echo of a timestamp shows it.
+  bool may_answer_unseen(std::size_t item) const {
     const Segment& segment = trace_[item].segment;
-    if (reports_duplicate(segment.acknowledgment, blocks_of(segment))) {
-      return true;
-    }
-    if (auto const stamps = stamps_of(segment)) {
-      return !peer_stamps_.contains(stamps->echo);
-    }
-    const std::vector<Step>& steps = in_.script.steps;
-    std::uint16_t const number = steps[step].segment.identification;
-    auto const next =
-        std::find_if(steps.begin() + static_cast<std::ptrdiff_t>(step) + 1, steps.end(),
-                     [](const Step& later) { return later.kind == Step::Kind::segment; });
-    return number == 0 || next == steps.end() ||
-           next->segment.identification != static_cast<std::uint16_t>(number + 1);
+    auto const stamps = stamps_of(segment);
+    return reports_duplicate(segment.acknowledgment, blocks_of(segment)) || !stamps ||
+           !peer_stamps_.contains(stamps->echo);
   }
 
-  /// Whether a queue between the capture point and the device may explain the delay: the ACK's
-  /// timestamp shows that it left in time, or the replies before or after it were slow as well.
+  /// Whether a queue in the device, or between it and the capture point, may explain the delay.
+  /// Only the ACK's timestamp shows that it left too late; and the replies before and after it were
+  /// fast.
   bool has_queued(Instant from, std::size_t item, Duration limit) const {
     auto const stamps = stamps_of(trace_[item].segment);
     auto const left = stamps ? clock_.departure(stamps->value) : std::nullopt;
-    if (left && *left < from + limit) {
+    if (!left || *left < from + limit) {
       return true;
     }
     auto const after =

@@ -334,7 +334,7 @@ class AgainAudit {
   }
 
   /// Whether no duplicate ACK that the capture lacks triggered the retransmission: nothing else was
-  /// outstanding, or an echo or the peer's IPv4 packets show that none is missing.
+  /// outstanding, or the echo shows that none is missing.
   bool has_no_other_cause(std::size_t index) const {
     const Segment& segment = trace_[index].segment;
     if (!before(segment.end(), high_)) {
@@ -342,20 +342,10 @@ class AgainAudit {
     }
     const std::vector<Step>& steps = in_.script.steps;
     auto const stamps = stamps_of(segment);
-    if (stamps) {
-      return std::any_of(steps.begin(), steps.end(), [&](const Step& step) {
-        auto const theirs = stamps_of(step.segment);
-        return step.kind == Step::Kind::segment && theirs && theirs->value == stamps->echo;
-      });
-    }
-    auto const is_segment = [](const Step& step) { return step.kind == Step::Kind::segment; };
-    auto const here = steps.begin() + static_cast<std::ptrdiff_t>(
-                                          std::min(trace_[index].steps_before, steps.size()));
-    auto const next = std::find_if(here, steps.end(), is_segment);
-    auto const last = std::find_if(std::make_reverse_iterator(here), steps.rend(), is_segment);
-    return last != steps.rend() && next != steps.end() && last->segment.identification != 0 &&
-           next->segment.identification ==
-               static_cast<std::uint16_t>(last->segment.identification + 1);
+    return stamps && std::any_of(steps.begin(), steps.end(), [&](const Step& step) {
+             auto const theirs = stamps_of(step.segment);
+             return step.kind == Step::Kind::segment && theirs && theirs->value == stamps->echo;
+           });
   }
 
   /// Whether a segment that had just arrived triggered the retransmission, so that no timer did.
@@ -378,17 +368,15 @@ class AgainAudit {
   }
 
   /// Whether the retransmission may have left later than it seems, because the segment before it
-  /// waited in a queue for longer. Only timestamps show when the two left.
+  /// waited in a queue for longer, also in the device's own. Only timestamps show when the two
+  /// left.
   bool may_have_queued(std::size_t index) const {
     auto const last = sent_.last(trace_[index].segment.sequence, index);
     auto const now = stamps_of(trace_[index].segment);
     auto const then = last ? stamps_of(trace_[*last].segment) : std::nullopt;
-    if (!now || !then) {
-      return !in_.script.at_device;
-    }
-    auto const left = clock_.departure(now->value);
-    auto const left_before = clock_.departure(then->value);
-    return left && left_before && left->since(*left_before) >= in_.config.tcp.rto_min / 2;
+    auto const left = now ? clock_.departure(now->value) : std::nullopt;
+    auto const left_before = then ? clock_.departure(then->value) : std::nullopt;
+    return !left || !left_before || left->since(*left_before) >= in_.config.tcp.rto_min / 2;
   }
 
   /// Some stacks retransmit SYNs at equal intervals for a while, and no RTO need exceed one minute.

@@ -43,10 +43,20 @@ class Conversation {
 
   /// Adds timestamps to the last segment.
   Conversation& stamp(std::uint32_t value, std::uint32_t echo) {
-    std::vector<std::byte>& options = last().options;
-    options.insert(options.end(), {std::byte{1}, std::byte{1}, std::byte{8}, std::byte{10}});
-    tools::put_long(options, value);
-    tools::put_long(options, echo);
+    put_stamps(last(), value, echo);
+    return *this;
+  }
+
+  /// Adds timestamps to all segments: those of the time of capture, in milliseconds.
+  Conversation& clocks() {
+    std::uint32_t devices = 0;
+    std::uint32_t peers = 0;
+    for (tools::Segment& segment : flow_.segments) {
+      bool const ours = segment.source == device_;
+      std::uint32_t& own = ours ? devices : peers;
+      own = static_cast<std::uint32_t>(segment.time.since(Instant{}).ns / 1'000'000);
+      put_stamps(segment, own, ours ? peers : devices);
+    }
     return *this;
   }
 
@@ -66,6 +76,13 @@ class Conversation {
   tools::Segment& packet(std::uint64_t number) { return flow_.segments[number - 1]; }
 
  private:
+  static void put_stamps(tools::Segment& segment, std::uint32_t value, std::uint32_t echo) {
+    std::vector<std::byte>& options = segment.options;
+    options.insert(options.end(), {std::byte{1}, std::byte{1}, std::byte{8}, std::byte{10}});
+    tools::put_long(options, value);
+    tools::put_long(options, echo);
+  }
+
   Conversation& add(std::uint64_t ms, std::string_view flags, Numbers numbers, bool from_device) {
     tools::Segment segment;
     segment.number = flow_.segments.size() + 1;

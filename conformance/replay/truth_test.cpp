@@ -116,7 +116,7 @@ TEST(Truth, AClockThatStepsIsNoDelay) {
   for (std::uint64_t const late : {800u, 3'600'000u}) {
     Conversation c = request();
     c.peer(100, "PA", {101, 1, 100}).device(100 + late, "A", {1, 201});
-    c.peer(200 + late, "PA", {201, 1, 100}).device(200 + late, "A", {1, 301}).identify();
+    c.peer(200 + late, "PA", {201, 1, 100}).device(200 + late, "A", {1, 301}).clocks();
     EXPECT_EQ(accuses(c), late == 800) << verdict_of(c);
   }
 }
