@@ -47,10 +47,10 @@ TEST(CapturePoint, WhatPassedBeforeTheBeginningDrawsAcks) {
       Conversation c = begun(beginning, {});
       c.peer(20, "A", {50'001, 1, 1'000});
       for (std::uint32_t i = 0; i < 260; ++i) {
-        c.device(ms + i, "A", {1, 1});
+        c.device(ms + 5 * i, "A", {1, 1});
       }
       bool const sure = beginning == Beginning::captured || ms > 10'000;
-      EXPECT_EQ(accused_of(c), sure ? "5681:CC-28" : "") << ms;
+      EXPECT_EQ(accused_of(c.identify()), sure ? "5681:CC-28" : "") << ms;
     }
   }
 }
@@ -457,7 +457,7 @@ TEST(CapturePoint, ALoopRepeatsAPacket) {
     Conversation c;
     c.handshake().peer(20, "A", {1, 1, 100});
     for (std::uint32_t i = 0; i < 60; ++i) {
-      c.device(21 + i, "A", {1, 101});
+      c.device(21 + 20 * i, "A", {1, 101});
     }
     c.identify();
     for (std::uint64_t number = 5; numbered && number <= c.flow().segments.size(); ++number) {
@@ -465,6 +465,50 @@ TEST(CapturePoint, ALoopRepeatsAPacket) {
     }
     EXPECT_EQ(accused_of(c), numbered ? "" : "5681:CC-28");
   }
+}
+
+/// What the device's ACKs of one packet show.
+enum class Reports : std::uint8_t { no_sack, nothing, duplicates };
+
+/// The device sends 60 ACKs, `us` apart, of one packet that was captured once. SACK is permitted
+/// unless `reports` is no_sack.
+Conversation acknowledged_often(Reports reports, std::uint64_t us) {
+  Conversation c;
+  auto const permit = [&c, reports] {
+    std::vector<std::byte>& options = c.last().options;
+    std::size_t const more = reports == Reports::no_sack ? 0 : 4;
+    options.resize(options.size() + more, std::byte{1});
+    if (more != 0) {
+      options[options.size() - 2] = std::byte{4};
+      options[options.size() - 1] = std::byte{2};
+    }
+  };
+  c.peer(0, "S", {0, 0});
+  permit();
+  c.device(0, "SA", {0, 1});
+  permit();
+  c.peer(10, "A", {1, 1}).peer(20, "PA", {1, 1, 100});
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    c.device(20, "A", {1, 101});
+    c.last().time = c.last().time + Duration::microseconds(us * (i + 1));
+    if (i != 0 && reports == Reports::duplicates) {
+      std::vector<std::byte>& options = c.last().options;
+      options = {std::byte{1}, std::byte{1}, std::byte{5}, std::byte{10}};
+      tools::put_long(options, Conversation::peer_isn + 1);
+      tools::put_long(options, Conversation::peer_isn + 101);
+    }
+  }
+  return c.identify();
+}
+
+// A loop behind the capture point repeats a data packet, and the device acknowledges each copy. A
+// D-SACK shows it; without SACK only the time does for which such a loop lasts.
+TEST(CapturePoint, ALoopBehindItRepeatsAPacket) {
+  EXPECT_EQ(accused_of(acknowledged_often(Reports::no_sack, 100)), "");
+  EXPECT_EQ(accused_of(acknowledged_often(Reports::no_sack, 20'000)), "5681:CC-28");
+  EXPECT_EQ(accused_of(acknowledged_often(Reports::nothing, 100)), "5681:CC-28");
+  EXPECT_EQ(accused_of(acknowledged_often(Reports::duplicates, 100)), "");
+  EXPECT_EQ(accused_of(acknowledged_often(Reports::duplicates, 20'000)), "");
 }
 
 // A duplicate of the last packet of the previous connection arrives late.

@@ -542,9 +542,9 @@ TEST(Blatant, NobodyIsAccusedByASynThatWasEdited) {
 TEST(Blatant, AStormOfAcks) {
   Conversation c = request();
   for (std::uint32_t i = 0; i < 60; ++i) {
-    c.device(20 + i, "A", {1, 101});
+    c.device(20 + 20 * i, "A", {1, 101});
   }
-  EXPECT_EQ(first_clause(c), "5681:CC-28");
+  EXPECT_EQ(first_clause(c.identify()), "5681:CC-28");
 }
 
 TEST(Blatant, EchoesOfAMarkThatAreNotHeeded) {
@@ -657,11 +657,11 @@ TEST(Blatant, CrossingSynsMayOfferWhatTheOtherDoesNot) {
 TEST(Verdicts, NameAllThatAFlowDoesWithPacketAndSentence) {
   Conversation c = selective(false);
   for (std::uint32_t i = 0; i < 60; ++i) {
-    c.device(20 + i, "A", {1, 101});
+    c.device(20 + 20 * i, "A", {1, 101});
   }
-  c.peer(150, "PA", {201, 1, 100}).device(150, "A", {1, 101});
+  c.peer(1'300, "PA", {201, 1, 100}).device(1'300, "A", {1, 101});
   add_block(c, 201, 301);
-  Replayed const result = replayed(c);
+  Replayed const result = replayed(c.identify());
   ASSERT_EQ(result.verdict.violations.size(), 2u) << divergence_text(result);
   std::string const text = divergence_text(result);
   EXPECT_NE(text.find("packet 6: repeated equal ACKs although nothing arrived, "),

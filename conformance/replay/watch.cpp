@@ -422,8 +422,20 @@ bool Watch::is_copy(const Segment& last, const Segment& segment) {
   return stamps && before && stamps->value == before->value;
 }
 
+/// Whether the equal ACKs answer a packet that a loop behind the capture point repeats. A D-SACK
+/// shows that something arrived. Where SACK is agreed there would be one for each copy of data;
+/// else only the time shows it for which such a loop lasts.
+bool Watch::may_answer_copies(const Side& side, const Side& other, const Segment& segment) {
+  constexpr Duration loop_most = Duration::seconds(1);
+  if (reports_duplicate(segment.acknowledgment, blocks_of(segment))) {
+    return true;
+  }
+  bool const reports = side.selective && other.selective && other.sent_data && !other.fin_end;
+  return !reports && segment.time.since(side.repeats_at) <= loop_most;
+}
+
 /// Equal ACKs in a row, more than all data under way could trigger even if the network duplicated
-/// every packet.
+/// every packet, or a loop repeated one.
 void Watch::look_at_repeats(Side& side, const Side& other, const Segment& segment) {
   const Segment& last = side.last_ack;
   bool const same = is_bare(segment) && last.number != 0 && last.sequence == segment.sequence &&
@@ -439,8 +451,10 @@ void Watch::look_at_repeats(Side& side, const Side& other, const Segment& segmen
     side.repeats = 0;
   } else {
     side.repeats_packet = side.repeats == 0 ? segment.number : side.repeats_packet;
+    side.repeats_at = side.repeats == 0 ? segment.time : side.repeats_at;
     std::int64_t const drawing = other.flying.total() + other.again.total();
-    if (++side.repeats >= repeats_min + 2 * drawing) {
+    bool const many = ++side.repeats >= repeats_min + 2 * drawing;
+    if (many && !may_answer_copies(side, other, segment)) {
       find(side, side.repeats_packet, "5681:CC-28", "repeated equal ACKs although nothing arrived");
     }
   }
@@ -597,6 +611,7 @@ void Watch::move_on(Side& side, Side& other, const Segment& segment, bool intact
   } else if (segment.length() != 0) {
     side.flying.add(end, pieces_of(side, other, end - std::min(begin, side.next)));
   }
+  side.sent_data = segment.data_bytes() != 0;
   side.fin_end = segment.any(flag::fin) ? std::optional(end) : side.fin_end;
   side.next = std::max(side.next, end);
   if (!intact) {

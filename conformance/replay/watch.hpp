@@ -111,11 +111,13 @@ class Watch {
     std::optional<std::pair<std::int64_t, std::int64_t>> unsent;
     std::optional<std::uint32_t> reported_stamp;
     Instant reported_at;
+    bool sent_data = false;    ///< its last segment has data
     bool unbroken = false;     ///< the capture lacks none of its packets since the other's report
     Pieces flying;             ///< segments that it sent and the other side has not acknowledged
     Pieces again;              ///< its retransmissions, by time in nanoseconds
     std::int64_t repeats = 0;  ///< equal ACKs in a row with nothing from the other side in between
     std::uint64_t repeats_packet = 0;
+    Instant repeats_at;  ///< the time of the first of them
     tools::Segment last_ack;
     bool ece_pending = false;   ///< the other side echoes marks, and this side has sent no CWR yet
     std::int64_t cwr_end = 0;   ///< the end of the last segment with CWR
@@ -167,6 +169,7 @@ class Watch {
   static bool knows_report(const Side& reporter, const Side& side, const tools::Segment& segment);
   static bool is_answered(const Side& other, const tools::Segment& answer);
   static bool is_copy(const tools::Segment& last, const tools::Segment& segment);
+  static bool may_answer_copies(const Side& side, const Side& other, const tools::Segment& segment);
   bool is_intact(const tools::Segment& segment);
   static void note_packet(Side& side, const tools::Segment& segment);
   static void doubt(Side& side, Side& other);
