@@ -419,7 +419,7 @@ bool Watch::is_copy(const Segment& last, const Segment& segment) {
   }
   auto const stamps = stamps_of(segment);
   auto const before = stamps_of(last);
-  return stamps && before && stamps->value == before->value;
+  return !stamps || !before || stamps->value == before->value;
 }
 
 /// Whether the equal ACKs answer a packet that a loop behind the capture point repeats. A D-SACK
