@@ -86,7 +86,7 @@ struct EndpointState {
   Sequence early_end;  // ... up to here
   ReceivedRanges text;
   KeptText kept;
-  bool kept_unsure = false;  // not every segment in `kept` had a right checksum
+  bool kept_unsure = false;  // no checksum shows that each segment in `kept` was sent so
   std::array<Spoiled, spoiled_max> spoiled{};
   std::uint32_t spoiled_count = 0;
   Sequence spoiled_end;          // the end of the latest spoiled segment

@@ -42,7 +42,8 @@ void judge_copy(const Moment& m) {
   }
   auto const [wrong, first] = kept.take(begin, text);
   EndpointState& v = m.speaker;
-  v.kept_unsure = v.kept_unsure || (!m.terms.whole && !m.own && m.said.sum != Sum::good);
+  bool const tells = m.said.sum == Sum::good || m.said.sum == Sum::partial;
+  v.kept_unsure = v.kept_unsure || (!m.terms.whole && !m.own && !tells);
   if (wrong != 0) {
     Ambiguity const middle = ambiguity_of_middle(m);
     m.judge.call(m, Rule::text_changed,

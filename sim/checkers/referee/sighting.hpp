@@ -11,9 +11,10 @@
 
 namespace lockstep::sim::referee {
 
-// unfilled: the sum of the pseudo-header alone, or zero, as captured at a sender whose NIC fills in
-// the checksum. unknown: not all octets were captured, or it is wrong for either reason.
-enum class Sum : std::uint8_t { good, bad, unfilled, unknown };
+// partial: the sum of the pseudo-header alone, or zero, as captured at a sender whose NIC fills in
+// the checksum. unfilled: wrong, as those of many packets of such a sender, or of an edited
+// capture. unknown: not all octets were captured, or it is wrong for either reason.
+enum class Sum : std::uint8_t { good, bad, partial, unfilled, unknown };
 
 // Valid as long as the octets that it refers to.
 struct Sighting {

@@ -119,7 +119,7 @@ Sum sum_of(SumState state, WrongSum wrong) {
              : wrong == WrongSum::offload ? Sum::unfilled
                                           : Sum::unknown;
     case SumState::partial:
-      return Sum::unfilled;
+      return Sum::partial;
     case SumState::unverifiable:
       break;
   }
