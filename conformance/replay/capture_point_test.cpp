@@ -325,6 +325,41 @@ TEST(CapturePoint, ATimerMayBeShorterThanOurs) {
   }
 }
 
+/// A capture inside and outside of a firewall beside the device, which moves the device's sequence
+/// numbers by `moved`. The SYN inside of it seems to begin another connection.
+Conversation renumbered(std::uint32_t moved) {
+  Conversation c;
+  auto const both = [&c, moved] {
+    tools::Segment again = c.last();
+    bool const ours = again.source == c.device_side();
+    (ours ? again.sequence : c.last().acknowledgment) += moved;
+    again.time = again.time + Duration::microseconds(10);
+    again.number = c.peer(0, "A", {}).last().number;
+    c.last() = again;
+  };
+  c.device(0, "S", {0, 0}).last().sequence += moved;
+  c.peer(40, "SA", {0, 1});
+  both();
+  c.device(41, "A", {1, 1});
+  both();
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    c.device(400 * i + 50, "PA", {1 + 100 * i, 1 + 10 * i, 100});
+    both();
+    c.peer(400 * i + 90, "PA", {1 + 10 * i, 101 + 100 * i, 10});
+    both();
+    c.device(400 * i + 91, "A", {101 + 100 * i, 11 + 10 * i});
+    both();
+  }
+  return c.clocks();
+}
+
+// The numbers of one side of the firewall seem to lie before those of the other.
+TEST(CapturePoint, AFirewallMovesTheSequenceNumbers) {
+  for (std::uint32_t const moved : {100'000'000u, 1'000'000'000u, 2'000'000'000u, 4'000'000'000u}) {
+    EXPECT_EQ(accused_of(renumbered(moved)), "") << moved;
+  }
+}
+
 /// A packet of the peer is damaged on the way to the device, behind the capture point or before.
 /// `sum`: what the capture shows of its checksum.
 Conversation damaged(tools::SumState sum) {

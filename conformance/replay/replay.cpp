@@ -79,6 +79,13 @@ Replayed replay_mended(const Flow& flow, const Endpoint& device) {
   for (const tools::Segment& segment : flow.segments) {
     watch.take(segment);
   }
+  bool const accuses = out.verdict.judgement == Judgement::violates ||
+                       out.verdict.judgement == Judgement::core_differs;
+  if (watch.is_mixed() && accuses) {
+    out.verdict = {};
+    out.verdict.judgement = Judgement::cannot_tell;
+    out.verdict.reason = "two connections with these addresses are in the capture";
+  }
   add_findings(out.verdict, out.script, watch.findings(device));
   return out;
 }

@@ -120,7 +120,8 @@ bool Watch::is_intact(const Segment& segment) {
 }
 
 /// Detects a second connection with equal addresses that is alive at the same time, as beside a
-/// transparent proxy: a SYN in the middle of the first one, or numbers of both.
+/// transparent proxy, or on both sides of a firewall that changes sequence numbers: a SYN in the
+/// middle of the first one, or numbers of both.
 void Watch::note_numbers(Side& side, const Segment& segment, bool intact) {
   constexpr std::int64_t far = std::int64_t{1} << 24;
   std::int64_t const number = position(side.next, segment.sequence);
@@ -163,6 +164,7 @@ bool Watch::is_whole(const Side& side, const Segment& now) const {
 void Watch::begin_anew(Side& side) {
   side.edge_known = side.acks = side.ece_pending = side.asks = side.answers = false;
   side.fin_end.reset();
+  side.answered.reset();
   side.reported.reset();
   side.stamp.reset();
   side.last_stamp.reset();
@@ -242,6 +244,11 @@ void Watch::take_syn(Side& side, Side& other, const Segment& segment) {
   side.multipath |= place_of_option(segment, option_kind::multipath).has_value();
   side.mss = std::max(side.mss, offer.mss);
   bool const edited = segment.sum == tools::SumState::unverifiable;
+  if (answer && !edited) {
+    // With one number it answers two SYNs, as on both sides of a firewall.
+    mixed_ |= side.answered && *side.answered != segment.acknowledgment;
+    side.answered = segment.acknowledgment;
+  }
   bool const same =
       side.selective == offer.selective && side.stamps == offer.stamps && side.shift == offer.shift;
   side.same_options = !edited && (!side.syn || (side.same_options && same));

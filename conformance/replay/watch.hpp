@@ -31,6 +31,8 @@ class Watch {
   Watch(const Endpoint& first, const Endpoint& second);
   void take(const tools::Segment& segment);
 
+  /// Whether two connections with these addresses are alive at once.
+  bool is_mixed() const { return mixed_; }
   /// Sorted by packet.
   std::vector<Finding> findings(const Endpoint& side) const;
   /// The number of octets that a side sent, by its sequence numbers, with SYN and FIN.
@@ -82,8 +84,9 @@ class Watch {
     bool asks_ecn = false, answers_ecn = false;
     bool multipath = false;  ///< its SYN has an MPTCP option
     std::optional<unsigned> shift;
-    std::uint32_t mss = 0;  ///< the largest of its SYNs; 0: none
-    bool spoke = false;     ///< its last segment was no SYN
+    std::uint32_t mss = 0;                  ///< the largest of its SYNs; 0: none
+    bool spoke = false;                     ///< its last segment was no SYN
+    std::optional<std::uint32_t> answered;  ///< what its SYN-ACK acknowledges
     bool known = false;
     std::int64_t isn = 0;
     std::int64_t next = 0;   ///< SND.NXT as captured, a position in its own numbers
