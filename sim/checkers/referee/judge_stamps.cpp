@@ -109,6 +109,13 @@ void judge_presence(const Moment& m) {
   }
 }
 
+// Whether a timestamp of the sender was far from the one before it: that of another clock, as on
+// both sides of a firewall that moves timestamps by a random constant.
+bool has_leapt(const EndpointState& v, std::uint32_t now) {
+  std::uint32_t const step = std::min(now - v.stamp_latest, v.stamp_latest - now);
+  return v.stamps_leap || (v.stamp_any && v.stamp_latest != 0 && step > leap_ticks);
+}
+
 void judge_clock(const Moment& m) {
   wire::Segment const& segment = m.segment();
   if (!segment.options.has_timestamps || !m.speaker.stamp_any) {
@@ -137,7 +144,11 @@ void judge_clock(const Moment& m) {
   if (tick(now).before(tick(m.speaker.stamp)) && later) {
     // A paced segment may carry its departure time, so one that is sent at once may seem older.
     bool const paced = !m.terms.whole && m.speaker.stamp - now <= paced_ticks;
-    m.judge.call_whole(m, Rule::stamp_backward, paced ? Ambiguity::hidden : Ambiguity::none,
+    bool const other = !m.terms.whole && has_leapt(m.speaker, now);
+    m.judge.call_whole(m, Rule::stamp_backward,
+                       paced   ? Ambiguity::hidden
+                       : other ? Ambiguity::middlebox
+                               : Ambiguity::none,
                        {m.speaker.stamp, now});
   }
 }
@@ -339,8 +350,7 @@ void hear_stamps(const Moment& m) {
     return;
   }
   std::uint32_t const now = segment.options.timestamp_value;
-  std::uint32_t const step = std::min(now - v.stamp_latest, v.stamp_latest - now);
-  v.stamps_leap = v.stamps_leap || (v.stamp_any && v.stamp_latest != 0 && step > leap_ticks);
+  v.stamps_leap = has_leapt(v, now);
   v.stamp_latest = now;
   if (segment.flags.syn() && !v.stamp_first_known) {
     v.stamp_first_known = true;

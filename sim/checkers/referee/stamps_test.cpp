@@ -44,6 +44,32 @@ TEST(RefereeStamps, AnEchoOfZeroMayFollowARestoration) {
   EXPECT_EQ(echoing(0x9000'0000, 0).found(Rule::echo_unheard), "no");
 }
 
+// A firewall moves the timestamps by a random constant, and the capture is of both of its sides. A
+// clock that goes back by less is no other one.
+TEST(RefereeStamps, AFirewallMovesTheClock) {
+  for (std::uint32_t const moved : {5'000u, 0x1234'5678u}) {
+    Conversation t;
+    t.open({.mss = 1'460, .stamp = 100});
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      t.b("AP", {.seq = 1 + 10 * i,
+                 .ack = 1,
+                 .text = 10,
+                 .after_ms = 50,
+                 .stamp = 150 + 51 * i,
+                 .echo = 100});
+      for (std::uint32_t const shift : {0u, moved}) {
+        t.a("A", {.seq = 1,
+                  .ack = 11 + 10 * i,
+                  .after_ms = 0,
+                  .after_us = 500,
+                  .stamp = 150 + 51 * i + shift,
+                  .echo = 150 + 51 * i});
+      }
+    }
+    EXPECT_EQ(t.found(Rule::stamp_backward), moved == 5'000 ? "certain" : "likely");
+  }
+}
+
 // A retransmission has a later timestamp than the segment that arrived.
 TEST(RefereeStamps, AnEchoIsThatOfTheCopyThatArrived) {
   Conversation t = echoing(1'000, 1'150);
