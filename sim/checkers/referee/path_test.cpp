@@ -58,6 +58,28 @@ TEST(RefereePath, APacketThatIsThereAgainAsTheRouterChangedIt) {
   }
 }
 
+// A capture of all interfaces of a transparent proxy: two connections with equal addresses. The
+// recorder lost the ACK of the first one's SYN-ACK, or the second one's SYN, or both.
+TEST(RefereePath, ATransparentProxyHasTwoConnections) {
+  enum class Lost : std::uint8_t { all_of_second, ack, syn, ack_and_syn };
+  for (Lost const lost : {Lost::all_of_second, Lost::ack, Lost::syn, Lost::ack_and_syn}) {
+    Conversation t;
+    t.a("S", {.mss = 1'460}).b("SA", {.ack = 1, .mss = 1'460});
+    if (lost == Lost::all_of_second || lost == Lost::syn) {
+      t.a("A", {.seq = 1, .ack = 1});
+    }
+    if (lost == Lost::ack) {
+      t.a("S", {.seq = 50, .mss = 1'460});
+    }
+    if (lost != Lost::all_of_second) {
+      t.b("SA", {.seq = 70, .ack = 51, .mss = 1'460}).a("A", {.seq = 51, .ack = 71});
+    }
+    t.a("AP", {.seq = 1, .ack = 1, .text = 100});
+    t.a("AP", {.seq = 51, .ack = 71, .text = 100, .octet = 9});
+    EXPECT_EQ(t.found(Rule::text_changed), lost == Lost::all_of_second ? "certain" : "likely");
+  }
+}
+
 // The recorder lost an ACK that had overtaken those before it, which are recorded `us` later and
 // offer less.
 Conversation overtaken(std::uint32_t us, std::uint32_t acks, std::uint32_t stamp = 0) {

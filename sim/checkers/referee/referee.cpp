@@ -57,9 +57,16 @@ void begin(const Moment& m) {
   v.sack = v.sack || m.segment().options.has_sack_permitted;
 }
 
-// Whether it opens another connection while this one is in use.
-bool is_second(const EndpointState& v, const Sighting& said) {
-  return said.segment.flags.syn() && v.spoke_on && v.iss != said.segment.sequence;
+// Whether it opens another connection while this one is in use: its sender has sent more than a
+// SYN, or the other has answered that SYN, or the SYN-ACK answers another SYN, which was not seen.
+bool is_second(const EndpointState& v, const EndpointState& other, const Sighting& said) {
+  if (!said.segment.flags.syn() || !v.begun || v.iss == said.segment.sequence) {
+    return false;
+  }
+  bool const answered = other.offered && other.last_ack == v.iss.next();
+  bool const unseen =
+      said.segment.flags.ack() && v.offered && said.segment.acknowledgment != v.last_ack;
+  return v.spoke_on || answered || unseen;
 }
 
 // Resets are left out: a host that has no connection may send them with another hop limit. So are
@@ -159,7 +166,7 @@ void Referee::tell_apart(Connection& c, const Sighting& said, std::uint32_t side
     c.resumed = true;
   }
   // Two connections with equal addresses are alive, as beside a transparent proxy.
-  c.reused = c.reused || is_second(c.endpoints[side], said);
+  c.reused = c.reused || is_second(c.endpoints[side], c.endpoints[1 - side], said);
 }
 
 void Referee::see(const Sighting& said, const Allowances* own) {
