@@ -79,6 +79,20 @@ TEST(Connections, APortThatIsUsedAgainMakesAnother) {
   EXPECT_EQ(parts.verdicts, (std::vector<std::string>{"agrees", "agrees"}));
 }
 
+// A client drops its options at later SYNs, and the capture begins after the first one, which the
+// SYN-ACK answers: it echoes a timestamp that is not in the capture.
+TEST(Connections, ASynAckAnswersAnEarlierSyn) {
+  for (std::uint32_t const echo : {0u, 100u}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0}).device(0, "SA", {0, 1}).stamp(900, echo);
+    c.last().options.insert(c.last().options.end(),
+                            {std::byte{1}, std::byte{3}, std::byte{3}, std::byte{7}});
+    c.peer(10, "A", {1, 1}).peer(11, "PA", {1, 1, 100}).device(11, "A", {1, 101});
+    Parts const parts = parts_of(c.flow().segments);
+    EXPECT_EQ(parts.verdicts.front().starts_with("violates"), echo == 0) << parts.verdicts.front();
+  }
+}
+
 // The capture was edited: almost every checksum is wrong, but its SYNs count.
 TEST(Connections, WhereEachChecksumIsWrongAPortIsUsedAgainAsWell) {
   std::vector<tools::Segment> all = whole().flow().segments;

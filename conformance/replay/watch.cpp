@@ -207,14 +207,16 @@ Watch::Offer Watch::offer_of(const Segment& syn) {
 
 /// A SYN-ACK has only options that the SYN offered. In a simultaneous open it repeats the options
 /// of its sender's own SYN, which the capture may lack, while the other side may answer with an
-/// ACK. But nobody connects from the port of a service, or echoes a timestamp that has not arrived.
+/// ACK. But nobody connects from the port of a service, or echoes a timestamp that has not arrived:
+/// that of an earlier SYN, which may have offered more.
 void Watch::look_at_answer(Side& side, const Side& other, const Segment& answer,
                            const Offer& offer) {
   constexpr std::uint16_t services_end = 1'024;
   auto const own = stamps_of(answer);
   bool const echoes = own && other.syn_stamp && own->echo != 0 && own->echo == *other.syn_stamp;
   bool const passive = echoes || side.endpoint.port.value < services_end;
-  if (!passive || !other.syn || !other.same_options) {
+  bool const of_unseen = own && own->echo != 0 && !echoes;
+  if (!passive || of_unseen || !other.syn || !other.same_options) {
     return;
   }
   if (offer.shift && !other.shift) {

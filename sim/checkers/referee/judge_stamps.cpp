@@ -41,9 +41,17 @@ bool is_passive(const Moment& m) {
   return m.own || m.terms.whole || echoes || m.said.source.port.value < services_end;
 }
 
-// Whether the SYN-ACK acknowledges a SYN that was seen. If not, the capture may lack that SYN.
+// Whether the SYN-ACK acknowledges a SYN that was seen, and echoes no timestamp but one that was
+// seen. If not, the capture may lack that SYN, which may have offered more than later ones.
 bool acks_opening(const Moment& m) {
   Sequence const number = m.segment().acknowledgment;
+  std::uint32_t const echo = m.segment().options.timestamp_echo;
+  EndpointState const& v = m.other;
+  bool const stamped =
+      v.stamp_any && (echo == v.stamp_first || echo == v.stamp_latest || echo == v.stamp_highest);
+  if (m.segment().options.has_timestamps && echo != 0 && !stamped && !m.terms.whole) {
+    return false;
+  }
   bool acks = false;
   for (std::uint32_t i = 0; i < m.other.opening_count; ++i) {
     Opening const& opening = m.other.openings[i];

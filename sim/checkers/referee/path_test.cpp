@@ -239,11 +239,28 @@ TEST(RefereePath, ASynAckOfASynThatIsMissing) {
   for (std::uint32_t const answered : {1u, 70'001u}) {
     Conversation t;
     t.a("S", {.mss = 1'460}).b("RA", {.ack = 1, .hop_limit = 0});
-    t.b("SA",
-        {.seq = 9'000, .ack = answered, .after_ms = 30'000, .mss = 1'460, .stamp = 50, .echo = 7});
+    std::uint32_t const echo = answered == 1 ? 0 : 7;
+    t.b("SA", {.seq = 9'000,
+               .ack = answered,
+               .after_ms = 30'000,
+               .mss = 1'460,
+               .stamp = 50,
+               .echo = echo});
     t.a("A", {.seq = answered, .ack = 9'001, .stamp = 9, .echo = 50});
     t.b("AP", {.seq = 9'001, .ack = answered, .text = 100, .stamp = 60, .echo = 9});
     EXPECT_EQ(t.found(Rule::option_unoffered), answered == 1 ? "certain" : "likely");
+  }
+}
+
+// A client drops its options at later SYNs, and the capture begins after the first one, which the
+// SYN-ACK answers: it echoes a timestamp that is not in the capture.
+TEST(RefereePath, ASynAckAnswersAnEarlierSyn) {
+  for (std::uint32_t const echo : {0u, 100u}) {
+    Conversation t;
+    t.from_port(443).b("S", {.mss = 1'460});
+    t.a("SA", {.ack = 1, .mss = 1'460, .scale = 7, .stamp = 900, .echo = echo});
+    t.b("A", {.seq = 1, .ack = 1});
+    EXPECT_EQ(t.found(Rule::option_unoffered), echo == 0 ? "certain" : "likely");
   }
 }
 
