@@ -247,7 +247,8 @@ void judge_blocks(const Moment& m) {
 // edge.
 Ambiguity ambiguity_of_order(const Moment& m) {
   wire::Options const& options = m.segment().options;
-  bool const ticked = options.has_timestamps && m.speaker.edge_stamp != 0 &&
+  bool const ticked = options.has_timestamps && !m.speaker.stamps_leap &&
+                      m.speaker.edge_stamp != 0 &&
                       tick(m.speaker.edge_stamp).before(tick(options.timestamp_value));
   return surely_after(m, m.speaker.edge_ack) || ticked ? Ambiguity::none : Ambiguity::order;
 }

@@ -117,11 +117,14 @@ void judge_presence(const Moment& m) {
   }
 }
 
-// Whether a timestamp of the sender was far from the one before it: that of another clock, as on
-// both sides of a firewall that moves timestamps by a random constant.
-bool has_leapt(const EndpointState& v, std::uint32_t now) {
+// Notes a timestamp far from the one before it: that of another clock, as on both sides of a
+// firewall that moves timestamps by a random constant.
+void note_leap(const Moment& m) {
+  EndpointState& v = m.speaker;
+  std::uint32_t const now = m.segment().options.timestamp_value;
   std::uint32_t const step = std::min(now - v.stamp_latest, v.stamp_latest - now);
-  return v.stamps_leap || (v.stamp_any && v.stamp_latest != 0 && step > leap_ticks);
+  bool const known = m.segment().options.has_timestamps && v.stamp_any && v.stamp_latest != 0;
+  v.stamps_leap = v.stamps_leap || (known && step > leap_ticks);
 }
 
 void judge_clock(const Moment& m) {
@@ -152,7 +155,7 @@ void judge_clock(const Moment& m) {
   if (tick(now).before(tick(m.speaker.stamp)) && later) {
     // A paced segment may carry its departure time, so one that is sent at once may seem older.
     bool const paced = !m.terms.whole && m.speaker.stamp - now <= paced_ticks;
-    bool const other = !m.terms.whole && has_leapt(m.speaker, now);
+    bool const other = !m.terms.whole && m.speaker.stamps_leap;
     m.judge.call_whole(m, Rule::stamp_backward,
                        paced   ? Ambiguity::hidden
                        : other ? Ambiguity::middlebox
@@ -272,8 +275,8 @@ void judge_paws(const Moment& m) {
   other.stale = false;
   //= rfc7323#5.3
   //# 7323:TS-17 a segment with a timestamp before TS.Recent is dropped
-  m.judge.call_whole(m, Rule::old_stamp_accepted,
-                     m.terms.whole || other.stale_sure ? Ambiguity::none : Ambiguity::order,
+  bool const sure = m.terms.whole || (other.stale_sure && !other.stamps_leap);
+  m.judge.call_whole(m, Rule::old_stamp_accepted, sure ? Ambiguity::none : Ambiguity::order,
                      {other.stale_begin.value, segment.acknowledgment.value});
 }
 
@@ -337,6 +340,7 @@ void judge_stamps(const Moment& m) {
     return;
   }
   judge_presence(m);
+  note_leap(m);
   judge_clock(m);
   judge_echo(m);
   judge_old_echo(m);
@@ -358,7 +362,7 @@ void hear_stamps(const Moment& m) {
     return;
   }
   std::uint32_t const now = segment.options.timestamp_value;
-  v.stamps_leap = has_leapt(v, now);
+  note_leap(m);
   v.stamp_latest = now;
   if (segment.flags.syn() && !v.stamp_first_known) {
     v.stamp_first_known = true;

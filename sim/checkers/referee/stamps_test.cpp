@@ -44,8 +44,8 @@ TEST(RefereeStamps, AnEchoOfZeroMayFollowARestoration) {
   EXPECT_EQ(echoing(0x9000'0000, 0).found(Rule::echo_unheard), "no");
 }
 
-// A firewall moves the timestamps by a random constant, and the capture is of both of its sides. A
-// clock that goes back by less is no other one.
+// A firewall moves the timestamps by a random constant, and the capture is of both of its sides, so
+// that they do not tell the order. A clock that goes back by less is no other one.
 TEST(RefereeStamps, AFirewallMovesTheClock) {
   for (std::uint32_t const moved : {5'000u, 0x1234'5678u}) {
     Conversation t;
@@ -62,11 +62,13 @@ TEST(RefereeStamps, AFirewallMovesTheClock) {
                   .ack = 11 + 10 * i,
                   .after_ms = 0,
                   .after_us = 500,
+                  .window = static_cast<std::uint16_t>(shift == 0 ? 60'000 : 50'000),
                   .stamp = 150 + 51 * i + shift,
                   .echo = 150 + 51 * i});
       }
     }
     EXPECT_EQ(t.found(Rule::stamp_backward), moved == 5'000 ? "certain" : "likely");
+    EXPECT_EQ(t.found(Rule::edge_moved_left), moved == 5'000 ? "certain" : "likely");
   }
 }
 
