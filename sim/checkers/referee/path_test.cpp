@@ -59,16 +59,20 @@ TEST(RefereePath, APacketThatIsThereAgainAsTheRouterChangedIt) {
 }
 
 // A capture of all interfaces of a transparent proxy: two connections with equal addresses. The
-// recorder lost the ACK of the first one's SYN-ACK, or the second one's SYN, or both.
+// recorder lost the ACK of the first one's SYN-ACK, the second one's SYN, both, or the first one's
+// handshake.
 TEST(RefereePath, ATransparentProxyHasTwoConnections) {
-  enum class Lost : std::uint8_t { all_of_second, ack, syn, ack_and_syn };
-  for (Lost const lost : {Lost::all_of_second, Lost::ack, Lost::syn, Lost::ack_and_syn}) {
+  enum class Lost : std::uint8_t { all_of_second, ack, syn, ack_and_syn, first };
+  for (Lost const lost :
+       {Lost::all_of_second, Lost::ack, Lost::syn, Lost::ack_and_syn, Lost::first}) {
     Conversation t;
-    t.a("S", {.mss = 1'460}).b("SA", {.ack = 1, .mss = 1'460});
+    if (lost != Lost::first) {
+      t.a("S", {.mss = 1'460}).b("SA", {.ack = 1, .mss = 1'460});
+    }
     if (lost == Lost::all_of_second || lost == Lost::syn) {
       t.a("A", {.seq = 1, .ack = 1});
     }
-    if (lost == Lost::ack) {
+    if (lost == Lost::ack || lost == Lost::first) {
       t.a("S", {.seq = 50, .mss = 1'460});
     }
     if (lost != Lost::all_of_second) {

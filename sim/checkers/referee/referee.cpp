@@ -69,6 +69,16 @@ bool is_second(const EndpointState& v, const EndpointState& other, const Sightin
   return v.spoke_on || answered || unseen;
 }
 
+// Whether both of its numbers lie before the first ones of this connection.
+bool is_before(const EndpointState& v, const EndpointState& other, const Sighting& said) {
+  wire::Segment const& segment = said.segment;
+  bool const first =
+      v.begun && other.begun && !v.middle && !other.middle && !v.is_old() && !other.is_old();
+  return first && segment.flags.ack() && !segment.flags.any_of(wire::flag::syn | wire::flag::rst) &&
+         said.sum != Sum::bad && segment.sequence.before(v.iss) &&
+         segment.acknowledgment.before(other.iss);
+}
+
 // Resets are left out: a host that has no connection may send them with another hop limit. So are
 // copies, which may have been captured behind a router.
 void note_hop_limit(EndpointState& v, const Sighting& said) {
@@ -166,7 +176,9 @@ void Referee::tell_apart(Connection& c, const Sighting& said, std::uint32_t side
     c.resumed = true;
   }
   // Two connections with equal addresses are alive, as beside a transparent proxy.
-  c.reused = c.reused || is_second(c.endpoints[side], c.endpoints[1 - side], said);
+  EndpointState const& speaker = c.endpoints[side];
+  EndpointState const& other = c.endpoints[1 - side];
+  c.reused = c.reused || is_second(speaker, other, said) || is_before(speaker, other, said);
 }
 
 void Referee::see(const Sighting& said, const Allowances* own) {
