@@ -59,24 +59,26 @@ TEST(RefereePath, APacketThatIsThereAgainAsTheRouterChangedIt) {
 }
 
 // A capture of all interfaces of a transparent proxy: two connections with equal addresses. The
-// recorder lost the ACK of the first one's SYN-ACK, the second one's SYN, both, or the first one's
-// handshake.
+// recorder lost the ACK of the first one's SYN-ACK, the second one's SYN, both, or the SYNs of one.
 TEST(RefereePath, ATransparentProxyHasTwoConnections) {
-  enum class Lost : std::uint8_t { all_of_second, ack, syn, ack_and_syn, first };
+  enum class Lost : std::uint8_t { all_of_second, ack, syn, ack_and_syn, first, second };
   for (Lost const lost :
-       {Lost::all_of_second, Lost::ack, Lost::syn, Lost::ack_and_syn, Lost::first}) {
+       {Lost::all_of_second, Lost::ack, Lost::syn, Lost::ack_and_syn, Lost::first, Lost::second}) {
     Conversation t;
     if (lost != Lost::first) {
       t.a("S", {.mss = 1'460}).b("SA", {.ack = 1, .mss = 1'460});
     }
-    if (lost == Lost::all_of_second || lost == Lost::syn) {
+    if (lost == Lost::all_of_second || lost == Lost::syn || lost == Lost::second) {
       t.a("A", {.seq = 1, .ack = 1});
     }
     if (lost == Lost::ack || lost == Lost::first) {
       t.a("S", {.seq = 50, .mss = 1'460});
     }
+    if (lost != Lost::all_of_second && lost != Lost::second) {
+      t.b("SA", {.seq = 70, .ack = 51, .mss = 1'460});
+    }
     if (lost != Lost::all_of_second) {
-      t.b("SA", {.seq = 70, .ack = 51, .mss = 1'460}).a("A", {.seq = 51, .ack = 71});
+      t.a("A", {.seq = 51, .ack = 71});
     }
     t.a("AP", {.seq = 1, .ack = 1, .text = 100});
     t.a("AP", {.seq = 51, .ack = 71, .text = 100, .octet = 9});

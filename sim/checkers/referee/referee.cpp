@@ -69,14 +69,19 @@ bool is_second(const EndpointState& v, const EndpointState& other, const Sightin
   return v.spoke_on || answered || unseen;
 }
 
-// Whether both of its numbers lie before the first ones of this connection.
-bool is_before(const EndpointState& v, const EndpointState& other, const Sighting& said) {
+// Whether both of its numbers are those of another connection: they lie before the first ones of
+// this one, or beyond all that was seen, while the other side has sent nothing but its SYN.
+bool is_strange(const EndpointState& v, const EndpointState& other, const Sighting& said) {
   wire::Segment const& segment = said.segment;
-  bool const first =
-      v.begun && other.begun && !v.middle && !other.middle && !v.is_old() && !other.is_old();
-  return first && segment.flags.ack() && !segment.flags.any_of(wire::flag::syn | wire::flag::rst) &&
-         said.sum != Sum::bad && segment.sequence.before(v.iss) &&
-         segment.acknowledgment.before(other.iss);
+  bool const known = v.begun && other.begun && !v.middle && !other.middle && !v.is_old() &&
+                     !other.is_old() && said.sum != Sum::bad;
+  if (!known || !segment.flags.ack() || segment.flags.any_of(wire::flag::syn | wire::flag::rst)) {
+    return false;
+  }
+  bool const before = segment.sequence.before(v.iss) && segment.acknowledgment.before(other.iss);
+  bool const silent = other.sent == other.iss.next();
+  return before ||
+         (silent && segment.sequence.after(v.sent) && segment.acknowledgment.after(other.sent));
 }
 
 // Resets are left out: a host that has no connection may send them with another hop limit. So are
@@ -178,7 +183,7 @@ void Referee::tell_apart(Connection& c, const Sighting& said, std::uint32_t side
   // Two connections with equal addresses are alive, as beside a transparent proxy.
   EndpointState const& speaker = c.endpoints[side];
   EndpointState const& other = c.endpoints[1 - side];
-  c.reused = c.reused || is_second(speaker, other, said) || is_before(speaker, other, said);
+  c.reused = c.reused || is_second(speaker, other, said) || is_strange(speaker, other, said);
 }
 
 void Referee::see(const Sighting& said, const Allowances* own) {
