@@ -141,7 +141,7 @@ struct Engine {
   KnownOffset ports;         // of the last connection whose port was drawn
   // Whose segment was processed last in this call of receive(), if nothing was wrong with it.
   Connection* latest = nullptr;
-  Connection fresh;          // the initial value of every record: fresh_connection(config)
+  Connection fresh;  // the initial value of every record: fresh_connection(config)
   EngineState* state = nullptr;
   Counters* counters = nullptr;
   DropCounters* drops = nullptr;
