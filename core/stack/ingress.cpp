@@ -425,9 +425,8 @@ bool may_lead(const Parsed& parsed, std::size_t link_bytes, const Ingress& frame
 }
 
 // Whether the headers of two IPv4 segments without URG are equal but for the identification, the
-// number, PSH and the checksums.
-bool same_headers(const std::byte* a, const std::byte* b, std::size_t link_bytes,
-                  std::size_t tcp_header) {
+// number, PSH and the checksums. `stamped`: they have timestamps.
+bool same_headers(const std::byte* a, const std::byte* b, std::size_t link_bytes, bool stamped) {
   // The words that differ, with what may differ masked out.
   constexpr std::uint64_t no_identification = 0xffff'ffff'0000'ffff;
   constexpr std::uint64_t no_push = 0xffff'ffff'fff7'ffff;
@@ -447,7 +446,7 @@ bool same_headers(const std::byte* a, const std::byte* b, std::size_t link_bytes
   differs |= load64(a + 12) ^ load64(b + 12);
   differs |= load32(a + 20) ^ load32(b + 20);
   differs |= (load64(a + 28) ^ load64(b + 28)) & no_push;
-  if (tcp_header != wire::tcp_header_bytes) {
+  if (stamped) {
     differs |= load64(a + 40) ^ load64(b + 40);
     differs |= load32(a + 48) ^ load32(b + 48);
   }
@@ -462,8 +461,9 @@ bool Stack::Body::parse_follower(const Ingress& before, const Parsed& first, con
   std::byte const* const at = frame.bytes.data();
   auto const header =
       static_cast<std::size_t>(first.segment.payload.data() - first.ip.packet.bytes.data());
+  bool const stamped = header != wire::ipv4_header_bytes + wire::tcp_header_bytes;
   if (frame.bytes.size() != before.bytes.size() || frame.checksum == Checksum::bad ||
-      !same_headers(before.bytes.data(), at, link_bytes, header - wire::ipv4_header_bytes)) {
+      !same_headers(before.bytes.data(), at, link_bytes, stamped)) {
     return false;
   }
   std::span<const std::byte> const packet =

@@ -139,17 +139,11 @@ void visit_shared(const Stack::Body& b, tcp::FieldSink& sink) {
   }
 }
 
-std::uint64_t print_of(Stack::Body& b, bool canonical, Instant origin) {
-  tcp::Engine& e = b.engine;
+// The sum of the records' hashes, so that their order makes no difference in the canonical
+// fingerprint. `fresh` makes a sink for each.
+template <class Fresh>
+std::uint64_t print_of_records(tcp::Engine& e, const Fresh& fresh) {
   std::uint64_t total = 0;
-  auto fresh = [&] {
-    tcp::FieldSink sink;
-    sink.canonical = canonical;
-    sink.origin = origin;
-    return sink;
-  };
-  // The sum of the records' hashes, so that their order makes no difference in the canonical
-  // fingerprint.
   for (tcp::Index at = 0; at < e.connections.high_water(); ++at) {
     if (e.connections.taken(at)) {
       tcp::FieldSink sink = fresh();
@@ -178,8 +172,19 @@ std::uint64_t print_of(Stack::Body& b, bool canonical, Instant origin) {
       total += sink.value();
     }
   }
+  return total;
+}
+
+std::uint64_t print_of(Stack::Body& b, bool canonical, Instant origin) {
+  tcp::Engine& e = b.engine;
+  auto fresh = [&] {
+    tcp::FieldSink sink;
+    sink.canonical = canonical;
+    sink.origin = origin;
+    return sink;
+  };
   tcp::FieldSink sink = fresh();
-  sink.add(total);
+  sink.add(print_of_records(e, fresh));
   visit_shared(b, sink);
   // Within the quiet time the time of boot matters.
   sink.add(e.state->started ? 1 : 0);
