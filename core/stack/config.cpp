@@ -176,6 +176,7 @@ void switch_extensions_off(Config& config) {
 Config profile_rfc() {
   Config config;
   tcp::Config& tcp = config.tcp;
+  tcp.nagle_minshall = false;
   tcp.delayed_ack = Duration::milliseconds(200);
   tcp.ack_stretch_segments = Count{2};
   tcp.rto_min = Duration::seconds(1);
@@ -213,6 +214,7 @@ Config profile_freebsd() {
   Config config;
   config.announcements = Count{1};
   tcp::Config& tcp = config.tcp;
+  tcp.nagle_minshall = false;
   tcp.delayed_ack = Duration::milliseconds(40);
   tcp.ack_stretch_segments = Count{2};
   tcp.rto_min = Duration::milliseconds(230);

@@ -54,6 +54,7 @@ constexpr void visit_tcp_pools(C& tcp, Visit&& visit) {
   visit("reserve_blocks", Unit::count, FieldRange{0, million}, tcp.reserve_blocks);
   visit("mss", Unit::bytes, FieldRange{28, 65'495}, tcp.mss);
   visit("nagle", Unit::boolean, FieldRange{0, 1}, tcp.nagle);
+  visit("nagle_minshall", Unit::boolean, FieldRange{0, 1}, tcp.nagle_minshall);
   visit("delayed_acks", Unit::boolean, FieldRange{0, 1}, tcp.delayed_acks);
   visit("delayed_ack", Unit::duration, FieldRange{1, 499'999'999}, tcp.delayed_ack);
   visit("ack_stretch_segments", Unit::count, FieldRange{2, 1024}, tcp.ack_stretch_segments);

@@ -215,6 +215,7 @@ void advance_una(Engine& e, Connection& c, InFlightState& a, Sequence ack) {
   a.retransmit_next = last_of(a.retransmit_next, ack);
   a.retransmit_end = last_of(a.retransmit_end, ack);
   a.pushed = last_of(a.pushed, ack);
+  a.small_end = last_of(a.small_end, ack);
   if ((a.path_probe.size | a.pending_mtu) != 0) [[unlikely]] {
     path_probe::on_advance(e, c, a);
   }

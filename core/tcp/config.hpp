@@ -79,6 +79,7 @@ struct Config {
   bool accounts = false;
 
   bool nagle = true;
+  bool nagle_minshall = true;  // only a small segment in flight holds back another (RFC 9293 A.3)
   bool delayed_acks = true;
   Duration delayed_ack = Duration::milliseconds(40);
   // How many segments one delayed ACK may answer: RFC 5681 4.2 requires 2, receive offloads merge

@@ -421,6 +421,7 @@ struct InFlightState : PendingControl, SpuriousState {
   std::uint16_t loan_read = 0xffff;  // the loan that was read last: where to look first
 
   Sequence pushed;           // end of the data that was pushed
+  Sequence small_end;        // of the last segment sent that was not full; at least SND.UNA
   Sequence retransmit_next;  // [next, end) is to be retransmitted
   Sequence retransmit_end;
   Sequence timed;  // an ACK after this octet gives an RTT sample, while `timing`

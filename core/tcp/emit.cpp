@@ -250,9 +250,11 @@ void note_limited(const Connection& c, InFlightState& a, const SegmentPlan& plan
 }
 
 // Moves SND.NXT to `end`.
-void advance_nxt(Engine& e, Connection& c, const SegmentPlan& plan, Sequence end, Bytes flight) {
+void advance_nxt(Engine& e, Connection& c, InFlightState& a, const SegmentPlan& plan, Sequence end,
+                 Bytes flight) {
   e.counters->bytes_sent += plan.data.count;
   c.send.nxt = end;
+  a.small_end = plan.data.count < c.mss ? end : a.small_end;
   note_new_data(e, c, plan, flight);
   if (plan.large) [[unlikely]] {
     path_probe::note_sent(e, c, plan);
@@ -300,7 +302,7 @@ void note_departure(Engine& e, Connection& c, InFlightState& a, const SegmentPla
     note_limited(c, a, plan, flight);
   }
   if (end.after(c.send.nxt)) {
-    advance_nxt(e, c, plan, end, Bytes{flight});
+    advance_nxt(e, c, a, plan, end, Bytes{flight});
   }
   if (accounts_kept(e)) [[unlikely]] {
     accounts::note_departure(e, c, plan);

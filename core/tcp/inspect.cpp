@@ -341,8 +341,8 @@ void visit_path_probe(const PathProbe& probe, FieldSink& sink) {
 
 void visit_active(Engine& e, Connection& c, FieldSink& sink) {
   InFlightState const& a = e.active(c);
-  for (Sequence value : {a.pushed, a.retransmit_next, a.retransmit_end, a.timed, a.fin_at,
-                         a.delayed_begin, a.last_ack_sent}) {
+  for (Sequence value : {a.pushed, a.small_end, a.retransmit_next, a.retransmit_end, a.timed,
+                         a.fin_at, a.delayed_begin, a.last_ack_sent}) {
     sink.add(value);
   }
   for (Instant value : {a.timed_at, a.retransmit_due, a.delayed_ack_due, a.give_up_due}) {

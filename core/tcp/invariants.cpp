@@ -85,6 +85,8 @@ void check_active(Engine& e, const Connection& c) {
   CHECK((a.delayed_segments == 0) == a.delayed.empty());
   CHECK(a.delayed_segments == 0 || !a.delayed_ack_due.is_never());
   CHECK(a.retransmit_next.at_or_before(c.send.nxt));
+  CHECK(a.small_end.at_or_after(c.send.una));
+  CHECK(a.small_end.at_or_before(c.send.nxt));
   Sequence const begin = queue_begin(c);
   Sequence const end = begin + a.send.length();
   bool const acknowledged = c.fin_sent && c.send.una == c.send.nxt;

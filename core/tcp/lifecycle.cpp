@@ -89,6 +89,7 @@ InFlightState* alloc_in_flight(Engine& e, Connection& c) {
     a.slow_due = e.wheel.due(a.owner);
   }
   a.pushed = c.send.nxt;
+  a.small_end = c.send.una;
   a.retransmit_next = c.send.nxt;
   a.retransmit_end = c.send.nxt;
   a.last_ack_sent = c.receive.nxt;

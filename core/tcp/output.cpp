@@ -180,6 +180,14 @@ struct Sendable {
   return sendable;
 }
 
+// Whether only full segments are in flight. Then another small one may follow, so that the end of a
+// response does not wait for the peer's delayed ACK; there is never more than one in flight.
+//= rfc9293#3.7.4
+//# 9293:P-NAGLE the modification of appendix A.3, as the rule interacts badly with delayed ACKs
+bool may_follow_full(const Engine& e, const Connection& c, const InFlightState& a) {
+  return e.config.nagle_minshall && a.small_end == c.send.una;
+}
+
 // How much to send now, by sender-side silly-window avoidance and Nagle; 0: wait.
 //= rfc9293#3.8.6.2.1
 //# 9293:MUST-38 the four conditions, tried in order
@@ -198,7 +206,7 @@ std::uint32_t worth_sending(const Engine& e, const Connection& c, const InFlight
   //# 5682:FRTO-4 F-RTO's new data does not wait
   // No data can be added if the store is full, nor in front of a record's end or a FIN.
   bool const alone = c.send.nxt == c.send.una || !c.nagle || sendable.closed ||
-                     spurious::watches(a) || store_is_full(e, a.send);
+                     spurious::watches(a) || store_is_full(e, a.send) || may_follow_full(e, c, a);
   //= rfc9293#3.7.4
   //# 9293:P-NAGLE-CWND congestion control has precedence over Nagle
   if (fits == 0 || fits > sendable.cwnd) {
@@ -350,6 +358,7 @@ void begin_sending(Engine& e, Connection& c, Sequence iss) {
     c.options.ts_offset = timestamp_offset(e.config, e.tuple_of(c));
   }
   a->pushed = iss.next();
+  a->small_end = iss;
   a->reduced_to = iss.previous();
   a->marks.limited_until = iss;
 }

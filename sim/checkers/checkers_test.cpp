@@ -356,7 +356,10 @@ TEST(RfcDefects, APlantedDefectIsFound) {
   EXPECT_EQ(with_forged([](wire::Segment&) {}), "nothing");
   EXPECT_EQ(with_forged([](wire::Segment& s) { s.acknowledgment = s.acknowledgment.next(); }),
             "an ACK of data that never arrived");
-  EXPECT_EQ(with_forged([](wire::Segment& s) { s.window.value = s.payload.empty() ? 9'000 : 0; }),
+  EXPECT_EQ(with_forged([open = false](wire::Segment& s) mutable {
+              open = !open;
+              s.window.value = open ? 9'000 : 0;
+            }),
             "the right edge of the offered window moved left");
   EXPECT_EQ(with_forged([](wire::Segment& s) { s.options.has_mss = true; }),
             "MSS outside of a SYN");

@@ -97,8 +97,8 @@ TEST_F(TcpInfoTest, InfoOfAConnection) {
   EXPECT_EQ(receiver.tcpi_rcv_mss, 1448u);
   EXPECT_GT(sender.tcpi_snd_wnd, 0u);
   pass(Duration::milliseconds(400));
-  EXPECT_EQ(info(r, far).tcpi_last_data_recv, 499u);
-  EXPECT_EQ(info(l, near).tcpi_last_data_sent, 499u);
+  EXPECT_EQ(info(r, far).tcpi_last_data_recv, 500u);
+  EXPECT_EQ(info(l, near).tcpi_last_data_sent, 500u);
   // Segments are lost: the timeout is counted, and the data in flight is shown.
   pair.cut(true);
   send(l, near, std::string(3000, 'y'));
@@ -121,16 +121,17 @@ TEST_F(TcpInfoTest, InfoOfPastEvents) {
   pair.cut(true);
   send(l, near, std::string(3000, 'x'));
   pass(Duration::milliseconds(2));
-  EXPECT_EQ(info(l, near).tcpi_bytes_sent, 3000u);
+  // A tail loss probe has repeated the last 1,448 octets.
+  EXPECT_EQ(info(l, near).tcpi_bytes_sent, 4448u);
   EXPECT_EQ(info(l, near).tcpi_delivered, 1u);
   EXPECT_EQ(info(l, near).tcpi_busy_time, 2'000u);
   pair.cut(false);
   pass(Duration::milliseconds(1'000));
   lockstep_tcp_info const done = info(l, near);
-  // All of it was sent twice, but nothing is in flight any more.
-  EXPECT_EQ(done.tcpi_bytes_retrans, 3000u);
-  EXPECT_EQ(done.tcpi_bytes_sent, 6000u);
-  EXPECT_EQ(done.tcpi_data_segs_out, 6u);
+  // All of it was sent again after the timeout, but nothing is in flight any more.
+  EXPECT_EQ(done.tcpi_bytes_retrans, 4448u);
+  EXPECT_EQ(done.tcpi_bytes_sent, 7448u);
+  EXPECT_EQ(done.tcpi_data_segs_out, 7u);
   EXPECT_EQ(done.tcpi_retrans, 0u);
   EXPECT_EQ(done.tcpi_delivered, 1u + 3u);
   EXPECT_GT(done.tcpi_busy_time, 200'000u);  // waited for the retransmission timer

@@ -31,6 +31,34 @@ TEST(Nagle, SmallDataWaits) {
   EXPECT_EQ(flow.segments(), "1041+500");
 }
 
+// Profiles default and linux: a small segment waits only for another small one.
+//= rfc9293#3.7.4
+//= type=test
+//# 9293:P-NAGLE the modification of appendix A.3
+TEST(Nagle, TheEndOfAResponseDoesNotWait) {
+  EXPECT_TRUE(Config{}.tcp.nagle_minshall);
+  EXPECT_TRUE(profile_linux().tcp.nagle_minshall);
+  EXPECT_FALSE(profile_freebsd().tcp.nagle_minshall);
+  Config config = flow_config();
+  EXPECT_FALSE(config.tcp.nagle_minshall);
+  config.tcp.nagle_minshall = true;
+  Flow flow(config);
+  flow.write_octets(1500);
+  EXPECT_EQ(flow.segments(), "1+1000 1001+500");
+  flow.write_octets(300);
+  EXPECT_EQ(flow.segments(), "");
+  flow.write_octets(900);
+  EXPECT_EQ(flow.segments(), "1501+1000");
+  flow.ack(1001);
+  EXPECT_EQ(flow.segments(), "");
+  flow.ack(1501);
+  EXPECT_EQ(flow.segments(), "2501+200");
+  flow.write_octets(10);
+  EXPECT_EQ(flow.segments(), "");
+  flow.ack(2701);
+  EXPECT_EQ(flow.segments(), "2701+10");
+}
+
 // After `finish` no data can be added to the last segment, so it leaves at once, with the FIN. The
 // peer's window and cwnd apply to it as to any other.
 //= rfc9293#3.10.4
