@@ -398,25 +398,31 @@ Refusal Stack::Body::choose_local(const Open& open, IpAddress& local, std::uint1
     return Refusal::bad_remote;
   }
   index = internet::no_address;
-  if (!open.local.address.is_unspecified()) {
+  bool const named = !open.local.address.is_unspecified();
+  bool const v4 = open.remote.address.is_v4();
+  if (named) {
     local = open.local.address;
     index = addresses.find(local);
-    bool const mixed = local.is_v4() != open.remote.address.is_v4();
-    return index == internet::no_address || mixed ? Refusal::bad_local : Refusal::none;
+    if (index == internet::no_address || local.is_v4() != v4) {
+      return Refusal::bad_local;
+    }
+  }
+  internet::NextHop hop;
+  IpAddress hop6;
+  bool const routed = v4 ? routes.next_hop(addresses, open.remote.address, hop)
+                         : next_hop6(open.remote.address, hop6);
+  if (!routed && has_link()) {
+    return Refusal::no_route;
+  }
+  if (named) {
+    return Refusal::none;
   }
   //= rfc9293#3.9.1.1
   //# 9293:MUST-44 IP chooses the local address
-  internet::NextHop hop;
-  IpAddress hop6;
-  if (!open.remote.address.is_v4()) {
+  if (!v4) {
     index = internet::source_for(addresses, open.remote.address, usable_addresses());
-    if (index == internet::no_address || !next_hop6(open.remote.address, hop6)) {
-      return Refusal::no_route;
-    }
-  } else if (routes.next_hop(addresses, open.remote.address, hop)) {
-    index = hop.source;
-  } else if (!has_link()) {
-    index = addresses.first_v4();
+  } else {
+    index = routed ? hop.source : addresses.first_v4();
   }
   if (index == internet::no_address) {
     return Refusal::no_route;

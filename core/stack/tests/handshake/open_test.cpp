@@ -250,6 +250,20 @@ TEST(Open, FromAnAddressOfThePeersFamily) {
   }
 }
 
+// A local address that the application names gives no route to where none leads.
+TEST(Open, NoRouteFromANamedAddressEither) {
+  Config config = kit_config();
+  config.link = LinkType::ethernet;
+  config.gateway = IpAddress{};
+  Kit kit(config);
+  Open open = open_to(kit);
+  open.remote.address = IpAddress::v4(192, 0, 2, 7);
+  ASSERT_FALSE(open.local.address.is_unspecified());
+  EXPECT_EQ(connect(kit, open), Refusal::no_route);
+  open.remote.address = IpAddress::v4(10, 0, 0, 9);
+  EXPECT_EQ(connect(kit, open), Refusal::none);
+}
+
 //= rfc9293#3.4.2
 //= type=test
 //# 9293:P-QUIET no number is assigned in the quiet time, to our SYN or to a peer's
