@@ -27,22 +27,33 @@ Bytes quantum_of(const Engine& e, const Connection& c, std::uint64_t rate) {
                    std::uint32_t{c.mss})};
 }
 
+// The round trip that cwnd is spread over: the last sample where that is shorter than SRTT, in
+// which a delayed ACK of an earlier request may still count. At least 1 us, so that no rate
+// overflows.
+Duration round_trip(const Engine& e, const Connection& c) {
+  Duration rtt = srtt_of(c.rtt);
+  if (c.active != nil && e.actives[c.active].sample.valid) {
+    rtt = std::min(rtt, e.actives[c.active].sample.rtt);
+  }
+  return std::max(rtt, Duration::microseconds(1));
+}
+
 }  // namespace
 
 std::uint64_t rate_of(Engine& e, Connection& c) {
   std::uint64_t const asked = congestion::pacing_rate(e, c);
-  Duration const srtt = srtt_of(c.rtt);
-  if (asked != 0 || !c.rtt.sampled() || srtt.ns == 0) {
+  if (asked != 0 || !c.rtt.sampled()) {
     return asked;
   }
-  // Above cwnd / SRTT, so that pacing never prevents full use of cwnd; twice as high in slow start,
+  std::uint64_t const rtt_ns = round_trip(e, c).ns;
+  // Above cwnd / RTT, so that pacing never prevents full use of cwnd; twice as high in slow start,
   // where cwnd doubles within a round trip.
   bool const starting = c.congestion.cwnd < c.congestion.ssthresh;
   std::uint64_t const percent = (starting ? e.config.pacing_start : e.config.pacing_gain).value;
   std::uint64_t const octets = std::uint64_t{c.congestion.cwnd.count} * percent;
   // Two steps, as octets * 10^9 needs more than 64 bits.
-  std::uint64_t const whole = octets / srtt.ns * second_ns;
-  std::uint64_t const part = octets % srtt.ns * (second_ns / 100) / srtt.ns;
+  std::uint64_t const whole = octets / rtt_ns * second_ns;
+  std::uint64_t const part = octets % rtt_ns * (second_ns / 100) / rtt_ns;
   return std::max<std::uint64_t>(whole / 100 + part, 1);
 }
 

@@ -6,7 +6,9 @@
 namespace lockstep::tcp {
 
 // Whether samples are used: by the controller, or by an observer (Config).
-constexpr bool wants_marks(const Config& config) { return config.rate_samples || config.hystart; }
+constexpr bool wants_marks(const Config& config) {
+  return config.rate_samples || config.hystart || config.pacing;
+}
 
 // New data was sent, up to SND.NXT; `flight`: octets in flight before it. Marks the segment if the
 // pool and the limit per connection allow, about 32 times a window. O(1).

@@ -30,6 +30,30 @@ TEST(Pacing, SpreadsTheWindow) {
   EXPECT_EQ(flow.info().pacing_rate, 100'000u);
 }
 
+// The peer delayed its ACK of a request by 40 ms, which SRTT holds for many round trips: the rate
+// follows the newer round trip of 1 ms.
+TEST(Pacing, ADelayedAckOfARequestSlowsNothingLater) {
+  constexpr Peer near{1000, 65535, Duration::milliseconds(1)};
+  Config config = paced_config();
+  config.tcp.rate_samples = false;
+  Flow flow(config, near);
+  flow.write_octets(100);
+  flow.advance(Duration::milliseconds(41));
+  flow.ack(101);
+  flow.write_octets(50'000);
+  flow.advance(Duration::milliseconds(1));
+  flow.ack(1101);
+  EXPECT_EQ(flow.info().pacing_rate, flow.cwnd() * 2 * 1000u);
+}
+
+// At no round trip at all the rate is finite.
+TEST(Pacing, ARoundTripOfNothing) {
+  Flow flow(paced_config(), Peer{});
+  flow.write_octets(50'000);
+  flow.ack(1001);
+  EXPECT_EQ(flow.info().pacing_rate, flow.cwnd() * 2 * 1'000'000ull);
+}
+
 TEST(Pacing, OffSendsAtOnce) {
   Flow flow(paced_config(false), far);
   Instant const begun = flow.now;
