@@ -184,6 +184,7 @@ Config profile_rfc() {
   tcp.orphan_timeout = Duration{};
   tcp.time_wait_ignores_reset = false;
   tcp.initial_window = tcp::InitialWindow::rfc5681;
+  tcp.slow_start_segments = Count{1};
   switch_extensions_off(config);
   return config;
 }
@@ -207,6 +208,7 @@ Config profile_linux() {
   tcp.receive_buffer_max = Bytes{6 << 20};
   tcp.send_buffer_max = Bytes{4 << 20};
   tcp.hystart = false;
+  tcp.slow_start_segments = Count{65'535};
   return config;
 }
 
@@ -224,6 +226,7 @@ Config profile_freebsd() {
   tcp.orphan_timeout = Duration{};
   tcp.mss_least = Bytes{216};
   tcp.path_mtu_least = Bytes{256};
+  tcp.slow_start_segments = Count{2};
   tcp.option_order = wire::OptionOrder::like_freebsd;
   tcp.window_shift_automatic = false;
   tcp.window_shift = 6;

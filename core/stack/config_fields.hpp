@@ -112,6 +112,7 @@ constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
   visit("quiet_time", Unit::duration, FieldRange{0, day}, tcp.quiet_time);
   visit("time_wait_ignores_reset", Unit::boolean, FieldRange{0, 1}, tcp.time_wait_ignores_reset);
   visit("time_wait_reuse", Unit::boolean, FieldRange{0, 1}, tcp.time_wait_reuse);
+  visit("slow_start_segments", Unit::count, FieldRange{1, 65'535}, tcp.slow_start_segments);
   visit("duplicate_acks", Unit::count, FieldRange{1, 255}, tcp.duplicate_acks);
   visit("limited_transmit", Unit::boolean, FieldRange{0, 1}, tcp.limited_transmit);
   visit("restart_after_idle", Unit::boolean, FieldRange{0, 1}, tcp.restart_after_idle);

@@ -22,8 +22,6 @@
 namespace lockstep::tcp {
 namespace {
 
-reno::Flight flight_of(const Connection& c) { return {flight_size(c), Bytes{c.mss}}; }
-
 // Retransmits from SND.UNA up to `end`, before new data.
 [[gnu::cold]] void retransmit_to(Engine& e, Connection& c, Sequence end) {
   InFlightState& a = e.active(c);
@@ -41,7 +39,7 @@ Sequence one_segment_end(const Engine& e, const Connection& c) {
 //# 6582:NR-15 recovery is a flag of its own
 [[gnu::cold]] void ack_in_recovery(Engine& e, Connection& c, Bytes newly) {
   if (c.send.una.after(c.congestion.recover)) {
-    reno::leave_recovery(c.congestion, flight_of(c));
+    reno::leave_recovery(c.congestion, reno::flight_of(c));
     path_probe::end_suppression(c, e.active(c));
     return;
   }
@@ -85,7 +83,7 @@ bool is_duplicate(const Connection& c, const wire::Segment& segment, Bytes offer
     spurious::on_plain_duplicate(e, c);
   }
   if (v.recovering) {
-    reno::inflate(v, flight_of(c));
+    reno::inflate(v, reno::flight_of(c));
     make_ready(e, c);
     return;
   }

@@ -127,12 +127,15 @@ struct Config {
   bool hystart = true;  // HyStart++ (RFC 9406), with reno and cubic
   EcnPolicy ecn = EcnPolicy::accept;
   bool pacing = false;
-  Count pacing_start{200};                              // percent of cwnd / SRTT in slow start ...
+  Count pacing_start{200};                              // percent of cwnd / RTT in slow start ...
   Count pacing_gain{120};                               // ... and after it
   Duration pacing_quantum = Duration::milliseconds(1);  // the length of a burst, as time
   bool rate_samples = false;                            // for observers, with any controller
   Count marks_max{4096};  // segments in flight with a rate mark, of all connections
   InitialWindow initial_window = InitialWindow::rfc6928;
+  // By how many segments one ACK increases cwnd in slow start, at most (L of RFC 3465): a receiver
+  // may acknowledge several segments with one ACK. One while lost data is outstanding.
+  Count slow_start_segments{8};
   Count duplicate_acks{3};
   bool limited_transmit = true;
   bool restart_after_idle = true;

@@ -100,7 +100,7 @@ void on_ack(Engine& e, Connection& c, Bytes newly, bool marked) {
   // Plain Reno skips the arguments that other controllers need.
   if (congestion_of(e, c) == Congestion::reno && !wants_marks(e.config)) [[likely]] {
     if (grows) {
-      reno::grow(c.congestion, newly, Bytes{c.mss});
+      reno::grow(c.congestion, {newly, Bytes{c.mss}, reno::slow_start_most(c, newly, e.config)});
     }
     return;
   }
@@ -108,6 +108,7 @@ void on_ack(Engine& e, Connection& c, Bytes newly, bool marked) {
   Subject subject = subject_of(e, c);
   Acked acked;
   acked.newly = newly;
+  acked.slow_start_most = reno::slow_start_most(c, newly, e.config);
   acked.una = c.send.una;
   acked.nxt = c.send.nxt;
   acked.marked = marked;

@@ -26,13 +26,14 @@ struct Subject {
 
 // One ACK of new data.
 struct Acked {
-  Bytes newly;           // octets that it acknowledges
-  Sequence una;          // SND.UNA after it
-  Sequence nxt;          // SND.NXT
-  Duration srtt;         // zero: no sample yet
-  bool marked = false;   // it carries ECE
-  bool limited = false;  // the application, not cwnd, limited the flight in this round
-  RateSample sample;     // valid only where wants_marks()
+  Bytes newly;            // octets that it acknowledges
+  Sequence una;           // SND.UNA after it
+  Sequence nxt;           // SND.NXT
+  Bytes slow_start_most;  // by how much it may increase cwnd in slow start
+  Duration srtt;          // zero: no sample yet
+  bool marked = false;    // it carries ECE
+  bool limited = false;   // the application, not cwnd, limited the flight in this round
+  RateSample sample;      // valid only where wants_marks()
 };
 
 // Why the window must be reduced.
@@ -54,7 +55,7 @@ struct Controller {
   // An ECE reduces cwnd as much as a loss does, so that a loss in the same window needs no further
   // reduction (RFC 3168 6.1.2). False: it reduces less (RFC 8257 3.4).
   bool mark_is_as_loss = true;
-  // Pacing rate in octets per second; null: pacing.hpp computes it from cwnd and SRTT.
+  // Pacing rate in octets per second; null: pacing.hpp computes it from cwnd and RTT.
   std::uint64_t (*pacing_rate)(const Subject& s) = nullptr;
 };
 

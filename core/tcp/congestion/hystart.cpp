@@ -122,7 +122,7 @@ void slow_start(Subject& s, const Acked& acked) {
   //= rfc9406#4.2
   //# 9406:HSPP-8 so a loss or ECE ends it for good
   if (!s.config.hystart || s.v.ssthresh.count != congestion::cwnd_max) {
-    reno::slow_start(s.v, acked.newly, s.smss);
+    reno::slow_start(s.v, {acked.newly, s.smss, acked.slow_start_most});
     return;
   }
   HyStart& h = s.state.slow;

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 
+#include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/congestion/hystart.hpp"
 
 namespace lockstep::tcp::reno {
 
 using congestion::capped;
+
+Flight flight_of(const Connection& c) { return {flight_size(c), Bytes{c.mss}}; }
 
 Bytes initial_window(Bytes smss, InitialWindow rule) {
   if (rule == InitialWindow::rfc6928) {
@@ -38,10 +41,15 @@ void begin(CongestionVariables& c, Bytes smss, Count syn_timeouts, const Config&
   c.acked = {};
 }
 
-void slow_start(CongestionVariables& c, Bytes newly, Bytes smss) {
+void slow_start(CongestionVariables& c, Growth growth) {
   //= rfc5681#3.1
   //# 5681:CC-8, 5681:CC-33 at most one segment per ACK, and no more than it acknowledged
-  c.cwnd = capped(std::uint64_t{c.cwnd.count} + least(newly, smss).count);
+  // RFC 3465 2.2 permits several; they end at ssthresh.
+  std::uint64_t const cwnd = c.cwnd.count;
+  std::uint64_t const one = cwnd + least(growth.newly, growth.smss).count;
+  std::uint64_t const several = std::min(cwnd + least(growth.newly, growth.slow_start_most).count,
+                                         std::uint64_t{c.ssthresh.count});
+  c.cwnd = capped(std::max(one, several));
 }
 
 void avoid(CongestionVariables& c, Bytes newly, Bytes smss) {
@@ -110,11 +118,19 @@ void on_timeout(CongestionVariables& c, Bytes smss) {
   c.partial_seen = false;
 }
 
-void grow(CongestionVariables& c, Bytes newly, Bytes smss) {
+Bytes slow_start_most(const Connection& c, Bytes newly, const Config& config) {
+  // RFC 3465 2.3: one segment per ACK of what was sent before a loss, as it may have arrived long
+  // ago.
+  bool const repaired = (c.send.una - newly).after(c.congestion.recover);
+  std::uint64_t const segments = repaired ? config.slow_start_segments.value : 1;
+  return capped(segments * c.mss);
+}
+
+void grow(CongestionVariables& c, Growth growth) {
   if (c.cwnd < c.ssthresh) {
-    slow_start(c, newly, smss);
+    slow_start(c, growth);
   } else {
-    avoid(c, newly, smss);
+    avoid(c, growth.newly, growth.smss);
   }
 }
 

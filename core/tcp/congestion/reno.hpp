@@ -10,15 +10,26 @@ struct Flight {
   Bytes size;  // sent and not acknowledged
   Bytes smss;  // largest segment that we send
 };
+Flight flight_of(const Connection& c);
 
 // The handshake is complete; `syn_timeouts`: how often our SYN or SYN-ACK timed out.
 void begin(CongestionVariables& c, Bytes smss, Count syn_timeouts, const Config& config);
 Bytes initial_window(Bytes smss, InitialWindow rule);
-// The two growth phases, for an ACK of `newly` octets of new data outside recovery.
-void slow_start(CongestionVariables& c, Bytes newly, Bytes smss);
+// An ACK of new data outside recovery.
+struct Growth {
+  Bytes newly;            // octets that it acknowledges
+  Bytes smss;             // largest segment that we send
+  Bytes slow_start_most;  // by how much it may increase cwnd in slow start
+};
+
+// `slow_start_most` of an ACK that has advanced SND.UNA by `newly` octets, by Config's
+// slow_start_segments.
+Bytes slow_start_most(const Connection& c, Bytes newly, const Config& config);
+// The two growth phases.
+void slow_start(CongestionVariables& c, Growth growth);
 void avoid(CongestionVariables& c, Bytes newly, Bytes smss);
 // slow_start() or avoid() by ssthresh: what on_ack does without HyStart++.
-void grow(CongestionVariables& c, Bytes newly, Bytes smss);
+void grow(CongestionVariables& c, Growth growth);
 // Functions of Controller.
 void on_ack(congestion::Subject& s, const congestion::Acked& acked);
 Bytes reduced(congestion::Subject& s, Bytes flight, congestion::Signal signal);

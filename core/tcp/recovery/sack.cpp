@@ -23,8 +23,6 @@
 namespace lockstep::tcp {
 namespace {
 
-reno::Flight flight_of(const Connection& c) { return {flight_size(c), Bytes{c.mss}}; }
-
 // The beginning of the range, at most one segment.
 Bytes one_segment(const Connection& c, const Range& range) {
   return least(Bytes{c.mss}, range.end.since(range.begin));
@@ -134,7 +132,7 @@ bool update_recovery(Engine& e, Connection& c, Bytes newly, bool marked) {
     //# 6675:S6675-10 recovery ends when RecoveryPoint is acknowledged
     //# 6675:S6675-19 scoreboard entries above it are kept
     if (covers) {
-      reno::leave_recovery(v, flight_of(c));
+      reno::leave_recovery(v, reno::flight_of(c));
       //= rfc9937#6.4
       //# 9937:PRR-12 cwnd becomes ssthresh
       v.cwnd = v.ssthresh;

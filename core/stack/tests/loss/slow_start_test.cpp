@@ -95,6 +95,47 @@ TEST(SlowStart, GrowsByAcknowledgedOctets) {
   EXPECT_EQ(flow.cwnd(), 6100u);
 }
 
+// RFC 3465 2.2: one ACK for several segments counts as many as Config permits, so a receiver that
+// acknowledges every eighth segment does not slow the start down.
+TEST(SlowStart, OneAckCountsSeveralSegments) {
+  Config config = flow_config();
+  config.tcp.slow_start_segments = Count{2};
+  Flow flow(config);
+  flow.write_octets(100'000);
+  flow.ack(1001);
+  EXPECT_EQ(flow.cwnd(), 5000u);
+  flow.ack(2501);
+  EXPECT_EQ(flow.cwnd(), 6500u);
+  flow.ack(5501);
+  EXPECT_EQ(flow.cwnd(), 8500u);
+}
+
+// RFC 3465 2.3: after a timeout one segment, until all that was in flight is acknowledged. From
+// there on several again, but not beyond ssthresh.
+TEST(SlowStart, OneSegmentAnAckWhileLostDataIsRepaired) {
+  Config config = flow_config();
+  config.tcp.slow_start_segments = Count{8};
+  Flow flow(config);
+  flow.write_octets(500'000);
+  for (std::uint32_t at = 1001; at <= 16'001; at += 1000) {
+    flow.ack(at);
+  }
+  ASSERT_EQ(flow.flight(), 20'000u);
+  flow.time_out();
+  ASSERT_EQ(flow.ssthresh(), 10'000u);
+  flow.ack(26'001);
+  EXPECT_EQ(flow.cwnd(), 2000u);
+  flow.ack(36'001);
+  EXPECT_EQ(flow.cwnd(), 3000u);
+  flow.segments();
+  ASSERT_EQ(flow.flight(), 3000u);
+  flow.ack(39'001);
+  EXPECT_EQ(flow.cwnd(), 6000u);
+  ASSERT_EQ(flow.flight(), 6000u);
+  flow.ack(45'001);
+  EXPECT_EQ(flow.cwnd(), 10'000u);
+}
+
 // Brings a flow into congestion avoidance with cwnd = ssthresh = 4000: a timeout with 8000 in
 // flight.
 void into_avoidance(Flow& flow) {
