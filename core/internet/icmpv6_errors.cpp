@@ -10,12 +10,12 @@ namespace {
 
 //= rfc4443#2.4
 //# 4443:ICMP6-5 as much of the packet as 1280 octets hold
-constexpr std::uint32_t quote_bytes_max =
+constexpr std::uint32_t quote6_bytes_max =
     wire::ipv6_mtu_least - wire::ipv6_header_bytes - wire::icmp6_header_bytes;
 
-std::span<const std::byte> quote_of(const IpArrival& about) {
+std::span<const std::byte> quote6_of(const IpArrival& about) {
   std::span<const std::byte> const bytes = about.packet.bytes;
-  return bytes.first(std::min<std::size_t>(bytes.size(), quote_bytes_max));
+  return bytes.first(std::min<std::size_t>(bytes.size(), quote6_bytes_max));
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ bool may_send_error6(const Icmp6ErrorToSend& complaint, const IpArrival& about) 
 }
 
 Bytes error6_bytes(const IpArrival& about) {
-  return {static_cast<std::uint32_t>(wire::icmp6_header_bytes + quote_of(about).size())};
+  return {static_cast<std::uint32_t>(wire::icmp6_header_bytes + quote6_of(about).size())};
 }
 
 Bytes write_error6(const wire::Icmp6Path& path, const Icmp6ErrorToSend& complaint,
@@ -53,7 +53,8 @@ Bytes write_error6(const wire::Icmp6Path& path, const Icmp6ErrorToSend& complain
   CHECK(may_send_error6(complaint, about));
   //= rfc4443#3.2
   //# 4443:ICMP6-19 unused fields are sent as zero
-  return wire::write(path, {complaint.type, complaint.code, complaint.rest, quote_of(about)}, into);
+  return wire::write(path, {complaint.type, complaint.code, complaint.rest, quote6_of(about)},
+                     into);
 }
 
 //= rfc4443#4.2

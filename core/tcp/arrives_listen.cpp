@@ -87,10 +87,6 @@ bool crowded(const Listener& listener) {
   return true;
 }
 
-FourTuple tuple_of(const InboundSegment& arrival) {
-  return {{arrival.local, arrival.segment.destination}, {arrival.remote, arrival.segment.source}};
-}
-
 Sequence iss_for(const Engine& e, const InboundSegment& arrival, Index reused_time_wait) {
   Sequence const iss = initial_sequence(e.config, tuple_of(arrival), e.state->now);
   //= rfc9293#3.6.1

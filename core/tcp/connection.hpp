@@ -19,6 +19,9 @@
 
 namespace lockstep::tcp {
 
+// In place of the index of a Loan.
+inline constexpr std::uint16_t no_loan = 0xffff;
+
 // What the single retransmission timer of a connection is running for.
 enum class RetransmitMode : std::uint8_t {
   idle,
@@ -416,9 +419,9 @@ struct InFlightState : PendingControl, SpuriousState {
   std::uint32_t pending_ack_duplicates = 0;  // how many of the pending ACKs are duplicate ACKs
   std::uint32_t pending_ack_cut = 0;         // how many have to leave alone, for a change of ECE
   std::uint32_t promised = 0;                // blocks for loans: memory::Blocks::promise
-  std::uint16_t loan_first = 0xffff;         // frames on loan with in-order data, this turn only
-  std::uint16_t loan_last = 0xffff;
-  std::uint16_t loan_read = 0xffff;  // the loan that was read last: where to look first
+  std::uint16_t loan_first = no_loan;        // frames on loan with in-order data, this turn only
+  std::uint16_t loan_last = no_loan;
+  std::uint16_t loan_read = no_loan;  // the loan that was read last: where to look first
 
   Sequence pushed;           // end of the data that was pushed
   Sequence small_end;        // of the last segment sent that was not full; at least SND.UNA
@@ -464,7 +467,7 @@ struct InFlightState : PendingControl, SpuriousState {
   Instant pace_due = Instant::never();  // the timer for that, and for undo_until
   ControllerState controller;
   Marks marks;
-  RateSample sample;  // of the last ACK, for observers
+  RateSample sample;  // the last valid one
   // Selective acknowledgments to the peer.
   std::uint32_t extent_stamp = 0;  // arrivals above gaps
   Sequence duplicate_begin;        // octets that arrived twice, while `has_duplicate`
@@ -541,7 +544,7 @@ struct Loan {
   Bytes length;
   std::uint32_t slot = memory::nil;
   std::uint32_t generation = 0;
-  std::uint16_t next = 0xffff;
+  std::uint16_t next = no_loan;
 };
 
 // A SYN cookie that has opened a connection: its ACK, if it arrives again, opens none.

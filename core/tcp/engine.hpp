@@ -117,6 +117,10 @@ struct InboundSegment {
   std::uint8_t ecn = 0;  // the ECN field of its packet
 };
 
+inline FourTuple tuple_of(const InboundSegment& arrival) {
+  return {{arrival.local, arrival.segment.destination}, {arrival.remote, arrival.segment.source}};
+}
+
 // What the remotes of one keyed hash hold above gaps: see gaps.hpp.
 struct GapUse {
   std::uint32_t blocks = 0;

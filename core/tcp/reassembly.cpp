@@ -17,8 +17,6 @@
 namespace lockstep::tcp {
 namespace {
 
-constexpr std::uint16_t no_loan = 0xffff;
-
 // The part of `data` inside [begin, end).
 std::span<const std::byte> part_of(const SegmentData& data, Sequence begin, Sequence end) {
   return data.bytes.subspan(begin.since(data.begin).count, end.since(begin).count);

@@ -9,7 +9,6 @@
 namespace lockstep::tcp {
 namespace {
 
-constexpr std::uint16_t no_loan = 0xffff;
 // At most this many connections lose their data above gaps for one segment in order.
 constexpr std::uint32_t discards_max = 4;
 

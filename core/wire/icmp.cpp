@@ -8,12 +8,6 @@
 #include "core/wire/octets.hpp"
 
 namespace lockstep::wire {
-namespace {
-
-constexpr std::uint32_t quoted_data_bytes = 8;
-
-}  // namespace
-
 Drop parse(std::span<const std::byte> bytes, IcmpMessage& out) {
   if (bytes.size() < icmp_header_bytes) {
     return Drop::icmp_too_short;

@@ -13,6 +13,9 @@
 
 namespace lockstep::wire {
 
+// An error message quotes at least so many octets of data behind the IP header (RFC 792).
+inline constexpr std::uint32_t quoted_data_bytes = 8;
+
 // The types that a host uses. A parsed message may have any other number.
 enum class IcmpType : std::uint8_t {
   echo_reply = 0,

@@ -9,8 +9,6 @@
 namespace lockstep::wire {
 namespace {
 
-constexpr std::uint32_t quoted_data_bytes = 8;
-
 Partial pseudo_sum(const Icmp6Path& path, std::size_t length) {
   return pseudo_header_sum({path.source, path.destination,
                             static_cast<std::uint8_t>(IpProtocol::icmpv6),

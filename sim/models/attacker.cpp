@@ -15,7 +15,6 @@
 namespace lockstep::sim {
 namespace {
 
-constexpr std::uint32_t frame_max = 1'514;
 constexpr std::uint16_t ports_first = 20'000;
 constexpr std::uint16_t ports_last = 40'000;
 
@@ -375,7 +374,7 @@ void Attacker::renege(StationDesk& desk, Game& game) {
 
 // Uses eight identifications at a time, with random offsets below 1,600 octets.
 void Attacker::send_fragment(StationDesk& desk) {
-  std::array<std::byte, frame_max> frame{};
+  std::array<std::byte, ethernet_frame_max> frame{};
   wire::write(wire::EthernetHeader{victim_mac_, spec_.mac, wire::EtherType::ipv4}, frame);
   wire::Ipv4Header header;
   header.source = spec_.address;
@@ -416,7 +415,7 @@ void Attacker::acknowledge(StationDesk& desk, const Game& game, Sequence up_to) 
 
 void Attacker::send(StationDesk& desk, IpAddress source, const wire::Segment& segment,
                     std::span<const std::byte> options) {
-  std::array<std::byte, frame_max> packet{};
+  std::array<std::byte, ethernet_frame_max> packet{};
   Bytes header;
   if (options.empty()) {
     header = wire::write(segment, packet);

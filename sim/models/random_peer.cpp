@@ -8,11 +8,7 @@
 #include "sim/models/raw_packets.hpp"
 
 namespace lockstep::sim {
-namespace {
-
-constexpr std::uint32_t frame_max = 1'514;
-
-}  // namespace
+namespace {}  // namespace
 
 RandomPeer::RandomPeer(const World& world, const StationSpec& spec, Random random)
     : spec_(spec), random_(random), acts_left_(spec.acts), next_(Instant{0} + spec.every) {
@@ -304,7 +300,7 @@ void RandomPeer::noise(StationDesk& desk, const Victim& victim) {
 }
 
 void RandomPeer::send(StationDesk& desk, const Envelope& envelope, wire::Segment segment) {
-  std::array<std::byte, frame_max> packet{};
+  std::array<std::byte, ethernet_frame_max> packet{};
   std::size_t const length =
       write_segment(segment, {envelope.source, envelope.destination}, packet);
   // Sometimes the checksum is wrong, or the options are malformed.

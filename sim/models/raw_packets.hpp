@@ -12,6 +12,12 @@
 
 namespace lockstep::sim {
 
+// The longest frame of an Ethernet with an MTU of 1,500 octets, without a VLAN tag.
+inline constexpr std::uint32_t ethernet_frame_max = 1'514;
+
+// The lowest octet of a number.
+constexpr std::byte octet(std::uint32_t value) { return static_cast<std::byte>(value & 0xff); }
+
 // Whether this is an ARP request; if so, sets `asked`.
 bool read_arp_request(std::span<const std::byte> packet, wire::ArpPacket& asked);
 // Replies to that request with the link address `own`.

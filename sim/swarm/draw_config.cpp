@@ -5,7 +5,6 @@
 namespace lockstep::sim {
 namespace {
 
-constexpr Duration ms(std::uint64_t count) { return Duration::milliseconds(count); }
 constexpr Duration seconds(std::uint64_t count) { return Duration::seconds(count); }
 
 HashKey draw_key(Dice& dice) { return {dice.word(), dice.word()}; }

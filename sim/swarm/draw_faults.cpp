@@ -4,7 +4,6 @@
 namespace lockstep::sim {
 namespace {
 
-constexpr auto ms = Duration::milliseconds;
 constexpr std::uint32_t percent = 10'000'000;  // in units of Probability
 
 Active draw_active(Dice& dice) {
@@ -87,7 +86,7 @@ LaneFault draw_lane_fault(Dice& dice, const World& world) {
   }
 }
 
-Name numbered(std::string_view text, std::uint32_t number) {
+Name with_number(std::string_view text, std::uint32_t number) {
   std::array<char, 16> letters{};
   std::uint32_t length = 0;
   for (char letter : text) {
@@ -104,7 +103,7 @@ void draw_faults(Dice& dice, World& world) {
   std::uint32_t const lanes = dice.pick({0u, 1u, 1u, 2u, 3u, 5u});
   for (std::uint32_t i = 0; i < lanes; ++i) {
     LaneFaultSpec spec;
-    spec.name = numbered("fault", i);
+    spec.name = with_number("fault", i);
     spec.link = dice.below32(static_cast<std::uint32_t>(world.links.size()));
     std::uint64_t const way = dice.below(4);
     spec.forward = way != 0;
@@ -116,7 +115,7 @@ void draw_faults(Dice& dice, World& world) {
   std::uint32_t const hosts = dice.pick({0u, 0u, 0u, 1u, 2u});
   for (std::uint32_t i = 0; i < hosts; ++i) {
     HostFaultSpec spec;
-    spec.name = numbered("host", i);
+    spec.name = with_number("host", i);
     spec.host = {dice.below32(static_cast<std::uint32_t>(world.hosts.size()))};
     spec.active = draw_active(dice);
     spec.fault = dice.percent(50) ? HostFault{RingFull{}} : HostFault{Stall{}};

@@ -7,6 +7,8 @@
 
 namespace lockstep::sim {
 
+constexpr Duration ms(std::uint64_t count) { return Duration::milliseconds(count); }
+
 // One of the four profiles, unchanged.
 Config draw_profile(Dice& dice);
 // Sizes that a run can afford, and only timers that let it finish.

@@ -7,8 +7,6 @@
 namespace lockstep::sim {
 namespace {
 
-constexpr Duration ms(std::uint64_t count) { return Duration::milliseconds(count); }
-
 void add_hosts(Dice& dice, World& world) {
   Config const profile = draw_profile(dice);
   std::uint32_t const count = dice.pick({2u, 2u, 3u});

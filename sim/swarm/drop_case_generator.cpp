@@ -12,11 +12,9 @@
 namespace lockstep::sim {
 namespace {
 
-constexpr std::uint32_t frame_max = 256;
+constexpr std::uint32_t drop_case_bytes_max = 256;
 constexpr std::uint32_t flood_segments = 140;
 constexpr IpAddress everyone = IpAddress::v4(10, 0, 0, 255);
-
-constexpr std::byte octet(std::uint32_t value) { return static_cast<std::byte>(value & 0xff); }
 
 void put_checksum(std::span<std::byte> header) {
   header[10] = {};
@@ -278,7 +276,7 @@ void DropCaseGenerator::send_segment(StationDesk& desk, const Packet& packet,
 
 void DropCaseGenerator::send(StationDesk& desk, const Packet& packet,
                              std::span<const std::byte> payload) {
-  std::array<std::byte, frame_max> frame{};
+  std::array<std::byte, drop_case_bytes_max> frame{};
   wire::write(wire::EthernetHeader{packet.to, spec_.mac, wire::EtherType::ipv4}, frame);
   auto const ip = std::span(frame).subspan(wire::ethernet_header_bytes);
   wire::Ipv4Header header;

@@ -8,11 +8,11 @@
 #include "core/wire/ethernet.hpp"
 #include "core/wire/ipv6.hpp"
 #include "core/wire/neighbour_discovery.hpp"
+#include "sim/models/raw_packets.hpp"
 
 namespace lockstep::sim {
 namespace {
 
-constexpr std::byte octet(std::uint32_t value) { return static_cast<std::byte>(value & 0xff); }
 constexpr std::uint32_t header_bytes =
     wire::ethernet_header_bytes + wire::vlan_tag_bytes + wire::ipv6_header_bytes;
 

@@ -45,10 +45,6 @@ std::uint32_t proof_of(const Config& config, const CookieOf& of, std::uint32_t t
   return static_cast<std::uint32_t>(hash_of(config, of.tuple, more));
 }
 
-FourTuple tuple_of(const InboundSegment& arrival) {
-  return {{arrival.local, arrival.segment.destination}, {arrival.remote, arrival.segment.source}};
-}
-
 CookieRead read_from(const Engine& e, const InboundSegment& arrival) {
   wire::Segment const& s = arrival.segment;
   return read_cookie(e.config, {tuple_of(arrival), s.sequence.previous()},

@@ -27,10 +27,6 @@
 namespace lockstep::tcp {
 namespace {
 
-FourTuple tuple_of(const InboundSegment& arrival) {
-  return {{arrival.local, arrival.segment.destination}, {arrival.remote, arrival.segment.source}};
-}
-
 // After this many SYN-ACK retransmissions the peer is unlikely to answer.
 constexpr std::uint32_t hopeless_tries = 3;
 

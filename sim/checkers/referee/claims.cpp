@@ -6,10 +6,6 @@
 namespace lockstep::sim::referee {
 namespace {
 
-// A packet may be recorded this much later than the reply to it: mirror ports buffer, and the
-// queues of a NIC are read independently.
-constexpr Duration recorded_late = Duration::milliseconds(20);
-
 bool is_early(const Moment& m, const Claim& claim) {
   return m.said.at.since(claim.at) <= recorded_late;
 }

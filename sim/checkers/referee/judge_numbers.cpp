@@ -11,8 +11,6 @@ namespace flag = wire::flag;
 
 // The payload of a full Ethernet packet; a larger one was joined by hardware.
 constexpr std::uint32_t text_of_ethernet = 1'460;
-// Sequence numbers of one connection are not further apart.
-constexpr std::int32_t near_most = 1 << 24;
 constexpr std::uint8_t kind_multipath = 30;  // RFC 8684
 
 bool within(Sequence value, Sequence begin, Sequence end) {

@@ -6,9 +6,6 @@ namespace {
 
 namespace flag = wire::flag;
 
-// A paced segment may carry the timestamp of its departure time, so a segment sent before it may
-// have an older one. This many ticks are tolerated.
-constexpr std::uint32_t paced_ticks = 64;
 // A few duplicate ACKs without SACK may stem from an earlier loss or from duplicated packets.
 constexpr std::uint32_t bare_least = 8;
 constexpr std::uint32_t refused_least = 4;
@@ -37,7 +34,7 @@ void judge_regress(const Moment& m) {
 
 //= rfc2018#4
 //# 2018:SACK-4 a duplicate ACK reports the data above the gap
-void judge_bare(const Moment& m) {
+void judge_sack_reported(const Moment& m) {
   EndpointState& v = m.speaker;
   wire::Segment const& segment = m.segment();
   bool const pure = segment.flags.ack() && m.said.length().empty() && !segment.flags.rst();
@@ -86,7 +83,7 @@ void judge_refusal(const Moment& m) {
 
 void judge_progress(const Moment& m) {
   judge_regress(m);
-  judge_bare(m);
+  judge_sack_reported(m);
   judge_refusal(m);
 }
 

@@ -34,7 +34,6 @@ bool answers_other(const Moment& m) {
 // Sequence numbers of one connection are not this far apart, so the reset belongs to another
 // connection, of which the capture lacks the rest.
 bool is_of_another(const Moment& m) {
-  constexpr std::int32_t near_most = 1 << 24;
   auto const is_far = [](const EndpointState& endpoint, Sequence number) {
     std::int32_t const off = number.distance_from(endpoint.sent);
     return endpoint.begun && (off > near_most || off < -near_most);

@@ -6,13 +6,8 @@
 namespace lockstep::sim::referee {
 namespace {
 
-// A packet may be recorded this much later than the reply to it.
-constexpr Duration recorded_late = Duration::milliseconds(20);
-
 // After this idle time TS.Recent is outdated (RFC 7323, 5.5).
 constexpr Duration outdated_after = Duration::seconds(24 * 86'400);
-// A paced segment may carry the timestamp of its departure time; this many ticks are tolerated.
-constexpr std::uint32_t paced_ticks = 64;
 // No clock advances by so many ticks between two segments that follow each other.
 constexpr std::uint32_t leap_ticks = 1u << 26;
 // Timestamps this far apart are compared only within this time, in which no clock of 1 us a tick
@@ -61,7 +56,7 @@ bool acks_opening(const Moment& m) {
 }
 
 // A SYN-ACK has only options that the SYN offered. In a simultaneous open it may offer its own.
-void judge_answer(const Moment& m) {
+void judge_answer_stamps(const Moment& m) {
   wire::Options const& options = m.segment().options;
   EndpointState const& asked = m.other;
   bool const crossed = m.speaker.opening_count != 0 && !m.speaker.openings[0].is_answer;
@@ -335,7 +330,7 @@ void judge_stamps(const Moment& m) {
   wire::Segment const& segment = m.segment();
   if (segment.flags.syn()) {
     if (segment.flags.ack()) {
-      judge_answer(m);
+      judge_answer_stamps(m);
     }
     return;
   }

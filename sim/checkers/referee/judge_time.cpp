@@ -7,7 +7,7 @@ namespace {
 // Without an ACK for this long the RTO of common stacks expires.
 constexpr Duration silence = Duration::milliseconds(200);
 constexpr Duration least_deployed = Duration::milliseconds(190);  // 200 ms less measuring error
-constexpr Duration scheduling = Duration::milliseconds(50);
+constexpr Duration short_scheduling = Duration::milliseconds(50);
 // An immediate ACK is seen within this time if the capture was taken at its sender.
 constexpr Duration at_once = Duration::milliseconds(4);
 // A longer RTO may have reached its maximum (RFC 6298, 2.5).
@@ -124,7 +124,7 @@ void judge_loss_window(const Moment& m) {
 // Data above a gap requires an immediate ACK; after a round trip it is late.
 void judge_duplicates_due(const Moment& m) {
   EndpointState& v = m.speaker;
-  Duration const most = m.own ? at_once : m.connection.round + scheduling;
+  Duration const most = m.own ? at_once : m.connection.round + short_scheduling;
   bool const late = m.segment().flags.ack() && v.duplicates_due >= 3 && m.connection.round_known &&
                     m.said.at.since(v.duplicates_due_since) > most;
   //= rfc5681#3.2

@@ -5,6 +5,15 @@
 
 namespace lockstep::sim::referee {
 
+// A packet may be recorded this much later than the reply to it: mirror ports buffer, and the
+// queues of a NIC are read independently.
+inline constexpr Duration recorded_late = Duration::milliseconds(20);
+// A paced segment may carry the timestamp of its departure time, so a segment sent before it may
+// have an older one. This many ticks are tolerated.
+inline constexpr std::uint32_t paced_ticks = 64;
+// Sequence numbers of one connection are not further apart.
+inline constexpr std::int32_t near_most = 1 << 24;
+
 // Whether the segment belongs to a new connection on the same ports; `renew` then resets the state.
 bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side);
 void renew(Connection& c);

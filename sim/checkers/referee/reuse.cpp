@@ -11,8 +11,6 @@ namespace {
 constexpr Duration kept_after_close = Duration::seconds(60);
 // Segments in flight when a reset passed, and replies to them, arrive within this time.
 constexpr Duration kept_after_reset = Duration::milliseconds(500);
-// Sequence numbers of one connection are not further apart.
-constexpr std::int32_t near_most = 1 << 24;
 
 bool was_reset(const Connection& c) { return c.endpoints[0].resets + c.endpoints[1].resets != 0; }
 

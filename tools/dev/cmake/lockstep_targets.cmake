@@ -25,6 +25,14 @@ function(lockstep_collect prefix folder)
   set(${prefix}_MAINS ${mains} PARENT_SCOPE)
 endfunction()
 
+# With LOCKSTEP_JOINED the compiler gets twelve files of the target at a time, and parses their
+# headers once. Names in the anonymous namespaces of one library must therefore differ.
+function(lockstep_join target)
+  if(LOCKSTEP_JOINED)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  endif()
+endfunction()
+
 # lockstep_<name>: a static library, or INTERFACE if the folder has only headers. PUBLIC lists its
 # dependencies. BARE: without exceptions and RTTI.
 function(lockstep_library name)
@@ -38,6 +46,7 @@ function(lockstep_library name)
     target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:lockstep_warnings>)
     if(arg_BARE)
       target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:lockstep_bare>)
+      lockstep_join(${target})
     endif()
     set(scope PUBLIC)
   else()
@@ -246,6 +255,7 @@ function(lockstep_runner)
     lockstep_collect(sim sim RECURSE
       EXCLUDE sim/ns3 sim/examples sim/runner sim/checkers sim/swarm)
     target_sources(lockstep_runner PRIVATE ${sim_SOURCES})
+    lockstep_join(lockstep_runner)
   endif()
   target_link_libraries(lockstep_runner PRIVATE
     lockstep_core lockstep_mpipe lockstep_warnings lockstep_bare)
