@@ -103,9 +103,16 @@ bool reply_syn(Engine& e, const InboundSegment& arrival, const Listener& by, Seq
   //# 9293:P-ABORT <SEQ=SND.NXT><CTL=RST>
   reset.sequence = sequence;
   reset.flags = wire::flag::rst;
+  // Before our SYN has left the peer is in SYN-SENT, where a reset must acknowledge its SYN.
+  bool const unanswered = c.state == State::syn_received && c.send.nxt == c.send.iss;
+  if (unanswered) {
+    reset.flags = wire::flag::rst | wire::flag::ack;
+    reset.acknowledgment = c.receive.nxt;
+    reset.options.timestamp_echo = c.options.ts_recent;
+  }
   //= rfc7323#3.2
   //# 7323:TS-26 a reset has a timestamp too
-  //# 7323:TS-28 TSecr is zero, because it has no ACK
+  //# 7323:TS-28 TSecr is zero, unless it has an ACK
   //= rfc7323#5.2
   //# 7323:TS-43 also in the application's abort
   if (c.options.has(negotiated::timestamps)) {

@@ -83,6 +83,25 @@ TEST(FastOpenServer, AcceptsDataOfTheSyn) {
   EXPECT_EQ(kit.received, "question more");
 }
 
+// The application refuses the client at once, before the SYN-ACK has left: in SYN-SENT the client
+// accepts only a reset that acknowledges its SYN.
+TEST(FastOpenServer, RefusesAtOnceWithAResetThatTheClientAccepts) {
+  for (bool const unread : {false, true}) {
+    FastServer kit;
+    wire::Options const cookie = kit.ask();
+    kit.auto_consume = false;
+    kit.on_event = [&](const Event& event) {
+      if (event.kind == EventKind::accepted && unread) {
+        EXPECT_EQ(kit.stack.close(event.id), Refusal::none);
+      } else if (event.kind == EventKind::accepted) {
+        kit.stack.abort(event.id);
+      }
+    };
+    kit.call(cookie, "question");
+    EXPECT_EQ(kit.sent(), "RA 0(0) ack 9") << unread;
+  }
+}
+
 //= rfc7413#4.2.2
 //= type=test
 //# 7413:TFO-16 before the last ACK at most an initial window
