@@ -49,13 +49,13 @@ Result to_socket(Session& session, const Thing& from, const Thing& to, std::size
 }
 
 Result between(Session& session, const Thing& from, const Thing& to, std::size_t size) {
-  Pipe& source = session.live().pipe(from);
+  Pipe& read_end = session.live().pipe(from);
   Result const moved =
-      write_pipe(session, to, std::span(source.text).first(std::min(size, source.text.size())));
+      write_pipe(session, to, std::span(read_end.text).first(std::min(size, read_end.text.size())));
   if (moved > 0) {
-    take_out(source, static_cast<std::size_t>(moved));
+    take_out(read_end, static_cast<std::size_t>(moved));
   }
-  return moved == 0 && size != 0 && source.write_open ? -EAGAIN : moved;
+  return moved == 0 && size != 0 && read_end.write_open ? -EAGAIN : moved;
 }
 
 Result splice_now(Session& session, const Thing& from, const Thing& to, std::size_t size,

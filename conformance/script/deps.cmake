@@ -1,3 +1,4 @@
+set(APART ON)
 # Scripts run on sockets over a stack with the simulator's referee, parse values with units, read
 # captures as replay does, write captures and whole files, and cite requirements.
 set(LIBS lockstep_capture lockstep_output lockstep_process lockstep_replay lockstep_requirements

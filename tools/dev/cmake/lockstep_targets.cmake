@@ -28,7 +28,8 @@ endfunction()
 # With LOCKSTEP_JOINED the compiler gets twelve files of the target at a time, and parses their
 # headers once. Names in the anonymous namespaces of one library must therefore differ.
 function(lockstep_join target)
-  if(LOCKSTEP_JOINED)
+  get_target_property(type ${target} TYPE)
+  if(LOCKSTEP_JOINED AND NOT type STREQUAL "INTERFACE_LIBRARY")
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   endif()
 endfunction()
@@ -340,13 +341,15 @@ endfunction()
 # links only core and the third-party libraries that it lists; NO_RTTI: a source derives from a
 # class of sim, which is compiled without type information, and sets that option itself; OPTIMIZED:
 # sources of a verb, or programs, that hold a loop whose time matters (see lockstep_plain); PLAIN:
-# sources of another folder, or ALL, that hold none.
+# sources of another folder, or ALL, that hold none; APART: names of its files clash, so they
+# are not compiled together (see lockstep_join).
 macro(lockstep_read_deps folder)
   set(LIBS "")
   set(TEST_LIBS "")
   set(NEEDS "")
   set(CORE_ALONE OFF)
   set(NO_RTTI OFF)
+  set(APART OFF)
   set(OPTIMIZED "")
   set(PLAIN "")
   if(EXISTS "${PROJECT_SOURCE_DIR}/${folder}/deps.cmake")
@@ -387,6 +390,13 @@ function(lockstep_plain target)
   endif()
   lockstep_precompile(header ${name} ${kind} OPTIONS -O0 LIBRARIES lockstep_third_party
     HEADERS CLI/CLI.hpp fmt/format.h nlohmann/json.hpp ${LOCKSTEP_STANDARD_HEADERS})
+  get_target_property(all ${target} SOURCES)
+  list(REMOVE_ITEM all ${arg_SOURCES})
+  if(NOT all)
+    lockstep_use_headers(${target} ${name} "${header}")
+    target_compile_options(${target} PRIVATE -O0)
+    return()
+  endif()
   add_dependencies(${target} ${name})
   set_property(SOURCE ${arg_SOURCES} APPEND PROPERTY COMPILE_OPTIONS -O0 -include "${header}"
     $<$<CXX_COMPILER_ID:GNU>:-Winvalid-pch>)
@@ -438,6 +448,9 @@ function(lockstep_tool folder)
     list(APPEND LIBS lockstep_third_party)
   endif()
   lockstep_library(${name} SOURCES ${tool_SOURCES} PUBLIC lockstep_core ${LIBS})
+  if(NOT APART)
+    lockstep_join(lockstep_${name})
+  endif()
   lockstep_tool_headers(lockstep_${name} ${folder})
   if(CORE_ALONE AND tool_SOURCES)
     target_link_libraries(lockstep_${name} PRIVATE $<BUILD_INTERFACE:lockstep_inlined_writes>)

@@ -9,7 +9,7 @@ namespace lockstep::http {
 namespace {
 
 /// Parses digits; a number beyond 64 bits becomes the largest of 64 bits.
-std::optional<std::uint64_t> number_in(std::string_view text) {
+std::optional<std::uint64_t> position_in(std::string_view text) {
   std::uint64_t value = 0;
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || end != text.data() + text.size()) {
@@ -40,8 +40,8 @@ ByteRange range_of(std::string_view value, std::uint64_t length) {
   }
   std::string_view const first = value.substr(equals + 1, dash - equals - 1);
   std::string_view const last = value.substr(dash + 1);
-  auto const begin = number_in(first);
-  auto const end = number_in(last);
+  auto const begin = position_in(first);
+  auto const end = position_in(last);
   if (first.empty() && end) {  // the last N octets
     bool const some = *end != 0 && length != 0;
     return some ? ByteRange{ByteRange::Kind::part, length - std::min(*end, length), length} : none;

@@ -1,3 +1,4 @@
+set(APART ON)
 # Installed as lockstep::sockets. The examples here and in tools/lib/sim_sockets are C programs that
 # are run as tests.
 set(CORE_ALONE ON)

@@ -1,3 +1,4 @@
+set(APART ON)
 # The journal is linked because its cost is measured.
 set(LIBS lockstep_http lockstep_hw lockstep_journal lockstep_pair)
 # They hold the loops that are measured.

@@ -26,7 +26,7 @@ struct LoadRole {
   using Totals = LoadTotals;
 
   App app(ShardId self, Count connections_max) const {
-    return App(shares[self.value], site, connections_max);
+    return App(plans[self.value], site, connections_max);
   }
   hw::Trouble start(App& app, Stack& stack) const {
     app.start(stack);
@@ -52,11 +52,11 @@ struct LoadRole {
   }
   std::string metrics(const std::vector<Totals>& shards) const { return load_metrics(shards); }
   void write_parts(journal::Writer& writer, const journal::Run& run, ShardId self) const {
-    journal::write_parts(writer, run, shares[self.value]);
+    journal::write_parts(writer, run, plans[self.value]);
   }
   static bool is_over(const App& app) { return app.finished(); }
 
-  const std::vector<load::LoadPlan>& shares;
+  const std::vector<load::LoadPlan>& plans;
   const http::Site& site;
 };
 
@@ -252,8 +252,8 @@ void fit_shards(const load::LoadPlan& largest, Config& config) {
 int load_on_the_wire(const LoadOptions& options, load::LoadPlan plan) {
   ServePlan where = place_of(options, plan);
   find_ways(options, where, plan);
-  std::vector<load::LoadPlan> const shares = shares_of(plan, where.shards);
-  fit_shards(shares.front(), where.config);
+  std::vector<load::LoadPlan> const plans = shares_of(plan, where.shards);
+  fit_shards(plans.front(), where.config);
   http::Site site;
   site.complete();
   return with_ports(
@@ -262,7 +262,7 @@ int load_on_the_wire(const LoadOptions& options, load::LoadPlan plan) {
         Conclusion conclusion(options);
         Journals const journals = open_journals(where, options.record);
         auto const shards =
-            run_role<Port>(where, LoadRole{shares, site}, std::move(devices), journals, [] {});
+            run_role<Port>(where, LoadRole{plans, site}, std::move(devices), journals, [] {});
         return conclude(
             {options, where, plan, conclusion, how.empty() ? "" : fmt::format(" ({})", how)},
             shards, journals);

@@ -1,3 +1,4 @@
+set(APART ON)
 # The server, the journal, the servers for loads, tables and atomic output files, addresses and
 # fields of Config as text.
 set(LIBS lockstep_calls lockstep_http lockstep_hw lockstep_journal lockstep_load lockstep_output

@@ -35,8 +35,6 @@ hw::Descriptor open_own() {
   return here;
 }
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 /// Runs in the child: calls only what is safe between fork and exec. Never returns.
 [[noreturn]] void exec_in(int space, const std::array<int, 3>& ends, char* const* words) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -211,6 +209,8 @@ Said run(const Netspace& where, const Words& words) {
   }
   return {code, child.out(), first_line(child.errors())};
 }
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 std::string demand(const Netspace& where, const Words& words) {
   Said said = run(where, words);

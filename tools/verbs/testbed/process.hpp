@@ -92,5 +92,7 @@ Said run(const Netspace& where, const Words& words);
 /// The same for a program that must succeed; returns its output. Throws Failure (environment) with
 /// its error.
 std::string demand(const Netspace& where, const Words& words);
+/// The text up to its first line break.
+std::string first_line(const std::string& text);
 
 }  // namespace lockstep::tools

@@ -37,8 +37,6 @@ void heed_signals() {
 
 std::string bare(const std::string& address) { return address.substr(0, address.find('/')); }
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 Words program(const End& end, const std::string& address, Words words) {
   words.insert(words.begin(), std::filesystem::read_symlink("/proc/self/exe").string());
   for (const char* const each : {"--driver", "packet", "--iface"}) {
