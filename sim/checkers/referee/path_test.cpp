@@ -86,6 +86,32 @@ TEST(RefereePath, ATransparentProxyHasTwoConnections) {
   }
 }
 
+// A proxy makes the handshake in the client's name and sends on with its own hop limit. What was
+// found before the client's first packet passed is no surer than what is found later, unless it is
+// about the connection before.
+TEST(RefereePath, AProxySentTheFirstPacketsInTheClientsName) {
+  for (std::uint8_t const hop_limit : {std::uint8_t{64}, std::uint8_t{63}}) {
+    for (bool const former : {false, true}) {
+      Conversation t;
+      t.open({.mss = 1'460});
+      for (std::uint8_t const octet : {std::uint8_t{7}, std::uint8_t{9}}) {
+        t.a("AP", {.seq = 1, .ack = 1, .text = 100, .after_ms = 80, .octet = octet});
+      }
+      if (former) {
+        t.b("RA", {.seq = 1, .ack = 101}).a("S", {.seq = 90'000, .after_ms = 5'000, .mss = 1'460});
+        t.b("SA", {.seq = 90'000, .ack = 90'001, .mss = 1'460});
+      }
+      std::uint32_t const base = former ? 90'000 : 100;
+      t.a("AP", {.seq = base + 1,
+                 .ack = former ? 90'001u : 1u,
+                 .text = 100,
+                 .after_ms = 80,
+                 .hop_limit = hop_limit});
+      EXPECT_EQ(t.found(Rule::text_changed), hop_limit == 64 || former ? "certain" : "likely");
+    }
+  }
+}
+
 // The recorder lost an ACK that had overtaken those before it, which are recorded `us` later and
 // offer less.
 Conversation overtaken(std::uint32_t us, std::uint32_t acks, std::uint32_t stamp = 0) {

@@ -175,6 +175,7 @@ void Referee::tell_apart(Connection& c, const Sighting& said, std::uint32_t side
     weaken_unheard(c);
     weaken_edited(c);
     renew(c);
+    c.first_place = static_cast<std::uint32_t>(violations_.kept().size());
   }
   if (may_be_another(c, said, side)) {
     end_claims(c, violations_);
@@ -184,6 +185,17 @@ void Referee::tell_apart(Connection& c, const Sighting& said, std::uint32_t side
   EndpointState const& speaker = c.endpoints[side];
   EndpointState const& other = c.endpoints[1 - side];
   c.reused = c.reused || is_second(speaker, other, said) || is_strange(speaker, other, said);
+}
+
+// A middlebox may have sent the packets before this one, as a proxy does that makes the handshake.
+void Referee::see_hop_limit(Connection& c, const Sighting& said, std::uint32_t side, bool own) {
+  EndpointState& speaker = c.endpoints[side];
+  bool const differed = speaker.hop_limits.differ();
+  note_hop_limit(speaker, said);
+  if (!differed && speaker.hop_limits.differ() && !own && !terms_.whole) {
+    violations_.weaken_speaker(static_cast<std::uint32_t>(&c - connections_.data()), said.source,
+                               c.first_place, Ambiguity::middlebox);
+  }
 }
 
 void Referee::see(const Sighting& said, const Allowances* own) {
@@ -201,7 +213,7 @@ void Referee::see(const Sighting& said, const Allowances* own) {
     tell_apart(c, said, side);
   }
   EndpointState& speaker = c.endpoints[side];
-  note_hop_limit(speaker, said);
+  see_hop_limit(c, said, side, own != nullptr);
   c.unverified = c.unverified || said.sum == Sum::unknown || said.ip_sum == Sum::unknown;
   static constexpr Allowances anything;
   Moment m{said,

@@ -103,6 +103,7 @@ struct Connection {
   std::uint32_t syn_side = 0;
   Duration round;  // from the SYN to the ACK that ends the handshake
   Instant last_at;
+  std::uint32_t first_place = 0;  // findings before this are about a former connection
   std::array<Claim, claims_max> claims{};
   std::array<std::array<Unheard, Unheard::kinds>, 2> unheard{};  // by the speaker's side
   bool unverified = false;  // some checksums are unknown, so octets may have changed on the way
@@ -168,6 +169,8 @@ class Referee {
   void see(const Sighting& said, const Allowances* own);
   void tell_apart(Connection& c, const Sighting& said, std::uint32_t side);
   void see_stray(const Moment& m);
+  // Compares the hop limit with those before; `own`: captured at its sender.
+  void see_hop_limit(Connection& c, const Sighting& said, std::uint32_t side, bool own);
   Connection* connection_of(const Sighting& said, std::uint32_t& side);
   std::uint32_t place_of(const std::array<Endpoint, 2>& ends) const;
   void grow();

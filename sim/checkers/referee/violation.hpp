@@ -152,6 +152,16 @@ class Violations {
       }
     }
   }
+  // Makes all of one side's violations likely, from the one at `first` on.
+  void weaken_speaker(std::uint32_t connection, const Endpoint& speaker, std::uint32_t first,
+                      Ambiguity why) {
+    std::uint32_t place = connection < last_of_.size() ? last_of_[connection] : no_place;
+    for (; place != no_place && place >= first; place = before_[place]) {
+      if (kept_[place].speaker == speaker) {
+        weaken(place, why);
+      }
+    }
+  }
   // Makes every connection's violations likely that are certain only in a whole capture.
   void weaken_all(Ambiguity why) {
     weaken_where([](Violation const&) { return true; }, why);
