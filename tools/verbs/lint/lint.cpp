@@ -106,6 +106,7 @@ FirstLook first_look(const std::string& path, Linted& out) {
       look.take_fragment(decoded.segment);
     }
   }
+  out.warning = reader.warning();
   look.end();
   return look;
 }
@@ -236,7 +237,8 @@ Linted lint(const LintOptions& options, const std::string& grown) {
   Copies copies(look.copies_of_each());
   CaptureReader reader(grown);
   CapturedFrame frame;
-  // The first pass knows nothing of packets that were appended since.
+  // The first pass knows nothing of packets that were appended since. This one does not read up to
+  // where the file is truncated.
   for (std::uint64_t i = 0; i < out.packets && reader.next(frame); ++i) {
     Decoded const decoded = decode(frame, reader.link());
     if (decoded.kind == FrameKind::malformed) {
@@ -255,7 +257,6 @@ Linted lint(const LintOptions& options, const std::string& grown) {
       referee.see(said);
     }
   }
-  out.warning = reader.warning();
   referee.end();
   if (!options.whole) {
     weaken_what_is_hidden(out, look, violations);

@@ -187,6 +187,19 @@ std::vector<std::byte> fragment_of(unsigned protocol, bool first, unsigned last 
 }
 
 // Only what may be part of a TCP segment of the connection can explain a finding.
+TEST(Lint, TellsWhereTheFileIsTruncated) {
+  std::string const whole = contents(written("whole.pcapng", handshake()));
+  for (bool const cut : {false, true}) {
+    std::string const path = temporary("cut.pcapng");
+    std::ofstream(path, std::ios::binary) << whole.substr(0, whole.size() - (cut ? 9 : 0));
+    Linted const linted = lint_file(path);
+    EXPECT_EQ(linted.packets, cut ? 2u : 3u);
+    EXPECT_THAT(linted.warning, HasSubstr(cut ? "packet 3: the file is truncated" : ""));
+    EXPECT_EQ(linted.warning.empty(), !cut);
+    EXPECT_EQ(json_of(linted, path).contains("warning"), cut);
+  }
+}
+
 TEST(Lint, FragmentsOfOtherPacketsExplainNothing) {
   struct Case {
     const char* name;
