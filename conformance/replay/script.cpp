@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "conformance/replay/capture_faults.hpp"
 #include "conformance/replay/circle.hpp"
@@ -267,7 +268,7 @@ class Maker {
       push_peer(std::move(reduced));
       return;
     }
-    split(reduced, std::min(piece, most));
+    split(std::move(reduced), std::min(piece, most));
   }
 
   /// Sends Fast Open data from a SYN after the handshake.
@@ -283,19 +284,20 @@ class Maker {
   }
 
   /// Splits a super-segment into the original segments.
-  void split(const Segment& whole, std::uint32_t piece) {
+  void split(Segment whole, std::uint32_t piece) {
     if (splits_ == 0) {
       script_.notes.emplace_back("super-segments of the peer were split");
     }
     ++splits_;
     constexpr std::uint8_t last_only = flag::psh | flag::fin;
-    for (std::size_t at = 0; at < whole.payload.size(); at += piece) {
-      std::size_t const size = std::min<std::size_t>(piece, whole.payload.size() - at);
+    std::vector<std::byte> const payload = std::exchange(whole.payload, {});
+    for (std::size_t at = 0; at < payload.size(); at += piece) {
+      std::size_t const size = std::min<std::size_t>(piece, payload.size() - at);
       Segment part = whole;
-      auto const begin = whole.payload.begin() + static_cast<std::ptrdiff_t>(at);
-      part.payload.assign(begin, begin + static_cast<std::ptrdiff_t>(size));
+      auto const begin = payload.begin() + static_cast<std::ptrdiff_t>(at);
+      part.payload = {begin, begin + static_cast<std::ptrdiff_t>(size)};
       part.sequence += static_cast<std::uint32_t>(at);
-      if (at + size < whole.payload.size()) {
+      if (at + size < payload.size()) {
         part.flags = static_cast<std::uint8_t>(part.flags & ~last_only);
       }
       push_peer(std::move(part));
