@@ -33,6 +33,16 @@ std::string cause_of(const Replayed& replayed, const LiveSent& sent) {
                                        : fmt::format("packet {} of the capture", step.packet);
 }
 
+void put_violations(const Verdict& verdict, nlohmann::ordered_json& flow) {
+  for (const Violation& violation : verdict.violations) {
+    flow["violations"].push_back({{"packet", violation.packet},
+                                  {"clause", violation.clause},
+                                  {"text", violation.text},
+                                  {"sentence", sentence_of(violation.clause)},
+                                  {"count", violation.count}});
+  }
+}
+
 }  // namespace
 
 nlohmann::ordered_json to_json(const Replayed& replayed) {
@@ -52,19 +62,26 @@ nlohmann::ordered_json to_json(const Replayed& replayed) {
     out["divergence"] = verdict.divergence->text;
     out["diff"] = divergence_text(replayed);
   }
-  for (const Violation& violation : verdict.violations) {
-    out["violations"].push_back({{"packet", violation.packet},
-                                 {"clause", violation.clause},
-                                 {"text", violation.text},
-                                 {"sentence", sentence_of(violation.clause)},
-                                 {"count", violation.count}});
-  }
+  put_violations(verdict, out);
   out["notes"] = replayed.script.notes;
   out["packets_played"] = replayed.run.packets_in;
   out["packets_captured"] = replayed.script.sent.size();
   out["packets_sent"] = replayed.run.sent.size();
   out["virtual_time_ns"] = replayed.run.virtual_time.ns;
   return out;
+}
+
+void add_later(const Verdict& verdict, const Verdict& later, nlohmann::ordered_json& flow) {
+  std::string_view const judgement = name_of(verdict.judgement);
+  if (flow["verdict"] != judgement) {
+    for (std::string const key : {"reason", "rules", "diff", "violations"}) {
+      flow.erase(key);
+    }
+  }
+  flow["verdict"] = judgement;
+  flow["clause"] = verdict.divergence->clause;
+  flow["divergence"] = verdict.divergence->text;
+  put_violations(later, flow);
 }
 
 void add_packets(const Replayed& replayed, tools::PcapngWriter& out) {

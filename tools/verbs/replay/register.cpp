@@ -266,8 +266,7 @@ class Session {
       side.text += violations_text(rest);
       add_findings(side.verdict, {}, late);
       if (outputs_.writes_json()) {
-        side.json["verdict"] = name_of(side.verdict.judgement);
-        side.json["clause"] = side.verdict.divergence->clause;
+        add_later(side.verdict, rest, side.json);
       }
     }
   }
