@@ -1,4 +1,3 @@
-set(APART ON)
 # Installed as lockstep::sockets. The examples here and in tools/lib/sim_sockets are C programs that
 # are run as tests.
 set(CORE_ALONE ON)
@@ -23,3 +22,4 @@ function(lockstep_sockets_example name folder says)
 endfunction()
 cmake_language(DEFER CALL lockstep_sockets_example example sockets
   "echo: hello\nthe peer has closed: yes, recv gives 0\n")
+set(APART ON)

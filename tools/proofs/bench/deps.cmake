@@ -1,4 +1,3 @@
-set(APART ON)
 # The journal is linked because its cost is measured.
 set(LIBS lockstep_http lockstep_hw lockstep_journal lockstep_pair)
 # They hold the loops that are measured.
@@ -14,3 +13,4 @@ if(LOCKSTEP_LWIP_INCLUDE AND LOCKSTEP_LWIP_LIBRARY)
   cmake_language(DEFER CALL target_link_libraries program_bench_lwip PRIVATE
     "${LOCKSTEP_LWIP_LIBRARY}")
 endif()
+set(APART ON)

@@ -1,7 +1,7 @@
-set(APART ON)
 # The server, the journal, the servers for loads, tables and atomic output files, addresses and
 # fields of Config as text.
 set(LIBS lockstep_calls lockstep_http lockstep_hw lockstep_journal lockstep_load lockstep_output
   lockstep_process lockstep_text)
 # They hold the polling loops of the servers.
 set(OPTIMIZED calls.cpp plain.cpp serve.cpp)
+set(APART ON)
