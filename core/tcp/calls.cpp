@@ -533,14 +533,9 @@ void abort(Engine& e, ConnectionId id) {
     return;
   }
   Connection& c = *found;
-  //= rfc9293#3.10.5
-  //# 9293:P-ABORT, 9293:P-ABORT-FLUSH reset in SYN-RECEIVED to CLOSE-WAIT; flush the queues
-  //# 9293:P-ABORT-SYNSENT, 9293:P-ABORT-CLOSING no reset in SYN-SENT, CLOSING, LAST-ACK
   //= rfc9293#3.5.2
   //# 9293:P-RST-USER the application may abort at any time
-  bool const resets =
-      c.state != State::syn_sent && c.state != State::closing && c.state != State::last_ack;
-  if (resets) {
+  if (aborts_with_reset(c)) {
     send_reset(e, c);
   }
   enter(e, c, State::closed);

@@ -202,9 +202,7 @@ void expire_slow(Engine& e, Connection& c) {
   }
   // See bound_closed_window().
   count(e, TimerKind::give_up);
-  //= rfc9293#3.10.5
-  //# 9293:P-ABORT, 9293:P-ABORT-CLOSING as if by ABORT: no reset in CLOSING and LAST-ACK
-  if (c.state != State::closing && c.state != State::last_ack) {
+  if (aborts_with_reset(c)) {
     send_reset(e, c);
   }
   give_up(e, c, Cause::timed_out);

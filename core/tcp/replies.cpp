@@ -93,6 +93,15 @@ bool reply_syn(Engine& e, const InboundSegment& arrival, const Listener& by, Seq
   return push(e, header, out, &out.options);
 }
 
+[[gnu::cold]] bool aborts_with_reset(const Connection& c) {
+  //= rfc9293#3.10.5
+  //# 9293:P-ABORT, 9293:P-ABORT-FLUSH a reset in SYN-RECEIVED to CLOSE-WAIT
+  //# 9293:P-ABORT-SYNSENT, 9293:P-ABORT-CLOSING no reset in SYN-SENT, CLOSING, LAST-ACK
+  // In these the FIN has left; while it still waits behind data, the peer must learn of the end.
+  bool const closing = c.state == State::closing || c.state == State::last_ack;
+  return c.state != State::syn_sent && !(closing && c.fin_sent);
+}
+
 [[gnu::cold]] void send_reset(Engine& e, Connection& c) { send_reset_at(e, c, bare_sequence(c)); }
 
 [[gnu::cold]] void send_reset_at(Engine& e, Connection& c, Sequence sequence) {

@@ -16,6 +16,8 @@ void reply_reset(Engine& e, const InboundSegment& arrival);
 // and DSCP are the listener's. Returns whether it will be sent.
 [[nodiscard]] bool reply_syn(Engine& e, const InboundSegment& arrival, const Listener& by,
                              Sequence iss, WireWindow window);
+// Whether ABORT sends a reset.
+bool aborts_with_reset(const Connection& c);
 // <SEQ=SND.NXT><CTL=RST> of a connection that ends; at the right edge if the window has shrunk
 // below SND.NXT.
 void send_reset(Engine& e, Connection& c);

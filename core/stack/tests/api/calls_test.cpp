@@ -1,7 +1,7 @@
 // The user's calls: SEND, RECEIVE, ABORT and STATUS in every state (RFC 9293 3.9.1, 3.10.2 to .6).
 #include <gtest/gtest.h>
 
-#include "core/stack/testing/test_kit.hpp"
+#include "core/stack/testing/flow_kit.hpp"
 
 namespace lockstep::testing {
 namespace {
@@ -453,6 +453,21 @@ TEST(Calls, AbortWithoutAReset) {
   EXPECT_EQ(kit.sent(), "");
   EXPECT_TRUE(kit.notified(EventKind::closed));
   EXPECT_FALSE(kit.info().exists);
+}
+
+// finish() enters FIN-WAIT-1 while data and FIN still wait for the peer's window, and the peer's
+// FIN leads on to CLOSING: without a reset the peer would wait for them for ever.
+TEST(Calls, AbortWithAResetWhileTheFinWaits) {
+  Flow flow;
+  flow.ack_with_window(1, 0);
+  flow.write_octets(500);
+  ASSERT_EQ(flow.stack.finish(flow.id), Refusal::none);
+  flow.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 1, .window = 0});
+  ASSERT_EQ(flow.state(), State::closing);
+  static_cast<void>(flow.take());
+  flow.stack.abort(flow.id);
+  flow.turn();
+  EXPECT_EQ(flow.sent(), "R 1(0)");
 }
 
 //= rfc9293#3.10.6
