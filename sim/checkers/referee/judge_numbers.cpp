@@ -225,7 +225,10 @@ void judge_blocks(const Moment& m) {
     forgive_block(m, block);
     bool const fin = m.other.fin_seen && block.end == m.other.fin_seen_end;
     Sequence const end = fin ? block.end.previous() : block.end;
-    bool const whole = end == block.begin || m.other.text.holds(block.begin, end);
+    // A D-SACK may report a SYN that arrived again.
+    bool const syn = !m.other.is_old() && block.begin == m.other.openings[0].iss;
+    Sequence const begin = syn ? block.begin.next() : block.begin;
+    bool const whole = end == begin || m.other.text.holds(begin, end);
     //= rfc2018#3
     //# 2018:SACK-14 a block covers received data
     if (!block.end.after(block.begin) || !whole) {

@@ -50,5 +50,20 @@ TEST(RefereeNumbers, ASynWithinAConnection) {
   EXPECT_EQ(copy.found(Rule::syn_within), "no");
 }
 
+// In a simultaneous open each SYN arrives twice, and a D-SACK may report the second one.
+TEST(RefereeNumbers, ABlockMayCoverTheSyn) {
+  Terms terms;
+  terms.whole = true;
+  for (std::uint32_t const begin : {0u, 0u - 1}) {
+    Conversation t(terms);
+    Say const syn{.mss = 1'460, .sack_permitted = true};
+    Say both = syn;
+    both.ack = 1;
+    t.a("S", syn).b("S", syn).a("SA", both).b("SA", both);
+    t.a("A", {.seq = 1, .ack = 1, .sack = {{begin, 1}}});
+    EXPECT_EQ(t.found(Rule::sack_of_unheard), begin == 0 ? "no" : "certain");
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::sim::referee
