@@ -543,6 +543,35 @@ TEST(RefereeHonest, ATimestampThatIsOneTickOld) {
   expect_nothing_certain(t);
 }
 
+// What Linux is known to do is not certain in a capture that lacks nothing, either. Of our own TCP
+// it would be.
+TEST(RefereeHonest, WhatLinuxDoesInACaptureThatLacksNothing) {
+  for (bool const deployed : {true, false}) {
+    Terms terms;
+    terms.whole = true;
+    terms.deployed = deployed;
+    std::string_view const moved = deployed ? "likely" : "certain";
+    for (bool const fin : {true, false}) {
+      Conversation t(terms);
+      t.open({.window = 5'000, .mss = 1'460, .stamp = 10});
+      t.a(fin ? "FA" : "AP", {.seq = 1, .ack = 1, .text = fin ? 0u : 1u, .stamp = 11, .echo = 10});
+      t.b("A", {.seq = 1, .ack = 2, .window = 5'000, .stamp = 12, .echo = 11});
+      std::uint16_t const window = fin ? 900 : 0;  // kept in TIME-WAIT; for want of memory
+      t.b("A", {.seq = 1, .ack = 2, .window = window, .stamp = 13, .echo = 11});
+      EXPECT_EQ(t.found(Rule::edge_moved_left), moved);
+    }
+    Conversation t(terms);
+    t.open({.mss = 1'460, .stamp = 10});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 10, .stamp = 20, .echo = 10});
+    t.b("AP", {.seq = 1, .ack = 11, .text = 5, .stamp = 11, .echo = 20});
+    t.a("AP", {.seq = 11, .ack = 6, .text = 10, .stamp = 19, .echo = 11});
+    t.b("A", {.seq = 6, .ack = 21, .stamp = 12, .echo = 19});
+    EXPECT_EQ(t.found(Rule::echo_old) == "certain", !deployed);
+    EXPECT_EQ(t.found(Rule::old_stamp_accepted) == "certain", !deployed);
+    EXPECT_EQ(t.found(Rule::stamp_backward) == "certain", !deployed);
+  }
+}
+
 // At a host whose NIC joins arriving segments, there are more ACKs than segments in the capture.
 TEST(RefereeHonest, MoreAcksThanTheCaptureHasSegments) {
   Conversation t;

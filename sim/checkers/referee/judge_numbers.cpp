@@ -343,13 +343,13 @@ void judge_edge(const Moment& m) {
   //# 7323:TS-36 the rounding of a scaled window may move the edge left by less than one unit
   // After the other's FIN no data can arrive, so the window has no meaning.
   bool const over =
-      m.other.fin_seen && !m.terms.whole && segment.acknowledgment == m.other.fin_seen_end;
+      m.other.fin_seen && !m.terms.is_strict() && segment.acknowledgment == m.other.fin_seen_end;
   // A SYN-ACK, whose window is unscaled, may arrive after later segments with scaled windows.
   std::uint32_t const rounding = unit_of(v, m.other, false) - 1;
   if (v.offered && !scale_unsure(m) && v.edge.after(edge + Bytes{rounding})) {
     bool const late = !m.own && v.edge_ack.after(segment.acknowledgment);
     // A host without memory may close the window completely, as Linux does.
-    bool const shut = window.empty() && !m.terms.whole;
+    bool const shut = window.empty() && !m.terms.is_strict();
     // A proxy may have answered the SYN with a window of its own, or removed the window scale.
     bool const proxied = v.edge_of_syn && !m.own && !m.terms.whole;
     if (!late) {

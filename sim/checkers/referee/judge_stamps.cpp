@@ -149,7 +149,7 @@ void judge_clock(const Moment& m) {
   }
   if (tick(now).before(tick(m.speaker.stamp)) && later) {
     // A paced segment may carry its departure time, so one that is sent at once may seem older.
-    bool const paced = !m.terms.whole && m.speaker.stamp - now <= paced_ticks;
+    bool const paced = !m.terms.is_strict() && m.speaker.stamp - now <= paced_ticks;
     bool const other = !m.terms.whole && m.speaker.stamps_leap;
     m.judge.call_whole(m, Rule::stamp_backward,
                        paced   ? Ambiguity::hidden
@@ -206,8 +206,8 @@ void judge_old_echo(const Moment& m) {
   }
   // Linux accepts a timestamp one tick older than TS.Recent, and a segment may carry the time of
   // its departure.
-  std::uint32_t const grace = m.terms.whole ? 0 : 1;
-  std::uint32_t const paced = m.terms.whole ? 0 : paced_ticks;
+  std::uint32_t const grace = m.terms.is_strict() ? 0 : 1;
+  std::uint32_t const paced = m.terms.is_strict() ? 0 : paced_ticks;
   std::uint32_t const echo = segment.options.timestamp_echo;
   // A host may lose TS.Recent, as one that restores a connection on another machine.
   bool const sent =
@@ -297,7 +297,7 @@ void note_stale(const Moment& m) {
   Sequence const begin = segment.sequence;
   Sequence const end = begin + m.said.text();
   // Linux accepts a timestamp one tick older than TS.Recent.
-  std::uint32_t const grace = m.terms.whole ? 0 : 1;
+  std::uint32_t const grace = m.terms.is_strict() ? 0 : 1;
   bool const old = m.other.echo_known && plain_opening(m) && !m.other.openings[0].unstamped &&
                    tick(segment.options.timestamp_value + grace).before(tick(m.other.echo));
   bool const quiet = m.said.at.since(m.connection.last_at) > outdated_after;

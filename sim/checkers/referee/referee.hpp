@@ -27,11 +27,12 @@ struct Allowances {
 
 // What is known about the capture, and what to judge.
 struct Terms {
-  bool whole = false;    // no packet is missing, and hardware has changed none
-  bool joined = false;   // it shows segments that hardware has joined
-  bool likely = true;    // also apply rules whose findings are at most likely
-  bool at_host = false;  // it was taken at a host, which may see a part of other hosts' packets
-  bool others = true;    // also judge segments whose sender is not at the capture point
+  bool whole = false;     // no packet is missing, and hardware has changed none
+  bool deployed = false;  // senders may do what deployed TCPs are known to do
+  bool joined = false;    // it shows segments that hardware has joined
+  bool likely = true;     // also apply rules whose findings are at most likely
+  bool at_host = false;   // it was taken at a host, which may see a part of other hosts' packets
+  bool others = true;     // also judge segments whose sender is not at the capture point
   Duration rto_min = Duration::seconds(1);
   Bytes mss_least = mss_floor_of_rfc;  // a peer that names a smaller MSS may be sent this
   std::uint32_t connections_max = 65'536;
@@ -41,6 +42,9 @@ struct Terms {
   std::uint32_t without = rule_count;          // index of a rule to turn off, for its tests
   std::uint32_t kept_octets_max = 1u << 20;    // of a sender's data; a power of two
   std::uint64_t kept_total_max = 128'000'000;  // of all senders' data
+
+  // Whether what deployed TCPs do cannot explain a finding.
+  bool is_strict() const { return whole && !deployed; }
 };
 
 // A finding that packets recorded later may explain.

@@ -226,6 +226,7 @@ Linted lint(const LintOptions& options, const std::string& grown) {
   expect_places(options, look);
   Terms terms;
   terms.whole = options.whole;
+  terms.deployed = true;
   terms.joined = out.joined != 0;
   terms.rto_min = options.rto_min;
   terms.mss_least = mss_floor_deployed;
