@@ -248,19 +248,22 @@ void note_taken_back(const Moment& m) {
 // recorded long before what they reply to.
 void hear_order(const Moment& m) {
   wire::Segment const& segment = m.segment();
-  if (m.terms.whole || m.speaker.own || m.other.own || segment.flags.rst()) {
+  if (m.terms.is_strict() || segment.flags.rst()) {
     return;
   }
   EndpointState& v = m.speaker;
+  // Then only that the side has sent more than a SYN is to be noted.
+  bool const in_order = m.terms.whole || v.own || m.other.own;
   if (segment.flags.syn()) {
-    if (v.spoke_on && v.iss == segment.sequence && m.said.at.since(v.spoke_on_at) > recorded_late) {
+    if (!in_order && v.spoke_on && v.iss == segment.sequence &&
+        m.said.at.since(v.spoke_on_at) > recorded_late) {
       m.judge.weaken_order(m);
     }
     return;
   }
   v.spoke_on_at = v.spoke_on ? v.spoke_on_at : m.said.at;
   v.spoke_on = true;
-  if (!segment.flags.ack()) {
+  if (in_order || !segment.flags.ack()) {
     return;
   }
   if (acknowledges_less(m, segment.acknowledgment)) {

@@ -35,15 +35,25 @@ TEST(RefereeNumbers, AnAckWithoutDataHasTheNextNumber) {
 //= type=test
 //# 9293:P-CTL-ONCE a SYN does not occur again, except as a copy of the first
 TEST(RefereeNumbers, ASynWithinAConnection) {
-  for (std::uint32_t const text : {0u, 100u}) {
-    Conversation t;
-    t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 100});
-    t.b("A", {.seq = 1, .ack = 101})
-        .b("SAP", {.seq = 1, .ack = 101, .text = text})
-        .a("A", {.seq = 101, .ack = 1 + text});
-    t.b("AP", {.seq = 1 + text, .ack = 101, .text = 10});
-    EXPECT_EQ(t.found(Rule::syn_within), "certain");
-    EXPECT_EQ(t.found(Rule::ack_of_unheard), "no");
+  enum class Captured : std::uint8_t { between, at_a, at_b, whole };
+  for (Captured const captured :
+       {Captured::between, Captured::at_a, Captured::at_b, Captured::whole}) {
+    bool const own_a = captured == Captured::at_a;
+    bool const own_b = captured == Captured::at_b;
+    Terms terms;
+    terms.whole = terms.deployed = captured == Captured::whole;
+    for (std::uint32_t const text : {0u, 100u}) {
+      Conversation t(terms);
+      t.a("S", {.mss = 1'460, .own = own_a}).b("SA", {.ack = 1, .mss = 1'460, .own = own_b});
+      t.a("A", {.seq = 1, .ack = 1, .own = own_a});
+      t.a("AP", {.seq = 1, .ack = 1, .text = 100, .own = own_a});
+      t.b("A", {.seq = 1, .ack = 101, .own = own_b});
+      t.b("SAP", {.seq = 1, .ack = 101, .text = text, .own = own_b});
+      t.a("A", {.seq = 101, .ack = 1 + text, .own = own_a});
+      t.b("AP", {.seq = 1 + text, .ack = 101, .text = 10, .own = own_b});
+      EXPECT_EQ(t.found(Rule::syn_within), "certain");
+      EXPECT_EQ(t.found(Rule::ack_of_unheard), "no");
+    }
   }
   Conversation copy;
   copy.open({.mss = 1'460}).b("SA", {.ack = 1, .mss = 1'460}).a("A", {.seq = 1, .ack = 1});

@@ -107,7 +107,8 @@ bool is_stray_syn(const Moment& m) {
   };
   return segment.flags.syn() && segment.flags.ack() && v.begun && v.spoke_on &&
          m.other.opening_count == 1 && v.opening_count == 1 && segment.sequence != v.iss &&
-         latest(segment.sequence, v) && latest(segment.acknowledgment, m.other);
+         latest(segment.sequence, v) && latest(segment.acknowledgment, m.other) &&
+         !begins_anew(m.connection, m.said, m.side);
 }
 
 // Whether the sender's state cannot be known from the wire, so that the segment is not judged.
