@@ -398,6 +398,7 @@ std::string json_of(const ReplayResult& result, const std::string& path) {
 
 int run_journal_replay(const ReplayRequest& request) {
   tools::refuse_overwrite(request.journal, request.json);
+  tools::refuse_same_output(request.json, request.pcapng);
   ReplayResult const result = replay_journal(request);
   fmt::print("{}", text_of(result, request.journal));
   if (!request.json.empty()) {

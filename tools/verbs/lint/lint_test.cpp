@@ -323,6 +323,8 @@ TEST(Lint, ExitCodes) {
   EXPECT_EQ(run({"lint", fine.c_str(), "--at", "nobody"}), 2);
   EXPECT_EQ(run({"lint", fine.c_str(), "--rto-min", "soon"}), 2);
   EXPECT_EQ(run({"lint", fine.c_str(), "--pcapng", fine.c_str()}), 2);
+  std::string const both = temporary("both");
+  EXPECT_EQ(run({"lint", fine.c_str(), "--pcapng", both.c_str(), "--json", both.c_str()}), 2);
   EXPECT_EQ(run({"lint"}), 2);
 }
 

@@ -82,6 +82,7 @@ int run_lint(const VerbOptions& given) {
   LintOptions const options = read_options(given);
   refuse_overwrite(given.capture, given.json);
   refuse_overwrite(given.capture, given.pcapng);
+  refuse_same_output(given.json, given.pcapng);
   Linted const linted = lint(options);
   if (!given.json.empty()) {
     save_file(given.json, json_text(json_of(linted, given.capture)));

@@ -103,6 +103,7 @@ class Outputs {
       refuse_overwrite(options.capture, path);
       refuse_overwrite(options.scenario, path);
     }
+    refuse_same_output(options.json, options.pcapng);
     open(options.json, json_);
     open(options.pcapng, pcapng_);
   }

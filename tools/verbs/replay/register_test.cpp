@@ -12,6 +12,7 @@
 #include "conformance/replay/packet.hpp"
 #include "tools/base/capture/octets.hpp"
 #include "tools/base/capture/pcapng_writer.hpp"
+#include "tools/base/process/failure.hpp"
 #include "tools/verbs/verbs.hpp"
 
 namespace lockstep::tools {
@@ -20,14 +21,15 @@ namespace {
 using conformance::Conversation;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 /// Writes the packets to a file, and returns its path.
-std::string written(const Conversation& c) {
+std::string written(const Conversation& c, const std::string& name) {
   PcapngWriter writer;
   for (const Segment& segment : c.flow().segments) {
     writer.add(segment.time, conformance::packet_of(segment), "");
   }
-  std::string const path = ::testing::TempDir() + "register_test.pcapng";
+  std::string const path = ::testing::TempDir() + "replay_" + name;
   std::ofstream file(path, std::ios::binary);
   file.write(reinterpret_cast<const char*>(writer.bytes().data()),
              static_cast<std::streamsize>(writer.bytes().size()));
@@ -42,7 +44,7 @@ struct Outcome {
 
 /// The result for the side of the device.
 Outcome replay(const Conversation& c) {
-  std::string const path = written(c);
+  std::string const path = written(c, "late.pcapng");
   std::string const json = path + ".json";
   CLI::App app;
   Outcome outcome;
@@ -96,6 +98,26 @@ TEST(Replay, JsonHasTheViolationsAfterTheReplayedPart) {
           "packet 8209: SACK blocks to a peer that did not permit them, 1 times (2018:SACK-2)"));
   EXPECT_EQ(outcome.flow.value("divergence", ""),
             "a timestamp although both sides did not agree on them");
+}
+
+// One of the outputs would be lost.
+TEST(Replay, TwoOutputsHaveTwoPlaces) {
+  Conversation c;
+  std::string const path = written(c.handshake(), "short.pcapng");
+  std::string const both = ::testing::TempDir() + "replay_both";
+  for (bool const journal : {false, true}) {
+    std::vector<const char*> arguments{"lockstep", "replay"};
+    if (journal) {
+      arguments.push_back("--journal");
+    }
+    arguments.insert(arguments.end(),
+                     {path.c_str(), "--json", both.c_str(), "--pcapng", both.c_str()});
+    CLI::App app;
+    int code = 0;
+    register_replay(app, code);
+    EXPECT_THAT([&] { app.parse(static_cast<int>(arguments.size()), arguments.data()); },
+                ThrowsMessage<Failure>(HasSubstr("two outputs would be written there")));
+  }
 }
 
 }  // namespace
