@@ -269,6 +269,9 @@ endfunction()
 function(lockstep_without_stdlib target)
   if(LOCKSTEP_NO_STDLIB)
     target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/sim/runner/no_stdlib.cpp")
+    # It declares itself what C++ headers declare.
+    set_source_files_properties("${PROJECT_SOURCE_DIR}/sim/runner/no_stdlib.cpp" PROPERTIES
+      SKIP_UNITY_BUILD_INCLUSION ON)
     # The C driver links neither a C++ library nor the part of a sanitizer's runtime that needs one.
     set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)
   endif()
