@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 namespace lockstep::hw {
 
@@ -15,5 +16,8 @@ struct Trouble {
 
   explicit operator bool() const { return kind != TroubleKind::none; }
 };
+
+inline Trouble environment(std::string text) { return {TroubleKind::environment, std::move(text)}; }
+inline Trouble bad_input(std::string text) { return {TroubleKind::bad_input, std::move(text)}; }
 
 }  // namespace lockstep::hw

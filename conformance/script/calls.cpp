@@ -34,8 +34,6 @@ constexpr std::array<Known, 30> known_calls{
      {"epoll_create1", 1, 1}, {"epoll_ctl", 4, 4},  {"epoll_wait", 4, 4}, {"getsockname", 3, 3},
      {"getpeername", 3, 3},   {"usleep", 1, 1}}};
 
-bool is_any(const Value& value) { return value.kind == Value::Kind::ellipsis; }
-
 }  // namespace
 
 std::string fault_of_call(const Call& call) {

@@ -18,8 +18,6 @@ namespace {
 
 constexpr std::int64_t transfer_max = 64 << 20;
 
-bool is_any(const Value& value) { return value.kind == Value::Kind::ellipsis; }
-
 }  // namespace
 
 int Caller::int_of(const Value& value) const {

@@ -89,10 +89,6 @@ std::vector<Option> options_in(std::span<const std::byte> bytes) {
   return out;
 }
 
-std::string name_of_host(const IpAddress& address) {
-  return static_cast<std::string (*)(const IpAddress&)>(&tools::text_of)(address);
-}
-
 std::string seconds_text(Instant at) {
   std::uint64_t const ns = at.since(Instant{}).ns;
   std::string out = fmt::format("{}.{:09}", ns / 1'000'000'000, ns % 1'000'000'000);
@@ -233,8 +229,8 @@ class Writer {
     lines(fmt::format(
         "--profile={}\n{}--local_ip={}\n--remote_ip={}\n--bind_port={}\n"
         "--connect_port={}\n--mtu={}\n--mss={}\n",
-        manner_.profile, six ? "--ip_version=ipv6\n" : "", name_of_host(addresses.device),
-        name_of_host(addresses.peer), script_.device.port.value, script_.peer.port.value,
+        manner_.profile, six ? "--ip_version=ipv6\n" : "", tools::text_of(addresses.device),
+        tools::text_of(addresses.peer), script_.device.port.value, script_.peer.port.value,
         config.mtu.count, config.tcp.mss.count));
     // Fields that follow from the MTU are not written as well.
     set_mtu(profile, config.mtu);

@@ -16,15 +16,15 @@
 namespace lockstep::conformance::script {
 namespace {
 
-struct Named {
+struct Constant {
   std::string_view name;
   std::int64_t value;
 };
 
 // clang-format off: a list of words
-#define NAMED(name) Named{#name, static_cast<std::int64_t>(name)}
+#define NAMED(name) Constant{#name, static_cast<std::int64_t>(name)}
 
-constexpr Named constants[] = {
+constexpr Constant constants[] = {
     NAMED(AF_UNSPEC), NAMED(AF_INET), NAMED(AF_INET6), NAMED(PF_INET), NAMED(PF_INET6),
     NAMED(SOCK_STREAM), NAMED(SOCK_DGRAM), NAMED(SOCK_NONBLOCK), NAMED(SOCK_CLOEXEC),
     NAMED(IPPROTO_IP), NAMED(IPPROTO_IPV6), NAMED(IPPROTO_TCP), NAMED(IPPROTO_UDP),
@@ -60,7 +60,7 @@ constexpr Named constants[] = {
     NAMED(TCPI_OPT_ECN), NAMED(TCPI_OPT_ECN_SEEN), NAMED(TCPI_OPT_SYN_DATA),
 };
 
-constexpr Named errors[] = {
+constexpr Constant errors[] = {
     NAMED(EACCES), NAMED(EADDRINUSE), NAMED(EADDRNOTAVAIL), NAMED(EAFNOSUPPORT), NAMED(EAGAIN),
     NAMED(EALREADY), NAMED(EBADF), NAMED(ECONNABORTED), NAMED(ECONNREFUSED), NAMED(ECONNRESET),
     NAMED(EDESTADDRREQ), NAMED(EDOM), NAMED(EEXIST), NAMED(EFAULT), NAMED(EHOSTUNREACH),
@@ -75,8 +75,8 @@ constexpr Named errors[] = {
 #undef NAMED
 // clang-format on
 
-const Named* find(std::string_view name, const Named* begin, const Named* end) {
-  for (const Named* one = begin; one != end; ++one) {
+const Constant* find(std::string_view name, const Constant* begin, const Constant* end) {
+  for (const Constant* one = begin; one != end; ++one) {
     if (one->name == name) {
       return one;
     }
@@ -87,17 +87,17 @@ const Named* find(std::string_view name, const Named* begin, const Named* end) {
 }  // namespace
 
 std::optional<std::int64_t> constant(std::string_view name) {
-  const Named* const found = find(name, std::begin(constants), std::end(constants));
+  const Constant* const found = find(name, std::begin(constants), std::end(constants));
   return found == nullptr ? std::nullopt : std::optional(found->value);
 }
 
 std::optional<int> error_number(std::string_view name) {
-  const Named* const found = find(name, std::begin(errors), std::end(errors));
+  const Constant* const found = find(name, std::begin(errors), std::end(errors));
   return found == nullptr ? std::nullopt : std::optional(static_cast<int>(found->value));
 }
 
 std::string error_name(int number) {
-  for (Named const& one : errors) {
+  for (Constant const& one : errors) {
     if (one.value == number) {
       return std::string(one.name);
     }

@@ -3,4 +3,3 @@
 set(LIBS lockstep_capture lockstep_output lockstep_process lockstep_replay lockstep_requirements
   lockstep_sim lockstep_sockets lockstep_text)
 set(PLAIN capture_writer.cpp explain.cpp from_capture.cpp report.cpp)
-set(APART ON)

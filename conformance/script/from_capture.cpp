@@ -11,6 +11,7 @@
 #include "conformance/script/packet.hpp"
 #include "conformance/script/run.hpp"
 #include "tools/base/process/failure.hpp"
+#include "tools/base/text/units.hpp"
 
 namespace lockstep::conformance::script {
 namespace {

@@ -13,7 +13,7 @@ struct Setting {
   bool has_value = false;
 };
 
-struct Reader {
+struct HeadReader {
   Cursor& cursor;
   const Setting& setting;
 
@@ -75,7 +75,7 @@ struct Reader {
   }
 };
 
-IpMode mode_of(const Reader& reader) {
+IpMode mode_of(const HeadReader& reader) {
   if (reader.setting.value == "ipv4") {
     return IpMode::ipv4;
   }
@@ -89,7 +89,7 @@ IpMode mode_of(const Reader& reader) {
 }
 
 /// Settings of the script's environment.
-bool take_world(const Reader& reader, Head& head) {
+bool take_world(const HeadReader& reader, Head& head) {
   std::string const& name = reader.setting.name;
   if (name == "ip_version") {
     head.mode = mode_of(reader);
@@ -111,7 +111,7 @@ bool take_world(const Reader& reader, Head& head) {
   return true;
 }
 
-void take_setting(const Reader& reader, Head& head, Defines& defines) {
+void take_setting(const HeadReader& reader, Head& head, Defines& defines) {
   std::string const& name = reader.setting.name;
   if (take_world(reader, head)) {
     return;

@@ -40,6 +40,9 @@ struct Value {
   const Value* field(const std::string& name, std::size_t at) const;
 };
 
+/// Written `...`.
+inline bool is_any(const Value& value) { return value.kind == Value::Kind::ellipsis; }
+
 struct Call {
   std::string name;
   std::vector<Value> arguments;

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "core/units/check.hpp"
+#include "core/wire/ethernet.hpp"
 #include "core/wire/octets.hpp"
 #include "hw/virtio_header.hpp"
 
@@ -21,11 +22,10 @@ static_assert(std::endian::native == std::endian::little);
 constexpr std::uint32_t header_bytes = VirtioHeader::short_bytes;
 // A virtio header and 14 octets of Ethernet, or 18 with a tag, place the IP header at a multiple of
 // two. A tag that is restored moves the octets before it towards the front.
-constexpr std::uint32_t ethernet_bytes = 14;
-constexpr std::uint32_t tag_bytes = 4;
 constexpr std::uint32_t super_frame_bytes = 65'536 + AfPacketPort::link_bytes;
 constexpr std::uint32_t rounded_up(std::uint32_t bytes) { return (bytes + 63) / 64 * 64; }
-constexpr std::uint32_t read_slot_bytes = rounded_up(tag_bytes + header_bytes + super_frame_bytes);
+constexpr std::uint32_t read_slot_bytes =
+    rounded_up(wire::vlan_tag_bytes + header_bytes + super_frame_bytes);
 
 }  // namespace
 
@@ -80,7 +80,7 @@ std::span<const Ingress> AfPacketPort::receive() {
 
 void AfPacketPort::read_batch() {
   for (std::uint32_t i = 0; i < burst_frames_; ++i) {
-    auto const slot = read_slot(i).subspan(tag_bytes);
+    auto const slot = read_slot(i).subspan(wire::vlan_tag_bytes);
     vectors_->in_bytes[i] = {slot.data(), slot.size()};
     msghdr& message = vectors_->in[i].msg_hdr;
     message.msg_iov = &vectors_->in_bytes[i];
@@ -106,16 +106,16 @@ void AfPacketPort::take() {
     return;
   }
   mmsghdr const& message = vectors_->in[next_];
-  if (message.msg_len < header_bytes + ethernet_bytes) {
+  if (message.msg_len < header_bytes + wire::ethernet_header_bytes) {
     ++counters_.too_short;
     ++next_;
     return;
   }
   auto const slot = read_slot(next_);
-  VirtioHeader const header = parse_virtio(slot.subspan(tag_bytes));
+  VirtioHeader const header = parse_virtio(slot.subspan(wire::vlan_tag_bytes));
   std::uint32_t const tag = put_tag_back(next_);
   auto const frame =
-      slot.subspan(tag_bytes + header_bytes - tag, message.msg_len - header_bytes + tag);
+      slot.subspan(wire::vlan_tag_bytes + header_bytes - tag, message.msg_len - header_bytes + tag);
   std::uint32_t const kind = header.segmentation & ~std::uint32_t{VirtioHeader::segments_ecn};
   bool const tcp = kind == VirtioHeader::segments_tcp4 || kind == VirtioHeader::segments_tcp6;
   cutting_ =
@@ -167,11 +167,11 @@ std::uint32_t AfPacketPort::put_tag_back(std::uint32_t index) {
       return 0;
     }
     bool const typed = (auxdata.tp_status & TP_STATUS_VLAN_TPID_VALID) != 0;
-    std::byte* const frame = &read_slot(index)[tag_bytes + header_bytes];
-    std::memmove(frame - tag_bytes, frame, 12);
+    std::byte* const frame = &read_slot(index)[wire::vlan_tag_bytes + header_bytes];
+    std::memmove(frame - wire::vlan_tag_bytes, frame, 12);
     wire::store16(frame + 8, typed ? auxdata.tp_vlan_tpid : std::uint16_t{0x8100});
     wire::store16(frame + 10, auxdata.tp_vlan_tci);
-    return tag_bytes;
+    return wire::vlan_tag_bytes;
   }
   return 0;
 }

@@ -7,18 +7,14 @@
 #include "core/units/check.hpp"
 #include "core/wire/checksum.hpp"
 #include "core/wire/ipv4.hpp"
+#include "core/wire/ipv6.hpp"
 #include "core/wire/octets.hpp"
+#include "hw/ether_types.hpp"
 
 namespace lockstep::hw {
 namespace {
 
-constexpr std::uint32_t ethernet_bytes = 14;
-constexpr std::uint32_t tag_bytes = 4;
-constexpr std::uint32_t ipv6_bytes = 40;
 constexpr std::uint32_t tcp_bytes = 20;
-constexpr std::uint16_t type_ipv4 = 0x0800;
-constexpr std::uint16_t type_ipv6 = 0x86dd;
-constexpr std::uint16_t type_tag = 0x8100;
 constexpr std::uint8_t flag_fin = 0x01;
 constexpr std::uint8_t flag_psh = 0x08;
 constexpr std::uint8_t flag_cwr = 0x80;
@@ -27,11 +23,12 @@ constexpr std::uint8_t flag_cwr = 0x80;
 
 bool Segments::begin(std::span<const std::byte> frame, std::uint16_t segment_bytes) {
   *this = {};
-  if (frame.size() < ethernet_bytes + tag_bytes + wire::ipv4_header_bytes || segment_bytes == 0) {
+  if (frame.size() < wire::ethernet_header_bytes + wire::vlan_tag_bytes + wire::ipv4_header_bytes ||
+      segment_bytes == 0) {
     return false;
   }
   bool const tagged = wire::load16(&frame[12]) == type_tag;
-  ip_at_ = ethernet_bytes + (tagged ? tag_bytes : 0);
+  ip_at_ = wire::ethernet_header_bytes + (tagged ? wire::vlan_tag_bytes : 0);
   std::uint16_t const type = wire::load16(&frame[ip_at_ - 2]);
   auto const ip = frame.subspan(ip_at_);
   v4_ = type == type_ipv4;
@@ -42,9 +39,9 @@ bool Segments::begin(std::span<const std::byte> frame, std::uint16_t segment_byt
     ip_length = wire::load16(&ip[2]);
     tcp = wire::load8(&ip[9]) == static_cast<std::uint8_t>(wire::IpProtocol::tcp) &&
           tcp_at_ >= ip_at_ + wire::ipv4_header_bytes;
-  } else if (type == type_ipv6 && ip.size() >= ipv6_bytes) {
-    tcp_at_ = ip_at_ + ipv6_bytes;
-    ip_length = ipv6_bytes + wire::load16(&ip[4]);
+  } else if (type == type_ipv6 && ip.size() >= wire::ipv6_header_bytes) {
+    tcp_at_ = ip_at_ + wire::ipv6_header_bytes;
+    ip_length = wire::ipv6_header_bytes + wire::load16(&ip[4]);
     tcp = wire::load8(&ip[6]) == static_cast<std::uint8_t>(wire::IpProtocol::tcp);
   }
   if (!tcp || ip_length > ip.size() || ip_at_ + ip_length < tcp_at_ + tcp_bytes) {

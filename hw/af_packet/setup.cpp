@@ -14,8 +14,6 @@
 namespace lockstep::hw {
 namespace {
 
-Trouble environment(std::string text) { return {TroubleKind::environment, std::move(text)}; }
-
 template <class Value>
 bool set(const Descriptor& socket, int level, int option, const Value& value) {
   return setsockopt(socket.number(), level, option, &value, sizeof value) == 0;

@@ -4,18 +4,14 @@
 #include <cstdint>
 
 #include "core/wire/checksum.hpp"
+#include "core/wire/ipv4.hpp"
+#include "core/wire/ipv6.hpp"
 #include "core/wire/octets.hpp"
+#include "hw/ether_types.hpp"
 
 namespace lockstep::hw {
 namespace {
 
-constexpr std::uint32_t ethernet_bytes = 14;
-constexpr std::uint32_t tag_bytes = 4;
-constexpr std::uint32_t ipv4_bytes = 20;
-constexpr std::uint32_t ipv6_bytes = 40;
-constexpr std::uint16_t type_ipv4 = 0x0800;
-constexpr std::uint16_t type_ipv6 = 0x86dd;
-constexpr std::uint16_t type_tag = 0x8100;
 constexpr std::uint8_t protocol_tcp = 6;
 constexpr std::uint8_t protocol_udp = 17;
 
@@ -25,14 +21,15 @@ struct Transport {
 };
 
 Transport find_v4(std::span<const std::byte> frame, std::uint32_t ip_at) {
-  if (frame.size() < ip_at + ipv4_bytes) {
+  if (frame.size() < ip_at + wire::ipv4_header_bytes) {
     return {};
   }
   const std::byte* const ip = &frame[ip_at];
   std::uint32_t const header = (wire::load8(ip) & 0xfu) * 4u;
   std::uint32_t const whole = wire::load16(ip + 2);
   bool const fragment = (wire::load16(ip + 6) & 0x3fff) != 0;
-  if (fragment || header < ipv4_bytes || whole <= header || whole > frame.size() - ip_at) {
+  if (fragment || header < wire::ipv4_header_bytes || whole <= header ||
+      whole > frame.size() - ip_at) {
     return {};
   }
   return {
@@ -42,12 +39,12 @@ Transport find_v4(std::span<const std::byte> frame, std::uint32_t ip_at) {
 }
 
 Transport find_v6(std::span<const std::byte> frame, std::uint32_t ip_at) {
-  if (frame.size() < ip_at + ipv6_bytes) {
+  if (frame.size() < ip_at + wire::ipv6_header_bytes) {
     return {};
   }
   const std::byte* const ip = &frame[ip_at];
   std::uint32_t const length = wire::load16(ip + 4);
-  if (length > frame.size() - ip_at - ipv6_bytes) {
+  if (length > frame.size() - ip_at - wire::ipv6_header_bytes) {
     return {};
   }
   IpAddress source;
@@ -56,17 +53,18 @@ Transport find_v6(std::span<const std::byte> frame, std::uint32_t ip_at) {
   IpAddress destination;
   destination.high = wire::load64(ip + 24);
   destination.low = wire::load64(ip + 32);
-  return {{source, destination, wire::load8(ip + 6), Bytes{length}}, ip_at + ipv6_bytes};
+  return {{source, destination, wire::load8(ip + 6), Bytes{length}},
+          ip_at + wire::ipv6_header_bytes};
 }
 
 }  // namespace
 
 bool checksum_is_left_out(std::span<const std::byte> frame) {
-  if (frame.size() < ethernet_bytes + tag_bytes) {
+  if (frame.size() < wire::ethernet_header_bytes + wire::vlan_tag_bytes) {
     return false;
   }
   bool const tagged = wire::load16(&frame[12]) == type_tag;
-  std::uint32_t const ip_at = ethernet_bytes + (tagged ? tag_bytes : 0);
+  std::uint32_t const ip_at = wire::ethernet_header_bytes + (tagged ? wire::vlan_tag_bytes : 0);
   std::uint16_t const type = wire::load16(&frame[ip_at - 2]);
   Transport found;
   if (type == type_ipv4) {

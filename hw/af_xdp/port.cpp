@@ -9,13 +9,13 @@
 
 #include "core/units/check.hpp"
 #include "core/wire/checksum.hpp"
+#include "core/wire/ethernet.hpp"
 #include "core/wire/octets.hpp"
 #include "hw/af_xdp/left_out.hpp"
 
 namespace lockstep::hw {
 namespace {
 
-constexpr std::uint32_t ethernet_bytes = 14;
 constexpr Duration between_looks = Duration::seconds(1);
 
 static_assert(sizeof(XdpFrame) == sizeof(xdp_desc));
@@ -92,7 +92,7 @@ void XdpPort::take(const XdpFrame& frame) {
   auto const within = static_cast<std::uint32_t>(frame.address % device_.chunk_bytes);
   if (frame.length > device_.chunk_bytes - within) {
     ++counters_.malformed;
-  } else if (frame.length < ethernet_bytes) {
+  } else if (frame.length < wire::ethernet_header_bytes) {
     ++counters_.too_short;
   } else if (frame.length > frame_max_) {
     ++counters_.too_long;

@@ -15,8 +15,6 @@
 namespace lockstep::hw {
 namespace {
 
-Trouble environment(std::string text) { return {TroubleKind::environment, std::move(text)}; }
-
 int bpf(bpf_cmd command, bpf_attr& attributes) {
   return static_cast<int>(syscall(SYS_bpf, command, &attributes, sizeof attributes));
 }

@@ -33,8 +33,6 @@ std::uint32_t chunk_for(Bytes mtu) {
   return headroom_bytes + mtu.count + link_bytes <= chunk_least ? chunk_least : chunk_most;
 }
 
-Trouble environment(std::string text) { return {TroubleKind::environment, std::move(text)}; }
-
 template <class Value>
 bool set(const Descriptor& socket, int option, const Value& value) {
   return setsockopt(socket.number(), SOL_XDP, option, &value, sizeof value) == 0;

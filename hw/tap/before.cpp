@@ -15,16 +15,10 @@
 #include <cstring>
 
 #include "hw/netlink.hpp"
+#include "hw/tap/request.hpp"
 
 namespace lockstep::hw {
 namespace {
-
-// A request that names the interface.
-ifreq request_for(const std::string& name) {
-  ifreq request{};
-  std::memcpy(request.ifr_name, name.data(), std::min(name.size(), std::size_t{IFNAMSIZ - 1}));
-  return request;
-}
 
 // A socket for ioctl.
 Descriptor control_socket() { return Descriptor(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)); }

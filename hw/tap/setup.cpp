@@ -14,21 +14,13 @@
 
 #include "hw/interface.hpp"
 #include "hw/shards/steering.hpp"
+#include "hw/tap/request.hpp"
 #include "hw/virtio_header.hpp"
 
 namespace lockstep::hw {
 namespace {
 
 constexpr const char* tun_path = "/dev/net/tun";
-
-Trouble environment(std::string text) { return {TroubleKind::environment, std::move(text)}; }
-Trouble bad_input(std::string text) { return {TroubleKind::bad_input, std::move(text)}; }
-
-ifreq request_for(const std::string& name) {
-  ifreq request{};
-  std::memcpy(request.ifr_name, name.data(), std::min(name.size(), std::size_t{IFNAMSIZ - 1}));
-  return request;
-}
 
 bool control(const Descriptor& socket, unsigned request_number, ifreq& request) {
   return ioctl(socket.number(), request_number, &request) == 0;

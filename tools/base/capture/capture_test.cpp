@@ -16,6 +16,7 @@
 #include "tools/base/capture/pcapng_writer.hpp"
 #include "tools/base/output/atomic_file.hpp"
 #include "tools/base/process/failure.hpp"
+#include "tools/base/text/units.hpp"
 
 namespace lockstep::tools {
 namespace {

@@ -1,7 +1,6 @@
 // Decodes captured frames, tolerating what the core's own parsers refuse.
 #include "tools/base/capture/decode.hpp"
 
-#include <arpa/inet.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "tools/base/capture/layers.hpp"
 #include "tools/base/capture/octets.hpp"
 #include "tools/base/process/failure.hpp"
+#include "tools/base/text/units.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -424,20 +424,6 @@ std::string flags_text(std::uint8_t flags) {
     }
   }
   return out.empty() ? "none" : out;
-}
-
-std::string text_of(const IpAddress& address) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  if (address.is_v4()) {
-    std::uint32_t const network = htonl(address.as_v4().value);
-    return inet_ntop(AF_INET, &network, text.data(), text.size());
-  }
-  std::array<std::uint8_t, 16> octets{};
-  for (std::size_t i = 0; i < 8; ++i) {
-    octets[i] = static_cast<std::uint8_t>(address.high >> (56 - 8 * i));
-    octets[8 + i] = static_cast<std::uint8_t>(address.low >> (56 - 8 * i));
-  }
-  return inet_ntop(AF_INET6, octets.data(), text.data(), text.size());
 }
 
 std::string text_of(const Endpoint& endpoint) {

@@ -109,6 +109,5 @@ std::vector<TcpOption> options_of(const Segment& segment);
 std::string flags_text(std::uint8_t flags);
 /// "10.0.0.1:80", "[fe80::1]:80".
 std::string text_of(const Endpoint& endpoint);
-std::string text_of(const IpAddress& address);
 
 }  // namespace lockstep::tools

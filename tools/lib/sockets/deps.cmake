@@ -22,4 +22,3 @@ function(lockstep_sockets_example name folder says)
 endfunction()
 cmake_language(DEFER CALL lockstep_sockets_example example sockets
   "echo: hello\nthe peer has closed: yes, recv gives 0\n")
-set(APART ON)

@@ -11,8 +11,8 @@ constexpr std::uint32_t always = EPOLLERR | EPOLLHUP;
 constexpr std::uint32_t modes = EPOLLET | EPOLLONESHOT;
 constexpr std::uint32_t watchable =
     EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLRDNORM | EPOLLWRNORM | always | modes;
-constexpr std::uint32_t in = EPOLLIN | EPOLLRDNORM;
-constexpr std::uint32_t out = EPOLLOUT | EPOLLWRNORM;
+constexpr std::uint32_t readable_events = EPOLLIN | EPOLLRDNORM;
+constexpr std::uint32_t writable_events = EPOLLOUT | EPOLLWRNORM;
 
 // poll and epoll use the same bits.
 static_assert(POLLIN == EPOLLIN && POLLOUT == EPOLLOUT && POLLPRI == EPOLLPRI &&
@@ -27,32 +27,32 @@ std::uint32_t Sockets::events_of(Socket& s) {
     case Phase::free:
       return 0;
     case Phase::unconnected:
-      return out | EPOLLHUP | error;
+      return writable_events | EPOLLHUP | error;
     case Phase::listening:
-      return s.first != nowhere ? in : 0;
+      return s.first != nowhere ? readable_events : 0;
     case Phase::armed:
-      return out;
+      return writable_events;
     case Phase::connecting:
       s.no_space = true;
       return error;
     case Phase::failed:
     case Phase::over:
-      return in | out | EPOLLRDHUP | EPOLLHUP | error;
+      return readable_events | writable_events | EPOLLRDHUP | EPOLLHUP | error;
     case Phase::connected:
       break;
   }
   bool const ended = s.peer_finished || s.shut_read;
   std::uint32_t events = error;
   if (ended || !stack_.unread(s.connection).empty()) {
-    events |= in;
+    events |= readable_events;
   }
   if (ended) {
     events |= EPOLLRDHUP;
   }
   if (s.shut_write) {
-    events |= out | (ended ? std::uint32_t{EPOLLHUP} : 0);
+    events |= writable_events | (ended ? std::uint32_t{EPOLLHUP} : 0);
   } else if (!s.room_awaited && !stack_.writable(s.connection).empty()) {
-    events |= out;
+    events |= writable_events;
   } else {
     s.no_space = true;
   }
@@ -79,7 +79,7 @@ Result Sockets::poll(std::span<pollfd> entries) {
       events = events_of(sockets_[entry.place]) & (wanted | always);
     } else if (entry.kind == Opened::epoll) {
       auto const wanted = static_cast<std::uint16_t>(each.events);
-      events = any_ready(entry.place) ? in & wanted : 0;
+      events = any_ready(entry.place) ? readable_events & wanted : 0;
     }
     each.revents = static_cast<short>(events);
     ready += each.revents != 0 ? 1 : 0;

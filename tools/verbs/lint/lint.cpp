@@ -11,6 +11,7 @@
 #include "core/wire/tcp_options.hpp"
 #include "tools/base/capture/octets.hpp"
 #include "tools/base/process/failure.hpp"
+#include "tools/base/text/units.hpp"
 #include "tools/verbs/lint/copies.hpp"
 
 namespace lockstep::tools {

@@ -20,6 +20,7 @@
 #include "tools/base/capture/octets.hpp"
 #include "tools/base/output/atomic_file.hpp"
 #include "tools/base/process/failure.hpp"
+#include "tools/base/text/units.hpp"
 #include "tools/verbs/lint/report.hpp"
 #include "tools/verbs/verbs.hpp"
 

@@ -4,4 +4,3 @@ set(LIBS lockstep_calls lockstep_http lockstep_hw lockstep_journal lockstep_load
   lockstep_process lockstep_text)
 # They hold the polling loops of the servers.
 set(OPTIMIZED calls.cpp plain.cpp serve.cpp)
-set(APART ON)

@@ -1,3 +1,2 @@
 # Atomic output files, and a progress bar.
 set(LIBS lockstep_output lockstep_process lockstep_sim lockstep_sim_nic)
-set(APART ON)

@@ -10,7 +10,7 @@ namespace {
 double milliseconds(Duration duration) { return static_cast<double>(duration.ns) / 1e6; }
 
 // The fields that differ from those of a bare Config.
-std::string describe(const Config& config) {
+std::string words_of(const Config& config) {
   std::vector<std::uint64_t> usual;
   Config const bare;
   visit_fields(bare, [&](std::string_view, Unit, FieldRange, const auto& value) {
@@ -28,7 +28,7 @@ std::string describe(const Config& config) {
   return text;
 }
 
-std::string describe(const sim::Active& active) {
+std::string words_of(const sim::Active& active) {
   std::string text =
       fmt::format("{} to {} ms", milliseconds({active.from.ns}), milliseconds({active.until.ns}));
   if (active.every.ns != 0) {
@@ -50,13 +50,13 @@ std::string name_of_node(const sim::World& world, sim::NodeRef node) {
   return {};
 }
 
-std::string describe(const sim::LaneSpec& lane) {
+std::string words_of(const sim::LaneSpec& lane) {
   return fmt::format("{} bit/s, {} ms, queue {} packets {} bytes, MTU {}",
                      lane.rate_bits_per_second, milliseconds(lane.delay), lane.queue_packets,
                      lane.queue_bytes, lane.mtu_bytes);
 }
 
-std::string describe(const sim::World& world, const sim::AppSpec& app) {
+std::string words_of(const sim::World& world, const sim::AppSpec& app) {
   return fmt::format(
       "  app {} {} -> {} port {}: start {} ms, {} flows {} ms apart, {} times, {} rounds, think "
       "{} ms, {} bytes, reply {}, read {} every {} ms after {} ms, lend {}, urgent {}, fast open "
@@ -76,7 +76,7 @@ std::string describe(const sim::World& world) {
     text += fmt::format("  host {}: origin {} ns, skew {} ppb, poll {} ms, rings {}/{},{}\n",
                         host.name.view(), host.clock.origin.ns, host.clock.skew_ppb,
                         milliseconds(host.poll), host.transmit_ring, host.receive_ring,
-                        describe(host.config));
+                        words_of(host.config));
   }
   for (const sim::StationSpec& station : world.stations) {
     text += fmt::format("  station {} ({}): {} acts, one in {} ms\n", station.name.view(),
@@ -85,19 +85,19 @@ std::string describe(const sim::World& world) {
   for (const sim::LinkSpec& link : world.links) {
     text += fmt::format("  link {} {} - {}: {}; back {}\n", link.name.view(),
                         name_of_node(world, link.a), name_of_node(world, link.b),
-                        describe(link.forward), describe(link.back));
+                        words_of(link.forward), words_of(link.back));
   }
   for (const sim::AppSpec& app : world.apps) {
-    text += describe(world, app);
+    text += words_of(world, app);
   }
   for (const sim::LaneFaultSpec& fault : world.lane_faults) {
     text += fmt::format("  fault {} on {}{}{}: {}\n", sim::name_of(sim::kind_of(fault.fault)),
                         world.links[fault.link].name.view(), fault.forward ? " forward" : "",
-                        fault.back ? " back" : "", describe(fault.active));
+                        fault.back ? " back" : "", words_of(fault.active));
   }
   for (const sim::HostFaultSpec& fault : world.host_faults) {
     text += fmt::format("  fault {} of {}: {}\n", sim::name_of(sim::kind_of(fault.fault)),
-                        world.hosts[fault.host.value].name.view(), describe(fault.active));
+                        world.hosts[fault.host.value].name.view(), words_of(fault.active));
   }
   return text;
 }
