@@ -16,6 +16,7 @@ LAYERS = ("units", "memory", "wire", "link", "internet", "tcp", "stack")
 TESTS = tuple(f"{layer}_test" for layer in LAYERS)
 INPUTS = ("pcaps", "conformance/script")  # what the program lockstep reads
 RUNTIME = pathlib.Path(__file__).resolve().parent / "runtime"
+NO_SOURCE = re.compile(r"(_test|_fuzz|_main|/main)\.cpp$")  # as in lockstep_collect
 OPTIMIZES = re.compile(r"-(O\w|g\w?|Werror)$")
 ERROR = re.compile(r"(core/[\w/]+\.[ch]pp):(\d+):\d+: error: (.*)")
 
@@ -127,18 +128,19 @@ def instructions(place, commands):
     lines = ["rule compile", "  command = $run -MD -MF $out.d -o $out -c $in", "  depfile = $out.d",
              "  deps = gcc", "rule archive", "  command = rm -f $out && ar qc $out $in",
              "rule link", "  command = $run"]
-    objects, links = [], []
+    # The commands of the build compile many files of a library at a time. All of core/ has the same
+    # flags.
+    flags = shlex.split(next(
+        command for command in commands if "/lockstep_tcp.dir/" in command and " -c " in command))
+    objects = [compiled(place, lines, flags, str(source.relative_to(place.root)))
+               for source in sorted((place.root / "core").rglob("*.cpp"))
+               if not NO_SOURCE.search(str(source))]
+    objects.append(compiled(place, lines, flags, "core/units/mutant.cpp"))
+    links = []
     for command in commands:
         words = shlex.split(command)
-        source = words[-1]
-        if source.startswith(f"{place.root}/core/") and not source.endswith("_test.cpp"):
-            name = source.removeprefix(f"{place.root}/")
-            objects.append(compiled(place, lines, words, name))
-        elif "-o" in words and words[words.index("-o") + 1].split("/")[-1] in (*TESTS, "lockstep"):
+        if "-o" in words and words[words.index("-o") + 1].split("/")[-1] in (*TESTS, "lockstep"):
             links.append(words)
-    objects.append(compiled(place, lines, shlex.split(next(
-        command for command in commands if command.endswith("core/units/check.cpp"))),
-        "core/units/mutant.cpp"))
     compiled(place, lines, shlex.split(next(
         command for command in commands if command.endswith("_test.cpp"))), "core/units/teller.cpp")
     lines.append(f"build core.a: archive {' '.join(objects)}")

@@ -1,6 +1,6 @@
 """Runs clang-tidy with the checks of .clang-tidy. Results are kept by content.
 
-The flags of each file are those of build/release. What a change touches is checked: a changed
+The flags of each file are those of the preset release. What a change touches is checked: a changed
 source file by itself, a changed header through one file that includes it. With `everything`, also
 the other files of the folders WHOLE, except tests; all files would take minutes more.
 """
@@ -23,7 +23,7 @@ from dev.tidy.source import Finding
 
 PROGRAM = "clang-tidy-19"  # other versions have other checks
 SETTINGS = ".clang-tidy"
-BUILD = "build/release"
+BUILD = "build/tidy/apart"  # release without joined files, configured and never built
 FLAGS = "build/tidy/flags"
 KEPT = "build/tidy/analysis.jsonl"
 WHOLE = ("core", "sim", "hw", "conformance")
@@ -43,7 +43,7 @@ class Unable(Exception):
 
 @dataclasses.dataclass
 class Tally:
-    """How many files were checked now, known from an earlier run, or not in build/release.
+    """How many files were checked now, known from an earlier run, or are not compiled here.
     `covered` are the checked files and all that they include, `paths` all files."""
     ran: int = 0
     known: int = 0
@@ -54,7 +54,7 @@ class Tally:
 
     def text(self):
         return (f"clang-tidy: {self.scope}: {self.ran} files checked, {self.known} unchanged since "
-                f"they were, {self.absent} not in {BUILD}")
+                f"they were, {self.absent} not compiled here")
 
 
 def version():
@@ -66,16 +66,17 @@ def version():
 
 
 def commands(root):
-    """The flags of each file of build/release, which is configured if it is not. They are also
-    written to FLAGS, for clang-tidy."""
+    """The flags of each file in the preset release. They are also written to FLAGS, for clang-tidy
+    and for editors."""
     database = root / BUILD / "compile_commands.json"
+    if (root / "CMakePresets.json").is_file():
+        done = subprocess.run(
+            ["cmake", "--preset", "release", "-B", BUILD, "-DLOCKSTEP_TESTS=ON",
+             "-DLOCKSTEP_JOINED=OFF"], cwd=root, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise Unable("the preset release cannot be configured: run cmake --preset release")
     if not database.is_file():
-        if not (root / "CMakePresets.json").is_file():
-            raise Unable(f"{BUILD} has no compile_commands.json: configure it")
-        done = subprocess.run(["cmake", "--preset", "release"], cwd=root, capture_output=True,
-                              text=True, check=False)
-        if done.returncode or not database.is_file():
-            raise Unable(f"{BUILD} cannot be configured: run cmake --preset release")
+        raise Unable(f"{BUILD} has no compile_commands.json: remove {BUILD}")
     found = {}
     for entry in json.loads(database.read_text(encoding="utf-8")):
         path = pathlib.Path(entry["directory"], entry["file"])

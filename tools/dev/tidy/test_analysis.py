@@ -42,7 +42,7 @@ class Configured(Planted):
 
     def configure(self, without=(), more=""):
         units = [str(path.relative_to(self.root)) for path in sorted(self.root.rglob("*.cpp"))]
-        self.write("build/release/compile_commands.json", json.dumps(
+        self.write("build/tidy/apart/compile_commands.json", json.dumps(
             [{"directory": str(self.root), "file": str(self.root / unit),
               "command": f"clang++-19 -std=c++20 -I{self.root} {more} -c {self.root / unit}"}
              for unit in units if unit not in without]))
@@ -236,9 +236,10 @@ class Refused(Configured):
                 3, "tools/tidy: clang-tidy-none is missing: run tools/setup\n"))
 
     def test_tree_that_is_not_configured(self):
-        (self.root / "build/release/compile_commands.json").unlink()
+        (self.root / "build/tidy/apart/compile_commands.json").unlink()
         self.assertEqual(self.run_tool(), (
-            3, "tools/tidy: build/release has no compile_commands.json: configure it\n"))
+            3, "tools/tidy: build/tidy/apart has no compile_commands.json: "
+               "remove build/tidy/apart\n"))
 
 
 if __name__ == "__main__":
