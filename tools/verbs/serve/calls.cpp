@@ -26,8 +26,6 @@
 namespace lockstep::tools {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::uint32_t turns_max = 10'000;  // until no event is left at this instant
 constexpr std::size_t line_max = 1u << 20;   // of one call
 constexpr std::uint32_t number_max = 1u << 24;
@@ -48,7 +46,7 @@ void accept_or_throw(Refusal refusal) {
 }
 
 /// The variables of a connection that a test can read, by their names in Python.
-json variables(const ConnectionInfo& info) {
+nlohmann::json variables(const ConnectionInfo& info) {
   return {{"snd_una", info.send.una.value},
           {"snd_nxt", info.send.nxt.value},
           {"snd_wnd", info.send.wnd.count},
@@ -87,7 +85,7 @@ class Program {
   void run(Stack&, Instant) {}
 
   /// Executes a call, an array of a name and its arguments, and returns its answer.
-  json answer(const json& call) {
+  nlohmann::json answer(const nlohmann::json& call) {
     const std::string name = call.at(0).get<std::string>();
     if (name == "listen") {
       Local local;
@@ -130,7 +128,7 @@ class Program {
   }
 
  private:
-  json of_connection(const std::string& name, const json& call) {
+  nlohmann::json of_connection(const std::string& name, const nlohmann::json& call) {
     const auto number = call.at(1).get<std::size_t>();
     if (number == 0 || number > known_.size()) {
       throw Refused{fmt::format("unknown connection {}", number)};
@@ -170,12 +168,12 @@ class Program {
     return nullptr;
   }
 
-  json keep(ConnectionId id) {
+  nlohmann::json keep(ConnectionId id) {
     known_.push_back(id);
     return known_.size();
   }
 
-  static Port port(const json& number) {
+  static Port port(const nlohmann::json& number) {
     return Port{static_cast<std::uint16_t>(number.get<std::uint32_t>() & 0xffff)};
   }
 
@@ -212,9 +210,9 @@ class Program {
 };
 
 std::string answer_line(Program& program, const std::string& line) {
-  json out;
+  nlohmann::json out;
   try {
-    out["value"] = program.answer(json::parse(line));
+    out["value"] = program.answer(nlohmann::json::parse(line));
   } catch (const Refused& refused) {
     out["error"] = refused.why;
   } catch (const std::exception& error) {
