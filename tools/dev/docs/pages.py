@@ -12,7 +12,7 @@ FRONT = "README.md"
 START = "start.md"
 CHANGELOG = "tools/dev/CHANGELOG.md"
 # The sections of the front page that become the page of three ways to start.
-START_SECTIONS = ("Three ways to start", "A program of fifteen lines", "Building and installing")
+START_SECTIONS = ("Three ways to start", "A short program", "Building and installing")
 # The tabs of the site, and the folders whose READMEs each one holds: the first that fits.
 TABS = (
     ("Core", ("core",)),

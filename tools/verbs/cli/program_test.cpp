@@ -52,11 +52,17 @@ TEST(Program, HelpNamesTheVerbs) {
 
 TEST(Program, EachVerbsHelpHasAnExampleAndJson) {
   for (const std::string verb :
-       {"coverage", "sim run", "swarm", "hostile", "replay", "conformance", "pkt run", "sweep"}) {
-    const std::string first = verb.substr(0, verb.find(' '));
+       {"sim run", "swarm",           "matrix",           "hostile",     "replay",
+        "pkt run", "pkt check",       "pkt from-capture", "pkt explain", "pkt sysctls",
+        "lint",    "coverage",        "profiles",         "serve http",  "serve echo",
+        "load",    "serve memcached", "testbed",          "doctor",      "conformance",
+        "sweep"}) {
+    const std::size_t space = verb.find(' ');
+    const std::string first = verb.substr(0, space);
+    const std::string second = space == std::string::npos ? "" : verb.substr(space + 1);
     std::vector<const char*> arguments{first.c_str()};
-    if (first != verb) {
-      arguments.push_back("run");
+    if (!second.empty()) {
+      arguments.push_back(second.c_str());
     }
     arguments.push_back("--help");
     const Outcome run(arguments);
