@@ -18,6 +18,7 @@ import subprocess
 
 from dev.cxx.command import without_forced_headers
 from dev.tidy import changed
+from dev.tidy import kept as storage
 from dev.tidy.closure import Closure
 from dev.tidy.source import Finding
 
@@ -25,7 +26,7 @@ PROGRAM = "clang-tidy-19"  # other versions have other checks
 SETTINGS = ".clang-tidy"
 BUILD = "build/tidy/apart"  # release without joined files, configured and never built
 FLAGS = "build/tidy/flags"
-KEPT = "build/tidy/analysis.jsonl"
+KEPT = "analysis.jsonl"
 WHOLE = ("core", "sim", "hw", "conformance")
 RULES = ("function-size", "twins", "clang-tidy")
 
@@ -188,7 +189,7 @@ def load(file):
 
 def results(root, keys, tally):
     """What clang-tidy finds in each file. A result is kept as soon as it is there."""
-    file = root / KEPT
+    file = storage.file(KEPT)
     kept = load(file)
     waiting = [path for path, key in keys.items() if key not in kept]
     tally.ran, tally.known = len(waiting), len(keys) - len(waiting)

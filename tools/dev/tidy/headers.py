@@ -18,6 +18,7 @@ from dev.tidy.source import Finding
 
 FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function",
          "-Wno-pragma-once-outside-header", "-Wno-unused-const-variable", "-xc++-header"]
+KEPT_MAX = 10_000
 BARE = ["-fno-exceptions", "-fno-rtti"]
 
 
@@ -87,6 +88,8 @@ def check(root, sources, cache_file):
         else:
             yield Finding("self-contained", path, 1, f"does not compile alone: {error}",
                           "include what it uses")
+    if len(cache) < KEPT_MAX:  # other checkouts have other headers
+        kept = {**cache, **kept}
     cache_file.parent.mkdir(parents=True, exist_ok=True)
     temporary = cache_file.with_suffix(f".{os.getpid()}")
     temporary.write_text(json.dumps(kept, sort_keys=True), encoding="utf-8")

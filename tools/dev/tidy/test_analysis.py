@@ -4,11 +4,12 @@ import contextlib
 import io
 import json
 import pathlib
+import shutil
 import subprocess
 import unittest
 from unittest import mock
 
-from dev.tidy import analysis, changed
+from dev.tidy import analysis, changed, kept
 from dev.tidy.test_tidy import TOP, Planted, tidy
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -135,10 +136,20 @@ class Kept(Configured):
             settings.write("# another\n")
         self.assertEqual(self.counts(), ([], 2, 0))
 
+    def test_another_checkout_knows_it(self):
+        self.plant(hw__x__a_cpp="int a;\n")
+        self.assertEqual(self.counts(), ([], 1, 0))
+        other = self.root / "build" / "other"
+        shutil.copytree(self.root / "hw", other / "hw")
+        shutil.copy(self.root / ".clang-tidy", other)
+        self.root = other
+        self.configure()
+        self.assertEqual(self.counts(), ([], 0, 1))
+
     def test_half_a_line_is_left(self):
         self.plant(hw__x__a_cpp="int a;\n")
         self.found()
-        with (self.root / analysis.KEPT).open("a") as file:
+        with kept.file(analysis.KEPT).open("a") as file:
             file.write('["0123", [["cut')
         self.assertEqual(self.counts(), ([], 0, 1))
 
@@ -162,7 +173,7 @@ class Chosen(Configured):
 
     def ran(self, everything=False):
         with mock.patch.object(analysis, "run", lambda root, path: [["x", path, 1, "ran"]]):
-            (self.root / analysis.KEPT).unlink(missing_ok=True)
+            kept.file(analysis.KEPT).unlink(missing_ok=True)
             return [f.path for f in self.examine(everything)]
 
     def test_the_last_commit_of_main_and_what_is_not_committed(self):

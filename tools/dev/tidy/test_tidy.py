@@ -5,9 +5,11 @@ import importlib.machinery
 import importlib.util
 import io
 import json
+import os
 import pathlib
 import tempfile
 import unittest
+from unittest import mock
 
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tidy"
 loader = importlib.machinery.SourceFileLoader("tidy_program", str(TOOL))
@@ -25,6 +27,9 @@ class Planted(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.root = pathlib.Path(self.folder.name)
+        cache = mock.patch.dict(os.environ, XDG_CACHE_HOME=str(self.root / "build/cache"))
+        cache.start()
+        self.addCleanup(cache.stop)
 
     def write(self, path, text):
         file = self.root / path
