@@ -17,6 +17,19 @@ def run_load(folder, *words, kind="tap", patience=120,
              addresses=(f"{ns.OURS}/24", f"{ns.OURS6}/64"),
              hosts=(f"{ns.KERNEL}/24", f"{ns.KERNEL6}/64")):
     """(exit code, the JSON or None, the output) of a load from OURS."""
+    command = load_command(folder, *words, kind=kind, addresses=addresses, hosts=hosts)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=patience)
+    return done.returncode, load_result(folder), done.stdout + done.stderr
+
+
+def load_result(folder):
+    """The JSON of the folder's last load, or None."""
+    out = folder / "load.json"
+    return json.loads(out.read_text(encoding="utf-8")) if out.exists() else None
+
+
+def load_command(folder, *words, kind="tap", addresses=(), hosts=()):
+    """The command of a load from OURS, whose JSON will be in the folder."""
     out = folder / "load.json"
     out.unlink(missing_ok=True)
     where = ["--tap", ns.NAME] if kind == "tap" else ["--iface", ns.NAME, "--driver", kind]
@@ -24,11 +37,7 @@ def run_load(folder, *words, kind="tap", patience=120,
         where += ["--address", address]
     for host in hosts if kind == "tap" else ():
         where += ["--host", host]
-    done = subprocess.run(
-        [str(ns.PROGRAM), "load", *map(str, words), *where, "--json", str(out)],
-        capture_output=True, text=True, check=False, timeout=patience)
-    result = json.loads(out.read_text(encoding="utf-8")) if out.exists() else None
-    return done.returncode, result, done.stdout + done.stderr
+    return [str(ns.PROGRAM), "load", *map(str, words), *where, "--json", str(out)]
 
 
 def until_it_listens(port, patience=30):

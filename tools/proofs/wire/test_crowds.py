@@ -5,11 +5,12 @@ LOCKSTEP_WIRE=full: 10,000 connections, as in tools/evidence wire."""
 import contextlib
 import hashlib
 import http.client
-import os
 import resource
 import selectors
 import shutil
+import signal
 import socket
+import subprocess
 import threading
 import time
 
@@ -203,17 +204,20 @@ def test_theirs_is_killed_and_started_again(tmp_path, kind):
     capture = tmp_path / "run.pcap"
     with crossing.Crossing(kind, crossing.Terms(), capture) as world, world.kernels.inside():
         with world.ours.inside():
-            thread, out = start_load(tmp_path, kind)
-        for i in range(3):
-            with servers.nginx(folder_of(tmp_path, i), site, PORT):
-                before = frames_in()
-                until(lambda before=before: frames_in() > before + 500)
-        with servers.nginx(folder_of(tmp_path, 3), site, PORT):
-            before = frames_in()
-            until(lambda before=before: frames_in() > before + 500)
-            thread.join()
+            load = start_load(tmp_path, kind)
+        try:
+            for i in range(4):
+                with servers.nginx(folder_of(tmp_path, i), site, PORT):
+                    before = frames_in()
+                    until(lambda before=before: frames_in() > before + 500)
+                    if i == 3:
+                        load.send_signal(signal.SIGINT)
+                        said = "".join(load.communicate(timeout=60))
+        finally:
+            load.kill()
+            load.wait()
         world.end()
-    code, result, said = out[0]
+    code, result = load.returncode, servers.load_result(tmp_path)
     failed = sum(result["errors"].values())
     assert code == 0, said
     assert result["asked"] == result["answered"] + failed, said
@@ -238,18 +242,13 @@ def frames_in():
 
 
 def start_load(folder, kind):
-    """Runs our load in a thread for a while; returns (thread, where its result will be)."""
-    out = []
-
-    def run(namespace):
-        ns.enter(namespace)
-        out.append(servers.run_load(
-            folder, f"http://{ns.KERNEL}:{PORT}/bytes/1460", "--connections", 20, "--think",
-            "20ms", "--duration", "8s", "--timeout", "1s", kind=kind, hosts=()))
-    here = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-    thread = threading.Thread(target=run, args=(here,))
-    thread.start()
-    return thread, out
+    """Our load as a process that runs until SIGINT, its address being that of OURS."""
+    return subprocess.Popen(
+        servers.load_command(
+            folder, f"http://{ns.KERNEL}:{PORT}/bytes/1460", "--connections", 20, "--think", "20ms",
+            "--duration", "10min", "--timeout", "1s", kind=kind,
+            addresses=(f"{ns.OURS}/24", f"{ns.OURS6}/64")),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize("end", ["near", "far"])
