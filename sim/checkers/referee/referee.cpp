@@ -370,6 +370,7 @@ std::uint32_t Referee::call_whole(const Moment& m, Rule rule, Ambiguity ambiguit
                                   Disagreement numbers) {
   Violation violation;
   violation.rule = rule;
+  violation.rests_on_all = true;
   violation.rests_on_whole = !terms_.whole;
   Ambiguity const order = m.connection.disordered ? Ambiguity::order : ambiguity_of_middle(m);
   Ambiguity const lossy = m.connection.lossy ? Ambiguity::lost_packets : order;

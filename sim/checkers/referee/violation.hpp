@@ -66,7 +66,8 @@ struct Violation {
 
   Rule rule{};
   Ambiguity ambiguity = Ambiguity::none;
-  bool rests_on_whole = false;  // certain only if the capture lacks no packet of the connection
+  bool rests_on_all = false;    // certain only if every octet of the connection was seen
+  bool rests_on_whole = false;  // ... and nobody asserts that the capture lacks no packet
   std::uint32_t connection = no_connection;
   std::uint64_t packet = 0;
   Instant at;
@@ -162,7 +163,7 @@ class Violations {
       }
     }
   }
-  // Makes every connection's violations likely that are certain only in a whole capture.
+  // Makes every connection's violations likely that are certain only if every octet was seen.
   void weaken_all(Ambiguity why) {
     weaken_where([](Violation const&) { return true; }, why);
   }
@@ -196,7 +197,7 @@ class Violations {
   template <class Which>
   void weaken_where(Which which, Ambiguity why) {
     for (std::uint32_t place = 0; place < kept_.size(); ++place) {
-      if (kept_[place].rests_on_whole && which(kept_[place])) {
+      if (kept_[place].rests_on_all && which(kept_[place])) {
         weaken(place, why);
       }
     }

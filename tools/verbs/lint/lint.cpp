@@ -202,7 +202,8 @@ void expect_places(const LintOptions& options, const FirstLook& look) {
   }
 }
 
-/// Octets of TCP may be in frames that were cut short, and in fragments.
+/// Octets of TCP may be in frames that were cut short, and in fragments, also where no packet is
+/// missing.
 void weaken_what_is_hidden(const Linted& out, const FirstLook& look, Violations& violations) {
   if (out.kinds[static_cast<std::size_t>(FrameKind::cut_short)] != 0) {
     violations.weaken_all(Ambiguity::cut);
@@ -260,9 +261,7 @@ Linted lint(const LintOptions& options, const std::string& grown) {
     }
   }
   referee.end();
-  if (!options.whole) {
-    weaken_what_is_hidden(out, look, violations);
-  }
+  weaken_what_is_hidden(out, look, violations);
   out.violations = violations.kept();
   out.beyond = violations.dropped();
   out.connections = referee.connections();

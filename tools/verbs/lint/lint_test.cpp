@@ -187,7 +187,6 @@ std::vector<std::byte> fragment_of(unsigned protocol, bool first, unsigned last 
   return out;
 }
 
-// Only what may be part of a TCP segment of the connection can explain a finding.
 TEST(Lint, TellsWhereTheFileIsTruncated) {
   std::string const whole = contents(written("whole.pcapng", handshake()));
   for (bool const cut : {false, true}) {
@@ -201,6 +200,8 @@ TEST(Lint, TellsWhereTheFileIsTruncated) {
   }
 }
 
+// Only what may be part of a TCP segment of the connection can explain a finding. --whole says that
+// no packet is missing, but the octets in a fragment are hidden all the same.
 TEST(Lint, FragmentsOfOtherPacketsExplainNothing) {
   struct Case {
     const char* name;
@@ -218,8 +219,14 @@ TEST(Lint, FragmentsOfOtherPacketsExplainNothing) {
   packets.push_back({true, tcp_flag::ack | tcp_flag::psh, 100, 500, 1'000, 1'001});
   packets.push_back({false, tcp_flag::ack, 500, 500, 600});
   for (const Case& each : cases) {
-    Linted const linted = lint_file(written("fragment.pcapng", packets, {each.fragment}));
-    EXPECT_EQ(linted.certain() == 0, each.explains) << each.name << table_of(linted, 0);
+    for (bool const whole : {false, true}) {
+      LintOptions options;
+      options.capture = written("fragment.pcapng", packets, {each.fragment});
+      options.whole = whole;
+      Linted const linted = lint(options);
+      EXPECT_EQ(linted.certain() == 0, each.explains)
+          << each.name << (whole ? ", --whole" : "") << table_of(linted, 0);
+    }
   }
 }
 
@@ -293,6 +300,29 @@ TEST(Lint, ACopyHasTheFindingsAsComments) {
   Linted const again = lint_file(copy);
   EXPECT_EQ(table_of(again, 0), table_of(lint_file(path), 0));
   EXPECT_EQ(again.packets, packets.size());
+}
+
+TEST(Lint, ACopyKeepsTheLinkTypeOfEachPacket) {
+  std::string const path = temporary("links.pcapng");
+  AtomicFile file(path);
+  sim::PcapngWriter writer(file);
+  writer.interface(sim::CaptureLink::ethernet, "eth0");
+  writer.interface(sim::CaptureLink::raw_ip, "wg0");
+  std::uint64_t at = 1'000'000'000;
+  for (const Packet& packet : handshake()) {
+    std::vector<std::byte> bytes = bytes_of(packet);
+    if (packet.from_first) {
+      bytes.insert(bytes.begin(), 14, std::byte{});
+      set_word(bytes, 12, 0x0800);
+    }
+    std::uint32_t const interface = packet.from_first ? 0 : 1;
+    writer.packet({interface, Instant{at += 1'000'000}, sim::CaptureWay::unknown, bytes, {}, 0});
+  }
+  file.keep();
+  std::string const copy = temporary("links_out.pcapng");
+  EXPECT_EQ(run({"lint", path.c_str(), "--pcapng", copy.c_str()}), 0);
+  EXPECT_EQ(lint_file(path).segments, 3u);
+  EXPECT_EQ(lint_file(copy).segments, 3u);
 }
 
 TEST(Lint, JsonHasWhatTheTableHas) {

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <tuple>
@@ -42,7 +43,7 @@ std::string comment_of(const Violation& violation) {
                      words_of(violation), sentence_of(text.clause));
 }
 
-sim::CaptureLink link_of(LinkLayer link, std::span<const std::byte> first) {
+sim::CaptureLink link_of(LinkLayer link, std::span<const std::byte> bytes) {
   switch (link) {
     case LinkLayer::ethernet:
       return sim::CaptureLink::ethernet;
@@ -54,7 +55,7 @@ sim::CaptureLink link_of(LinkLayer link, std::span<const std::byte> first) {
       return sim::CaptureLink::ppp;
     case LinkLayer::loopback:
       // The byte order of the address family distinguishes the two loopback link types.
-      return !first.empty() && first[0] == std::byte{} ? sim::CaptureLink::loop
+      return !bytes.empty() && bytes[0] == std::byte{} ? sim::CaptureLink::loop
                                                        : sim::CaptureLink::null;
     case LinkLayer::raw_ip:
       break;
@@ -227,9 +228,14 @@ void write_commented(const Linted& linted, const std::string& capture, const std
   CaptureReader reader(capture);
   CapturedFrame frame;
   std::size_t next = 0;
+  std::vector<sim::CaptureLink> interfaces;  // of the copy: one for each link type
   while (reader.next(frame)) {
-    if (writer.packets() == 0) {
-      writer.interface(link_of(reader.link(), frame.bytes), "lint");
+    sim::CaptureLink const link = link_of(reader.link(), frame.bytes);
+    auto const found = std::find(interfaces.begin(), interfaces.end(), link);
+    auto const index = static_cast<std::uint32_t>(found - interfaces.begin());
+    if (found == interfaces.end()) {
+      interfaces.push_back(link);
+      writer.interface(link, "lint");
     }
     std::string comment;
     for (; next < linted.violations.size() && linted.violations[next].packet == frame.number;
@@ -238,7 +244,7 @@ void write_commented(const Linted& linted, const std::string& capture, const std
     }
     constexpr std::size_t comment_max = 60'000;  // an option's length has 16 bits
     comment.resize(std::min(comment.size(), comment_max));
-    writer.packet({0, frame.time, sim::CaptureWay::unknown, frame.bytes, comment,
+    writer.packet({index, frame.time, sim::CaptureWay::unknown, frame.bytes, comment,
                    frame.original_bytes - static_cast<std::uint32_t>(frame.bytes.size())});
   }
   file.keep();
