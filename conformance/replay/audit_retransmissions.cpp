@@ -384,22 +384,28 @@ class AgainAudit {
     return !in_.script.unaided || (!segment.any(flag::syn) && gap < Duration::seconds(60));
   }
 
-  /// After a timeout one segment is sent, then the sender waits for an ACK (RFC 5681 3.1, the loss
-  /// window). `timeout`: nothing but a timeout explains the retransmission. `last`: when the timer
-  /// was started.
+  /// After a timeout at most one full-sized segment is sent, then the sender waits for an ACK
+  /// (RFC 5681 3.1, the loss window). Smaller segments share that window: some TCPs retransmit each
+  /// as the application wrote it. `timeout`: nothing but a timeout explains the retransmission.
+  /// `last`: when the timer was started.
   void alone_after_timeout(std::size_t index, bool timeout, Instant last) {
+    std::uint32_t sent = trace_[index].segment.length();
     for (std::size_t next = index + 1; next < trace_.size(); ++next) {
       const Item& item = trace_[next];
       bool const at_once = item.at.since(trace_[index].at) <= prompt;
       if (item.steps_before != trace_[index].steps_before || !at_once) {
         return;
       }
-      if (item.segment.length() != 0 && !item.segment.any(flag::rst) && !copies_[next]) {
+      if (item.segment.length() == 0 || item.segment.any(flag::rst) || copies_[next]) {
+        continue;
+      }
+      sent += item.segment.length();
+      if (sent > in_.script.peer_mss.count) {
         // Sent before an ACK can have arrived: the capture may lack that ACK or have it too late.
         Duration const apart = item.at.since(trace_[index].at);
         bool const late = in_.script.recorded_late && drawn_late(item);
         bool const soon = apart * 2 <= in_.script.round_trip && apart <= at_once_ && !late;
-        breach(item.at, {"5681:CC-12"}, "more than one segment after a timeout", next,
+        breach(item.at, {"5681:CC-12"}, "more than one full-sized segment after a timeout", next,
                soon && timeout && !clock_was_set(last, trace_[index].at));
         return;
       }

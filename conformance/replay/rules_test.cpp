@@ -165,6 +165,25 @@ TEST(CongestionWindow, DoesNotApplyAfterATimeout) {
   EXPECT_EQ(verdict_of(after_timeout(2)), "violates 5681:CC-12");
 }
 
+// The loss window is a number of octets: small segments that fit into it may all be sent again, as
+// TCPs do that keep each segment as the application wrote it.
+TEST(CongestionWindow, AppliesToSmallSegmentsAfterATimeout) {
+  for (std::uint32_t const size : {100u, 292u, 293u}) {
+    Conversation c;
+    c.handshake().peer(11, "PA", {1, 1, 10});
+    for (std::uint64_t const ms : {11u, 311u}) {
+      for (std::uint32_t i = 0; i < 5; ++i) {
+        c.device(ms, "PA", {1 + size * i, 11, size});
+      }
+    }
+    c.peer(321, "A", {11, 1 + 5 * size});
+    bool const fits = 5 * size <= Conversation::mss;
+    std::string const verdict = verdict_of(c);
+    EXPECT_EQ(verdict == "violates 5681:CC-12", !fits) << size << ": " << verdict;
+    EXPECT_EQ(verdict.starts_with("violates"), !fits) << size << ": " << verdict;
+  }
+}
+
 TEST(Recovery, AppliesToWhatWasNotAcknowledged) {
   Conversation c;
   c.handshake().peer(11, "PA", {1, 1, 10});

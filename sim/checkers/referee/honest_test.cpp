@@ -543,6 +543,35 @@ TEST(RefereeHonest, ATimestampThatIsOneTickOld) {
   expect_nothing_certain(t);
 }
 
+// RFC 9293 3.8.6.1: a closed window is probed with at least one octet.
+TEST(RefereeHonest, AProbeMayHaveMoreThanOneOctet) {
+  for (std::uint32_t const beyond : {0u, 100u}) {
+    Conversation t;
+    t.open({.window = 100, .mss = 1'460}).b("A", {.seq = 1, .ack = 1, .window = 100});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 100}).b("A", {.seq = 1, .ack = 101, .window = 0});
+    t.a("AP", {.seq = 101 + beyond, .ack = 1, .text = 100, .after_ms = 5'000});
+    t.b("A", {.seq = 1, .ack = 101, .after_ms = 50, .window = 0});
+    EXPECT_EQ(t.found(Rule::beyond_window), beyond == 0 ? "likely" : "certain");
+  }
+}
+
+// A timestamp clock of 1 ms a tick advances by 2^31 in 25 days.
+TEST(RefereeHonest, TimestampsAreNotComparedAfterALongSilence) {
+  for (std::uint32_t const days : {0u, 30u}) {
+    Terms terms;
+    terms.whole = terms.deployed = true;
+    Conversation t(terms);
+    t.open({.mss = 1'460, .stamp = 10});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 10, .stamp = 20, .echo = 10});
+    t.b("A", {.seq = 1, .ack = 11, .stamp = 20, .echo = 20});
+    std::uint32_t const ms = days == 0 ? 1 : 30u * 86'400'000u;
+    std::uint32_t const stamp = 20u + 30u * 86'400'000u;
+    t.a("AP", {.seq = 11, .ack = 1, .text = 10, .after_ms = ms, .stamp = stamp, .echo = 20});
+    t.b("A", {.seq = 1, .ack = 21, .stamp = stamp, .echo = stamp});
+    EXPECT_EQ(t.found(Rule::stamp_backward), days == 0 ? "certain" : "no");
+  }
+}
+
 // What Linux is known to do is not certain in a capture that lacks nothing, either. Of our own TCP
 // it would be.
 TEST(RefereeHonest, WhatLinuxDoesInACaptureThatLacksNothing) {
@@ -560,6 +589,12 @@ TEST(RefereeHonest, WhatLinuxDoesInACaptureThatLacksNothing) {
       t.b("A", {.seq = 1, .ack = 2, .window = window, .stamp = 13, .echo = 11});
       EXPECT_EQ(t.found(Rule::edge_moved_left), moved);
     }
+    Conversation damaged(terms);  // on the way to the capture point
+    damaged.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 10, .sum = Sum::bad});
+    EXPECT_EQ(damaged.found(Rule::tcp_checksum), moved);
+    Conversation opened(terms);  // with data, without a cookie (tcp_fastopen, bit 4)
+    opened.a("S", {.text = 10, .mss = 1'460}).b("SA", {.ack = 11, .mss = 1'460});
+    EXPECT_EQ(opened.found(Rule::beyond_window), deployed ? "no" : "certain");
     Conversation t(terms);
     t.open({.mss = 1'460, .stamp = 10});
     t.a("AP", {.seq = 1, .ack = 1, .text = 10, .stamp = 20, .echo = 10});

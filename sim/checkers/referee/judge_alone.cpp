@@ -131,7 +131,8 @@ void judge_lone_marks(const Moment& m) {
 bool judge_alone(const Moment& m) {
   if (m.own || m.terms.others) {
     // It may have been damaged on the way, unless it was captured at its sender.
-    Ambiguity const ambiguity = m.own || m.terms.whole ? Ambiguity::none : Ambiguity::damaged;
+    bool const sure = m.own || m.terms.is_strict();
+    Ambiguity const ambiguity = sure ? Ambiguity::none : Ambiguity::damaged;
     if (m.said.ip_sum == Sum::bad) {
       m.judge.call(m, Rule::ip_checksum, ambiguity, {0, 1});
     } else if (m.said.sum == Sum::bad) {

@@ -84,13 +84,10 @@ bool scale_unsure(const Moment& m) {
 
 // No segment has more data than the MSS of the other's SYN allows.
 void judge_limits(const Moment& m) {
-  if (m.other.opening_count == 0 || m.other.openings_lost || m.other.middle) {
+  if (!knows_full_size(m)) {
     return;
   }
-  Bytes most = m.terms.mss_least;
-  for (std::uint32_t i = 0; i < m.other.opening_count; ++i) {
-    most = m.other.openings[i].mss > most ? m.other.openings[i].mss : most;
-  }
+  Bytes const most = full_size(m);
   bool const joined = !m.terms.whole && m.said.text().count > text_of_ethernet;
   if (m.said.text() > most && !joined) {
     bool const sure = m.terms.whole && !m.terms.joined;
@@ -397,12 +394,17 @@ void judge_window(const Moment& m) {
   Sequence const text_end = m.said.text_begin() + m.said.text();
   bool const probe = m.said.text().count == 1 && v.limited && segment.sequence == v.limit;
   bool const opens = segment.flags.syn() && !segment.flags.ack() && m.may.fast_open_client &&
-                     (segment.options.cookie_bytes != 0 || !m.terms.whole);
+                     (segment.options.cookie_bytes != 0 || !m.terms.is_strict());
   bool const deaf = !m.terms.whole && !v.limited;
   Sequence const limit = limit_of(m);
   Sequence const reported = m.said.segment.sequence + m.said.text();
   if (!m.said.text().empty() && !probe && !opens && !deaf && text_end.after(limit)) {
-    Ambiguity const ambiguity = shares_window(m) ? Ambiguity::shared_window : Ambiguity::none;
+    // A closed window is probed with at least one octet (3.8.6.1); nobody is known to send more.
+    bool const probes = !m.terms.is_strict() && v.limit == v.limit_ack &&
+                        segment.sequence == v.limit && m.said.text() <= full_size(m);
+    Ambiguity const ambiguity = shares_window(m) ? Ambiguity::shared_window
+                                : probes         ? Ambiguity::hidden
+                                                 : Ambiguity::none;
     std::uint32_t const place =
         m.judge.call_whole(m, Rule::beyond_window, ambiguity, {limit.value, reported.value});
     await(m, {.kind = Claim::Kind::edge,
@@ -495,6 +497,18 @@ void open(const Moment& m) {
 }
 
 }  // namespace
+
+bool knows_full_size(const Moment& m) {
+  return m.other.opening_count != 0 && !m.other.openings_lost && !m.other.middle;
+}
+
+Bytes full_size(const Moment& m) {
+  Bytes out = m.terms.mss_least;
+  for (std::uint32_t i = 0; i < m.other.opening_count; ++i) {
+    out = most(out, m.other.openings[i].mss);
+  }
+  return out;
+}
 
 bool shares_window(const Moment& m) {
   return names_multipath(m.speaker) && names_multipath(m.other);

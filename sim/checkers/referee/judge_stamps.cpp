@@ -124,7 +124,8 @@ void note_leap(const Moment& m) {
 
 void judge_clock(const Moment& m) {
   wire::Segment const& segment = m.segment();
-  if (!segment.options.has_timestamps || !m.speaker.stamp_any) {
+  bool const compared = m.said.at.since(m.speaker.stamp_highest_at) < comparable;
+  if (!segment.options.has_timestamps || !m.speaker.stamp_any || !compared) {
     return;
   }
   std::uint32_t const now = segment.options.timestamp_value;

@@ -108,14 +108,17 @@ void judge_again(const Moment& m) {
   }
 }
 
-// More than one segment after an RTO, before an ACK arrives.
+// More than a full-sized segment after an RTO, before an ACK arrives. Several small segments may
+// share that window.
 void judge_loss_window(const Moment& m) {
   EndpointState& v = m.speaker;
+  Sequence const front = front_of(v);
   bool const follows = v.timed_out && m.said.text().count != 0 &&
-                       m.said.at.since(v.front_at) < silence && m.segment().sequence != front_of(v);
+                       m.said.at.since(v.front_at) < silence && m.segment().sequence.after(front);
+  bool const fits = knows_full_size(m) && m.said.end().at_or_before(front + full_size(m));
   //= rfc5681#3.1
   //# 5681:CC-12 after a timeout the window is one segment
-  if (follows && m.segment().sequence.after(front_of(v))) {
+  if (follows && !fits) {
     v.timed_out = false;
     m.judge.call_whole(m, Rule::more_than_loss_window, Ambiguity::hidden, {1, 2});
   }

@@ -49,6 +49,11 @@ void note_taken_back(const Moment& m);
 void hear_order(const Moment& m);
 void end_claims(Connection& connection, Violations& violations);
 
+// The most data that a segment of the speaker may have, by the MSS of the other's SYN; whether that
+// was seen.
+Bytes full_size(const Moment& m);
+bool knows_full_size(const Moment& m);
+
 // The right edge that the segment offers, with the largest window scale that may apply.
 Sequence offer_of(const Moment& m);
 

@@ -194,7 +194,7 @@ inline constexpr std::array rule_texts{
     RuleText{Rule::window_grown_too_fast, "window-grown-too-fast", "5681:CC-32",
              "more in flight than slow start allows", "most", "flight"},
     RuleText{Rule::more_than_loss_window, "more-than-loss-window", "5681:CC-12",
-             "more than one segment after a timeout"},
+             "more than one full-sized segment after a timeout"},
     RuleText{Rule::nagle, "nagle", "9293:P-NAGLE",
              "a small segment while another is unacknowledged", "awaited", "acked"},
     RuleText{Rule::silly_sender, "silly-sender", "9293:MUST-38",

@@ -123,6 +123,21 @@ TEST(RefereeTime, OneSegmentAfterATimeout) {
   }
 }
 
+// RFC 5681 3.1: the loss window is a number of octets. Some TCPs send again each small segment of
+// the application.
+TEST(RefereeTime, SmallSegmentsShareTheLossWindow) {
+  for (std::uint32_t const size : {50u, 51u}) {
+    Conversation t;
+    t.open({.mss = 100});
+    for (std::uint32_t const after_ms : {0u, 1'000u}) {
+      t.a("AP", {.seq = 1, .ack = 1, .text = size, .after_ms = after_ms});
+      t.a("AP", {.seq = 1 + size, .ack = 1, .text = size});
+    }
+    t.b("A", {.seq = 1, .ack = 1 + 2 * size});
+    EXPECT_EQ(t.found(Rule::more_than_loss_window), size == 50 ? "no" : "likely");
+  }
+}
+
 // --- Amounts ---
 
 TEST(RefereeAmounts, TheInitialWindow) {
