@@ -287,7 +287,12 @@ class AgainAudit {
                       (recover_known_ && before(una_, recover_));
     // A packet that was too big for the path is retransmitted without a timer: it is not a loss.
     bool const too_big = too_big_known_ && before(una_, too_big_nxt_);
-    if (!first_hole || fast || too_big || in_.script.selective) {
+    if (!first_hole || fast || too_big) {
+      return;
+    }
+    if (in_.script.selective && !only_timer_left(index)) {
+      gap_ = Duration{};
+      even_ = 0;
       return;
     }
     Instant const last = later(previous(index), una_at_);
@@ -321,6 +326,20 @@ class AgainAudit {
     timed_out_ = true;
     bool const timeout = gap + Duration::milliseconds(1) >= in_.config.tcp.rto_min;
     alone_after_timeout(index, timeout && !shorter, last);
+  }
+
+  /// Whether nothing but the retransmission timer sends the segment although SACK was agreed:
+  /// nothing of the peer arrived since it was sent three times, and nothing else is outstanding of
+  /// which the peer could have reported the arrival. The first retransmission may be a tail loss
+  /// probe.
+  bool only_timer_left(std::size_t index) const {
+    const Item& item = trace_[index];
+    unsigned in_silence = 0;
+    sent_.each(item.segment.sequence, [&](std::size_t earlier) {
+      bool const same = earlier < index && trace_[earlier].steps_before == item.steps_before;
+      in_silence += same ? 1 : 0;
+    });
+    return in_silence >= 3 && !before(item.segment.end(), high_);
   }
 
   /// Whether the segment is shorter than the last transmission of its octets was on the wire.
