@@ -30,8 +30,38 @@ endfunction()
 function(lockstep_join target)
   get_target_property(type ${target} TYPE)
   if(LOCKSTEP_JOINED AND NOT type STREQUAL "INTERFACE_LIBRARY")
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    # At the end, as sources may still be added.
+    cmake_language(EVAL CODE "cmake_language(DEFER CALL lockstep_join_sources ${target})")
   endif()
+endfunction()
+
+# Replaces the sources of a target by files that include up to twelve of them each. CMake's own
+# UNITY_BUILD is not used: its files name sources by absolute paths, so that ccache would know none
+# of them in another checkout.
+function(lockstep_join_sources target)
+  get_target_property(sources ${target} SOURCES)
+  set(kept "")
+  set(batch "")
+  set(number 0)
+  foreach(source IN LISTS sources ITEMS end)
+    get_source_file_property(apart "${source}" LOCKSTEP_APART)
+    if(source MATCHES "^${PROJECT_SOURCE_DIR}/(.*\\.cpp)$" AND NOT apart)
+      list(APPEND batch "${CMAKE_MATCH_1}")
+    elseif(NOT source STREQUAL "end")
+      list(APPEND kept "${source}")
+    endif()
+    list(LENGTH batch length)
+    if(length EQUAL 12 OR (source STREQUAL "end" AND length GREATER 0))
+      list(TRANSFORM batch REPLACE "(.+)" "#include \"\\1\"\n")
+      list(JOIN batch "" includes)
+      set(file "${PROJECT_BINARY_DIR}/joined/${target}_${number}.cpp")
+      file(CONFIGURE OUTPUT "${file}" CONTENT "${includes}" @ONLY)
+      list(APPEND kept "${file}")
+      set(batch "")
+      math(EXPR number "${number} + 1")
+    endif()
+  endforeach()
+  set_property(TARGET ${target} PROPERTY SOURCES ${kept})
 endfunction()
 
 # lockstep_<name>: a static library, or INTERFACE if the folder has only headers. PUBLIC lists its
@@ -97,7 +127,9 @@ function(lockstep_precompile result name)
     endif()
     target_include_directories(${name}_${kind} PRIVATE "${PROJECT_SOURCE_DIR}")
     target_link_libraries(${name}_${kind} PRIVATE lockstep_warnings ${arg_LIBRARIES})
-    target_compile_options(${name}_${kind} PRIVATE ${arg_OPTIONS})
+    # A failed CHECK names its file: by its path in the tree, the same in every checkout.
+    target_compile_options(${name}_${kind} PRIVATE ${arg_OPTIONS}
+      "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
   endforeach()
   target_compile_options(${name}_object PRIVATE
     $<$<CXX_COMPILER_ID:Clang>:-fpch-instantiate-templates>
@@ -278,7 +310,7 @@ function(lockstep_without_stdlib target)
     target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/sim/runner/no_stdlib.cpp")
     # It declares itself what C++ headers declare.
     set_source_files_properties("${PROJECT_SOURCE_DIR}/sim/runner/no_stdlib.cpp" PROPERTIES
-      SKIP_UNITY_BUILD_INCLUSION ON)
+      LOCKSTEP_APART ON)
     # The C driver links neither a C++ library nor the part of a sanitizer's runtime that needs one.
     set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)
   endif()
