@@ -184,6 +184,31 @@ TEST(CongestionWindow, AppliesToSmallSegmentsAfterATimeout) {
   }
 }
 
+// With SACK agreed a timer is judged where nothing of the peer arrives: no duplicate ACK, no
+// report.
+TEST(Recovery, ATimerIsJudgedInSilenceDespiteSack) {
+  for (std::uint32_t const times : {4u, 8u}) {
+    for (bool const doubled : {false, true}) {
+      Conversation c;
+      std::vector<std::byte> const permitted{std::byte{4}, std::byte{2}, std::byte{1},
+                                             std::byte{1}};
+      c.peer(0, "S", {0, 0}).last().options = permitted;
+      c.device(0, "SA", {0, 1}).last().options = permitted;
+      c.peer(10, "A", {1, 1}).peer(11, "PA", {1, 1, 100}).device(11, "A", {1, 101});
+      std::uint64_t ms = 20;
+      for (std::uint32_t i = 0; i < times; ++i) {
+        c.device(ms, "PA", {1, 101, 300});
+        ms += doubled ? 1'000u << i : 1'000;
+      }
+      c.peer(ms, "A", {101, 301});
+      Flow flow = c.flow();
+      flow.unfiltered = true;
+      std::string const verdict = verdict_text(replay_flow(flow, c.device_side(), nullptr).verdict);
+      EXPECT_EQ(verdict == "violates 6298:RTO-14", times == 8 && !doubled) << verdict;
+    }
+  }
+}
+
 TEST(Recovery, AppliesToWhatWasNotAcknowledged) {
   Conversation c;
   c.handshake().peer(11, "PA", {1, 1, 10});

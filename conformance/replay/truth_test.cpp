@@ -478,26 +478,6 @@ TEST(Blatant, ReportsOfWhatWasNeverSent) {
   EXPECT_NE(first_clause(c), "2018:SACK-14");
 }
 
-// With SACK agreed a timer is judged where nothing of the peer arrives: no duplicate ACK, no
-// report.
-TEST(Blatant, ATimerThatIsNotDoubledDespiteSack) {
-  for (std::uint32_t const times : {4u, 8u}) {
-    for (bool const doubled : {false, true}) {
-      Conversation c = selective(true);
-      std::uint64_t ms = 20;
-      for (std::uint32_t i = 0; i < times; ++i) {
-        c.device(ms, "PA", {1, 101, 300});
-        ms += doubled ? 1'000u << i : 1'000;
-      }
-      c.peer(ms, "A", {101, 301});
-      Flow flow = c.flow();
-      flow.unfiltered = true;
-      std::string const verdict = verdict_text(replay_flow(flow, c.device_side(), nullptr).verdict);
-      EXPECT_EQ(verdict == "violates 6298:RTO-14", times == 8 && !doubled) << verdict;
-    }
-  }
-}
-
 // A tail loss probe repeats what the recorder lost; the identifications show that it is missing.
 TEST(Blatant, AProbeOfWhatTheRecorderLost) {
   for (std::uint16_t const lost : {std::uint16_t{0}, std::uint16_t{1}}) {
