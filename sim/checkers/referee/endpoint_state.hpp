@@ -129,9 +129,10 @@ struct EndpointState {
 
   // --- What the other side has sent to it ---
   bool limited = false;
-  Sequence limit;         // the furthest right edge
-  Sequence limit_latest;  // the highest SEG.SEQ that came with a window: SND.WL1 at most
-  Sequence limit_ack;     // the highest acknowledgment
+  Sequence limit;             // the furthest right edge
+  Sequence limit_latest;      // the highest SEG.SEQ that came with a window: SND.WL1 at most
+  Sequence limit_ack;         // the highest acknowledgment
+  bool limit_unread = false;  // ... is known from a keep-alive alone, which its receiver drops
   Bytes limit_widest;
 
   // --- Timestamps ---

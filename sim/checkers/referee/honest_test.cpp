@@ -555,6 +555,22 @@ TEST(RefereeHonest, AProbeMayHaveMoreThanOneOctet) {
   }
 }
 
+// The peer drops a keep-alive, its ACK field included, so the delayed ACK is still due, with the
+// timestamp of the data that it acknowledges (RFC 7323 4.3).
+TEST(RefereeHonest, AKeepAliveSettlesNoDelayedAck) {
+  for (bool const asks : {false, true}) {
+    Terms terms;
+    terms.whole = true;
+    Conversation t(terms);
+    t.open({.mss = 1'460, .stamp = 10});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 100, .stamp = 20, .echo = 10});
+    t.b("A", {.seq = asks ? 0u : 1u, .ack = 101, .stamp = 21, .echo = 20});
+    t.a("AP", {.seq = 101, .ack = 1, .text = 100, .stamp = 30, .echo = 10});
+    t.b("A", {.seq = 1, .ack = 201, .stamp = 31, .echo = 20});
+    EXPECT_EQ(t.found(Rule::echo_old), asks ? "no" : "certain");
+  }
+}
+
 // A timestamp clock of 1 ms a tick advances by 2^31 in 25 days.
 TEST(RefereeHonest, TimestampsAreNotComparedAfterALongSilence) {
   for (std::uint32_t const days : {0u, 30u}) {

@@ -534,6 +534,11 @@ void tell_limit(const Moment& m) {
   other.limit_widest = other.limited ? most(other.limit_widest, window) : window;
   // A segment from before SND.WL1 moves SND.UNA but not SND.WND (RFC 9293 3.10.7.4).
   bool const late = other.limited && segment.sequence.before(other.limit_latest);
+  bool const same = other.limited && segment.acknowledgment == other.limit_ack;
+  bool const raised = !other.limited || segment.acknowledgment.after(other.limit_ack);
+  bool const asks = m.said.text().count <= 1 && segment.sequence.next() == m.speaker.sent &&
+                    !segment.flags.any_of(wire::flag::syn | wire::flag::fin);
+  other.limit_unread = raised ? asks : other.limit_unread && !(same && !asks);
   other.limit_ack =
       other.limited ? last_of(other.limit_ack, segment.acknowledgment) : segment.acknowledgment;
   follow(other.origin, other.limit_ack);

@@ -247,7 +247,7 @@ void judge_old_echo(const Moment& m) {
 void note_echo_due(const Moment& m) {
   wire::Segment const& segment = m.segment();
   EndpointState& v = m.speaker;
-  bool const next = v.limited && segment.sequence == v.limit_ack &&
+  bool const next = v.limited && !v.limit_unread && segment.sequence == v.limit_ack &&
                     segment.options.has_timestamps && !m.said.text().empty() &&
                     !segment.flags.any_of(wire::flag::rst | wire::flag::syn);
   bool const overtaken = v.order_known && segment.acknowledgment.before(v.order_ack);
