@@ -171,6 +171,19 @@ void draw_together(Dice& dice, World& world) {
   draw_narrow(dice, world);
 }
 
+// What a host sends to a peer that names a smaller MSS than the least it takes must fit into that
+// peer's link: all frames would be lost.
+void fit_least_segments(World& world) {
+  constexpr Bytes headers{40};
+  Bytes narrowest{65'535};
+  for (const HostSpec& host : world.hosts) {
+    narrowest = least(narrowest, host.config.mtu);
+  }
+  for (HostSpec& host : world.hosts) {
+    host.config.tcp.mss_least = least(host.config.tcp.mss_least, narrowest - headers);
+  }
+}
+
 World draw_mixed(const Random& root) {
   Dice topology(root.fork("topology"));
   World world;
@@ -180,6 +193,7 @@ World draw_mixed(const Random& root) {
   draw_hosts(host_dice, world, hosts);
   Dice family(root.fork("family"));
   draw_family(family, world);
+  fit_least_segments(world);
   bool const random_peer = world.hosts[0].config.link == LinkType::ethernet && topology.percent(35);
   if (random_peer) {
     add_adversary(topology, world);

@@ -66,11 +66,13 @@ bool plain(Config& config) {
   tcp::Config const bare;
   bool const was = config.tcp.blocks_max != bare.blocks_max;
   Bytes const mss = config.tcp.mss;
+  Bytes const mss_least = config.tcp.mss_least;
   Sequence const base = config.tcp.isn_base;
   HashKey const keys[] = {config.tcp.table_key, config.tcp.isn_key, config.tcp.port_key,
                           config.tcp.fast_open_key, config.tcp.timestamp_key};
   config.tcp = bare;
   config.tcp.mss = mss;
+  config.tcp.mss_least = mss_least;
   config.tcp.isn_base = base;
   config.tcp.table_key = keys[0];
   config.tcp.isn_key = keys[1];

@@ -58,6 +58,20 @@ TEST(Swarm, DrawsTricklersAndEveryProfile) {
   EXPECT_GT(narrow, 20u);
 }
 
+TEST(Swarm, TheLeastSegmentFitsIntoEveryLink) {
+  std::uint32_t narrow = 0;
+  for (std::uint64_t seed = 0; seed < 1'000; ++seed) {
+    World const world = draw_world(seed);
+    for (const HostSpec& host : world.hosts) {
+      for (const HostSpec& peer : world.hosts) {
+        ASSERT_LE(host.config.tcp.mss_least.count + 40, peer.config.mtu.count) << "seed " << seed;
+      }
+      narrow += host.config.tcp.mss_least.count == 28 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(narrow, 10u);
+}
+
 // A sample of seeds, by the number of octets of a single connection.
 TEST(Swarm, DrawsStreamsBeyond2To31And2To32) {
   std::uint32_t beyond_31 = 0;
