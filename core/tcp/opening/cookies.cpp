@@ -21,6 +21,11 @@ constexpr std::array<std::uint16_t, 8> sizes{28, 256, 536, 1220, 1360, 1440, 146
 
 constexpr std::uint32_t low_bits = 24;
 constexpr std::uint32_t low_mask = (1u << low_bits) - 1;
+// The cookies of one SYN are far apart, one for each size: an ACK of data, or of a FIN, must not be
+// that of another cookie.
+constexpr std::uint32_t apart = 0x9e'3779;
+constexpr std::uint32_t apart_inverse = 0xb3'82c9;  // modulo 2^24
+static_assert(((apart * apart_inverse) & low_mask) == 1);
 
 std::uint32_t tick_of(Instant now) { return static_cast<std::uint32_t>(now.ns / cookie_tick.ns); }
 
@@ -81,7 +86,7 @@ Sequence make_cookie(const Config& config, const CookieOf& of, Bytes mss, Instan
     ++index;
   }
   std::uint32_t const tick = tick_of(now);
-  std::uint32_t const low = (proof_of(config, of, tick) + index) & low_mask;
+  std::uint32_t const low = (proof_of(config, of, tick) + index * apart) & low_mask;
   return {mask_of(config, of) + (tick << low_bits) + low};
 }
 
@@ -92,7 +97,8 @@ CookieRead read_cookie(const Config& config, const CookieOf& of, Sequence cookie
   CookieRead out;
   out.plausible = age < cookie_ticks_max && age <= tick;
   if (out.plausible) {
-    std::uint32_t const index = (bare - proof_of(config, of, tick - age)) & low_mask;
+    std::uint32_t const ahead = bare - proof_of(config, of, tick - age);
+    std::uint32_t const index = (ahead * apart_inverse) & low_mask;
     out.good = index < sizes.size();
     out.mss = {out.good ? sizes[index] : 0u};
     out.until = Instant{} + cookie_tick * (tick - age + cookie_ticks_max);

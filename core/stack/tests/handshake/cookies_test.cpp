@@ -77,6 +77,23 @@ TEST(Cookies, AdmitAnHonestClientUnderAFlood) {
   }
 }
 
+// The ACK of a FIN, or of data that the client has read, is not the cookie of another MSS: once the
+// connection is gone, a late copy of it opens none.
+TEST(Cookies, AnAckOfMoreThanTheCookieOpensNothing) {
+  for (std::uint16_t const mss : {std::uint16_t{28}, std::uint16_t{536}, std::uint16_t{1'460}}) {
+    for (std::uint32_t beyond = 1; beyond <= 65'536;
+         beyond = beyond < 64 ? beyond + 1 : beyond * 2) {
+      Kit kit(cookie_config(SynCookies::always));
+      kit.listen();
+      kit.deliver({.flags = flag::syn, .mss = mss});
+      static_cast<void>(kit.take());
+      kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1 + beyond});
+      ASSERT_EQ(connections(kit), 0u) << mss << " and " << beyond;
+      ASSERT_EQ(kit.stack.statistics().tcp.cookies_taken, 0u);
+    }
+  }
+}
+
 //= rfc4987#3.6
 //= type=test
 //# 4987:SYN-5 the largest MSS of the table up to the SYN's
