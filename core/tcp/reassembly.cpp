@@ -142,9 +142,7 @@ Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const SegmentDa
     Sequence const begin = c.receive.nxt;
     Part const part = next_part(e, c, a, data.end());
     Bytes const length = part.length;
-    // The peer learns at once how much was accepted.
     cut = part.cut;
-    a.ack_now = a.ack_now || cut;
     if (length.empty()) {
       break;
     }
@@ -174,7 +172,8 @@ Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const SegmentDa
   //# 9293:P-DELACK-OOO so is one above a gap
   //= rfc6582#5
   //# 6582:NR-11 so the sender's partial ACKs are not delayed
-  a.ack_now = a.ack_now || filled || a.extents != nil;
+  // Of a segment that was cut the peer learns at once how much was accepted.
+  a.ack_now = a.ack_now || cut || filled || a.extents != nil;
   if (a.extents != nil) [[unlikely]] {
     gaps::renew(e, a);
   }

@@ -3,9 +3,11 @@
 
 #include <initializer_list>
 #include <map>
+#include <string>
 
 #include "core/stack/testing/flow_kit.hpp"
 #include "core/stack/testing/network_kit.hpp"
+#include "core/stack/testing/test_kit.hpp"
 
 namespace lockstep::testing {
 namespace {
@@ -438,6 +440,27 @@ TEST_P(ReceivePressure, TransfersBesideSlowReadersWithLoss) {
     static_cast<void>(office.transfer());
     EXPECT_EQ(office.finished(), 9) << seed;
   }
+}
+
+//= rfc5681#4.2
+//= type=test
+//# 5681:CC-28 a segment draws one ACK, also if there is no memory for it
+TEST(FullStore, ARefusedSegmentDrawsOneAck) {
+  Config config = kit_config();
+  config.tcp.block_bytes = Bytes{64};
+  config.tcp.blocks_max = Count{8};
+  config.tcp.reserve_blocks = Count{0};
+  Kit kit(config);
+  kit.auto_consume = false;
+  kit.socket_in(State::established);
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = std::string(1400, 'x')});
+  static_cast<void>(kit.take());
+  std::uint32_t const next = kit.info().receive.nxt.since(kit.peer_iss).count;
+  ASSERT_LT(next, 1400u);
+  kit.deliver({.flags = flag::ack, .seq = next, .ack = 1, .data = std::string(1400, 'x')});
+  kit.turn();
+  EXPECT_EQ(kit.drops(Drop::tcp_store_full), 1u);
+  EXPECT_EQ(kit.take().size(), 1u);
 }
 
 }  // namespace
