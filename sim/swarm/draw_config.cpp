@@ -219,6 +219,12 @@ void draw_config(Dice& dice, Config& config) {
   }
   config.tcp.syn_cache_max = {dice.pick({0u, 1u, 8u, 64u})};
   config.tcp.syn_cache_after = {dice.pick({0u, 0u, 50u, 100u})};
+  // A cookie whose use was forgotten opens a second connection with the numbers of the first, which
+  // no checker can tell from an error. The table of used cookies has as many places as TIME-WAIT.
+  constexpr Count used_least{64};
+  if (config.tcp.syn_cookies != tcp::SynCookies::off && config.tcp.time_wait_max < used_least) {
+    config.tcp.time_wait_max = used_least;
+  }
 }
 
 void draw_host(Dice& dice, HostSpec& host) {
