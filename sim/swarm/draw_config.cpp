@@ -29,6 +29,8 @@ void draw_turns(Dice& dice, Config& config) {
   config.neighbour_retry = paces[pace];
   config.neighbour_tries = {tries[pace] + more};
   config.icmp_replies_per_second = {dice.pick({0u, 5u, 1'000u})};
+  config.announcements = {dice.pick({0u, 1u, 3u})};
+  config.paths_max = {dice.pick({1u, 2u, 64u})};
 }
 
 void draw_pools(Dice& dice, tcp::Config& tcp) {
@@ -54,6 +56,7 @@ void draw_buffers(Dice& dice, tcp::Config& tcp) {
   tcp.receive_buffer_max = {dice.percent(50) ? tcp.receive_buffer.count * 4 : 0};
   tcp.send_buffer_max = {dice.percent(50) ? tcp.send_buffer.count * 4 : 0};
   tcp.nagle = dice.percent(60);
+  tcp.nagle_minshall = dice.percent(50);
   tcp.delayed_acks = dice.percent(70);
   tcp.delayed_ack = dice.pick({ms(1), ms(40), ms(200), ms(499)});
   tcp.ack_stretch_segments = {dice.pick({2u, 2u, 4u, 16u})};
@@ -148,6 +151,7 @@ void draw_congestion(Dice& dice, tcp::Config& tcp) {
   tcp.congestion =
       dice.pick({Congestion::reno, Congestion::cubic, Congestion::cubic, Congestion::dctcp});
   tcp.hystart = dice.percent(50);
+  tcp.slow_start_segments = {dice.pick({1u, 2u, 8u, 65'535u})};
   tcp.ecn = dice.pick({EcnPolicy::off, EcnPolicy::accept, EcnPolicy::on, EcnPolicy::on});
   tcp.pacing = dice.percent(40);
   tcp.pacing_start = {dice.pick({100u, 200u, 1'000u})};

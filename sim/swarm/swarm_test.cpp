@@ -2,9 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <map>
+#include <set>
+#include <string_view>
 
+#include "core/stack/config_fields.hpp"
 #include "sim/kernel/kernel.hpp"
 #include "sim/swarm/draw.hpp"
+#include "sim/swarm/draw_parts.hpp"
 #include "sim/swarm/shrink.hpp"
 #include "sim/swarm/trial.hpp"
 #include "sim/swarm/trickler.hpp"
@@ -70,6 +75,34 @@ TEST(Swarm, TheLeastSegmentFitsIntoEveryLink) {
     }
   }
   EXPECT_GT(narrow, 10u);
+}
+
+// In one profile, so that what the profiles set differently counts as not drawn.
+TEST(Swarm, DrawsEverySetting) {
+  // What the topology decides, and what would end a connection before its application does.
+  const std::set<std::string_view> not_drawn{
+      "mtu_bytes", "mss",           "mss_least_bytes", "path_mtu_least_bytes", "listeners_max",
+      "shards",    "shard",         "accounts",        "reassembly_bytes",     "reassembly_timeout",
+      "path_age",  "orphan_timeout"};
+  std::map<std::string_view, std::set<std::uint64_t>> values;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    Dice dice{Random{seed}};
+    World world;
+    world.hosts.emplace_back();
+    draw_config(dice, world.hosts[0].config);
+    draw_family(dice, world);
+    visit_fields(world.hosts[0].config,
+                 [&](std::string_view name, Unit, FieldRange, const auto& value) {
+                   values[name].insert(number_of(value));
+                 });
+    visit_choices(world.hosts[0].config,
+                  [&](std::string_view name, const auto&, const auto& value) {
+                    values[name].insert(static_cast<std::uint64_t>(value));
+                  });
+  }
+  for (auto const& [name, seen] : values) {
+    EXPECT_EQ(seen.size() == 1, not_drawn.contains(name)) << name;
+  }
 }
 
 // A sample of seeds, by the number of octets of a single connection.
