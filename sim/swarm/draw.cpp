@@ -252,7 +252,7 @@ Duration healing_time(const World& world) {
   for (const HostSpec& host : world.hosts) {
     longest = std::max(longest, host.config.tcp.user_timeout);
   }
-  return Duration::seconds(slow ? 12'000 : 1'200) + longest;
+  return Duration::seconds(slow ? 48'000 : 1'200) + longest;
 }
 
 }  // namespace lockstep::sim

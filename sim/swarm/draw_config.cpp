@@ -233,9 +233,9 @@ void draw_config(Dice& dice, Config& config) {
 
 void draw_host(Dice& dice, HostSpec& host) {
   if (dice.percent(40)) {
-    // From zero to six hours before the end of time; no run lasts that long.
+    // From zero to a day before the end of time; no run lasts that long.
     host.clock.origin = {dice.pick({std::uint64_t{1}, seconds(3'600).ns, std::uint64_t{1} << 63,
-                                    Duration::ns_max - seconds(21'600).ns})};
+                                    Duration::ns_max - seconds(86'400).ns})};
   }
   if (dice.percent(30)) {
     host.clock.skew_ppb =
