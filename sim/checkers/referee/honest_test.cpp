@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "sim/checkers/referee/conversation.hpp"
 
 namespace lockstep::sim::referee {
