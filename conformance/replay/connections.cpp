@@ -112,13 +112,12 @@ void ConnectionReader::take(tools::Decoded&& decoded) {
       found->second->flow.errors.push_back(std::move(decoded.icmp));
     }
   }
-  if (decoded.kind != tools::FrameKind::tcp) {
-    return;
+  if (decoded.kind == tools::FrameKind::tcp) {
+    Segment& segment = decoded.segment;
+    now_ = later(now_, segment.time);
+    Key const key = std::minmax(segment.source, segment.destination);
+    add(place_of(key, segment), std::move(segment));
   }
-  Segment& segment = decoded.segment;
-  now_ = later(now_, segment.time);
-  Key const key = std::minmax(segment.source, segment.destination);
-  add(place_of(key, segment), std::move(segment));
   if (kept_ > limits_.total_max || all_.size() > relieved_at_ + limits_.closed_max) {
     relieve();
   }

@@ -69,6 +69,34 @@ std::vector<tools::Segment> again(const Conversation& c, Duration after, std::ui
   return out;
 }
 
+// ICMP errors count as well: a flow with many of them is judged early.
+TEST(Connections, ErrorsAreKeptInBoundedMemory) {
+  std::vector<std::size_t> errors;
+  ConnectionReader reader(
+      {}, {[&](Connection& connection) { errors.push_back(connection.flow.errors.size()); },
+           [](Connection&) {}});
+  Flow const flow = whole().flow();
+  reader.take(decoded(flow.segments[0]));
+  for (int i = 0; i < 1'000; ++i) {
+    tools::Decoded error;
+    error.kind = tools::FrameKind::icmp_error;
+    error.icmp.quoted_source = flow.first;
+    error.icmp.quoted_destination = flow.second;
+    error.icmp.message.resize(65'000);
+    reader.take(std::move(error));
+  }
+  EXPECT_LT(errors.at(0), 250u);
+}
+
+// "tcp or arp" hides ICMP.
+TEST(Connections, ArpAloneDoesNotShowThatNothingWasFiltered) {
+  tools::FrameCounts kinds{};
+  kinds[static_cast<std::size_t>(tools::FrameKind::not_ip)] = 1;
+  EXPECT_FALSE(is_unfiltered(kinds));
+  kinds[static_cast<std::size_t>(tools::FrameKind::not_tcp)] = 1;
+  EXPECT_TRUE(is_unfiltered(kinds));
+}
+
 TEST(Connections, APortThatIsUsedAgainMakesAnother) {
   std::vector<tools::Segment> all = whole().flow().segments;
   for (const tools::Segment& segment : again(whole(), Duration::seconds(2), 1'000'000)) {

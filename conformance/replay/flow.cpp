@@ -287,8 +287,12 @@ sim::referee::Passed passed(const Segment& segment) {
 }
 
 bool is_unfiltered(const tools::FrameCounts& kinds) {
-  return kinds[static_cast<std::size_t>(tools::FrameKind::icmp_error)] != 0 ||
-         kinds[static_cast<std::size_t>(tools::FrameKind::not_ip)] != 0;
+  auto const has = [&](tools::FrameKind kind) {
+    return kinds[static_cast<std::size_t>(kind)] != 0;
+  };
+  // "tcp or arp" is a filter that hides ICMP.
+  return has(tools::FrameKind::icmp_error) ||
+         (has(tools::FrameKind::not_ip) && has(tools::FrameKind::not_tcp));
 }
 
 bool sort_by_time(std::vector<Segment>& segments) {
@@ -316,21 +320,8 @@ CaptureFlows read_flows(const std::string& path, std::uint64_t bytes_max) {
   std::map<Key, std::size_t> index;
   std::uint64_t kept = 0;
   tools::CapturedFrame frame;
-  while (reader.next(frame)) {
-    ++out.packets;
-    tools::Decoded decoded = tools::decode(frame, reader.link());
-    ++out.kinds[static_cast<std::size_t>(decoded.kind)];
-    if (decoded.kind == tools::FrameKind::icmp_error) {
-      auto const& icmp = decoded.icmp;
-      auto const found = index.find(key_of(icmp.quoted_source, icmp.quoted_destination));
-      if (found != index.end()) {
-        out.flows[found->second].errors.push_back(std::move(decoded.icmp));
-      }
-    }
-    if (decoded.kind != tools::FrameKind::tcp) {
-      continue;
-    }
-    kept += sizeof(Segment) + decoded.segment.payload.size() + decoded.segment.options.size();
+  auto const keep = [&](std::size_t bytes) {
+    kept += bytes;
     if (kept > bytes_max) {
       throw tools::Failure(
           tools::ExitCode::bad_input,
@@ -340,6 +331,23 @@ CaptureFlows read_flows(const std::string& path, std::uint64_t bytes_max) {
               "'port N'",
               path, frame.number, bytes_max >> 20, path));
     }
+  };
+  while (reader.next(frame)) {
+    ++out.packets;
+    tools::Decoded decoded = tools::decode(frame, reader.link());
+    ++out.kinds[static_cast<std::size_t>(decoded.kind)];
+    if (decoded.kind == tools::FrameKind::icmp_error) {
+      auto const& icmp = decoded.icmp;
+      auto const found = index.find(key_of(icmp.quoted_source, icmp.quoted_destination));
+      if (found != index.end()) {
+        keep(sizeof(tools::IcmpError) + icmp.message.size());
+        out.flows[found->second].errors.push_back(std::move(decoded.icmp));
+      }
+    }
+    if (decoded.kind != tools::FrameKind::tcp) {
+      continue;
+    }
+    keep(sizeof(Segment) + decoded.segment.payload.size() + decoded.segment.options.size());
     Key const key = key_of(decoded.segment.source, decoded.segment.destination);
     auto const [found, is_new] = index.try_emplace(key, out.flows.size());
     if (is_new) {

@@ -33,7 +33,8 @@ struct CaptureFlows {
 /// exceeds `bytes_max`.
 CaptureFlows read_flows(const std::string& path, std::uint64_t bytes_max = std::uint64_t{1} << 30);
 
-/// Whether the capture has frames that a filter for TCP or for ports excludes, as ARP.
+/// Whether the capture has frames that a filter for TCP or for ports excludes: an ICMP error, or
+/// both ARP (or another protocol that is not IP) and IP without TCP.
 bool is_unfiltered(const tools::FrameCounts& kinds);
 
 /// Undoes artefacts of capturing as far as possible. Returns one line for each correction. Not for

@@ -109,7 +109,10 @@ class Inference {
       upto += more.data_bytes();
       last = &script_.sent[next];
     }
-    std::uint32_t const urgent_end = sent.segment.sequence + sent.segment.urgent;
+    // The pointer may name octets that were never sent.
+    std::uint32_t const known = isn_ + 1 + static_cast<std::uint32_t>(content_.size());
+    std::uint32_t const pointer = sent.segment.sequence + sent.segment.urgent;
+    std::uint32_t const urgent_end = before(known, pointer) ? known : pointer;
     bool const urgent = sent.segment.any(flag::urg) && before(max_, urgent_end);
     if (urgent) {
       write(sent, urgent_end, Act::urgent);

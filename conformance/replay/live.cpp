@@ -150,8 +150,10 @@ class Player {
       application_.ask(step);
     } else {
       record.bytes = step.kind == Step::Kind::segment ? segment_bytes(step) : icmp_bytes(step);
-      ++run_.packets_in;
-      port_.arrive(record.bytes);
+      if (!record.bytes.empty()) {
+        ++run_.packets_in;
+        port_.arrive(record.bytes);
+      }
     }
     DropCounters const before = stack_.statistics().drops;
     join_calls(index, record);

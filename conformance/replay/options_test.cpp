@@ -127,5 +127,20 @@ TEST(Options, MessagesOfBothFamiliesQuoteWhatIsPlayed) {
   }
 }
 
+// A message that ends within the headers that it quotes is not played.
+TEST(Options, MessagesThatAreTooShortAreNotPlayed) {
+  for (bool const six : {false, true}) {
+    IpAddress const near = six ? IpAddress{0x2001'0db8'0000'0000, 1} : IpAddress::v4(10, 0, 0, 1);
+    tools::IcmpError error;
+    error.sender = near;
+    std::size_t const least = 8 + (six ? 40u : 20u) + 8;
+    for (std::size_t size = 0; size <= least + 48; ++size) {
+      error.message.assign(size, std::byte{0x6f});  // 60 octets of IPv4 header
+      bool const played = !packet_of(error, {near, Port{80}}, {near, Port{81}}, 1).empty();
+      EXPECT_EQ(played, size >= (six ? least : 8u + 60 + 8)) << size;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::conformance

@@ -121,14 +121,24 @@ std::vector<std::byte> packet_of(const tools::Segment& segment) {
 
 std::vector<std::byte> packet_of(const tools::IcmpError& error, const Endpoint& source,
                                  const Endpoint& destination, std::uint32_t sequence) {
-  if (!source.address.is_v4()) {
+  constexpr std::size_t head = 8, ports_and_number = 8;
+  bool const six = !source.address.is_v4();
+  std::size_t const size = error.message.size();
+  if (size < head + (six ? 40 : 20) + ports_and_number) {
+    return {};
+  }
+  if (six) {
     return packet_of_icmpv6(error, source, destination, sequence);
+  }
+  std::size_t const quoted =
+      head + static_cast<std::size_t>(tools::octet_at(error.message, head) & 0x0f) * 4;
+  if (quoted + ports_and_number > size) {
+    return {};
   }
   std::vector<std::byte> out;
   put_header(out, error.sender, source.address, 1, error.message.size(), 0);
   out.insert(out.end(), error.message.begin(), error.message.end());
   std::span<std::byte> const icmp = std::span(out).subspan(20);
-  std::size_t const quoted = 8 + static_cast<std::size_t>(tools::octet_at(icmp, 8) & 0x0f) * 4;
   std::vector<std::byte> words;
   put_long(words, source.address.as_v4().value);
   put_long(words, destination.address.as_v4().value);

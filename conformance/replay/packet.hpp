@@ -15,7 +15,8 @@ namespace lockstep::conformance {
 std::vector<std::byte> packet_of(const tools::Segment& segment);
 
 /// An ICMP error for the device that quotes a segment from `source` to `destination` beginning at
-/// `sequence`. The remaining fields come from `error`.
+/// `sequence`. The remaining fields come from `error`. Empty if its message is too short for the
+/// header that it quotes.
 std::vector<std::byte> packet_of(const tools::IcmpError& error, const Endpoint& source,
                                  const Endpoint& destination, std::uint32_t sequence);
 

@@ -56,6 +56,11 @@ PlayedAddresses played_addresses(const Script& script) {
   if (script.comparison == Comparison::exact || both) {
     return {script.device.address, script.peer.address};
   }
+  // Of the same family, because ICMP messages quote packets of it.
+  if (!script.device.address.is_v4()) {
+    constexpr std::uint64_t local = 0xfd00'0000'0000'0000;
+    return {{local, 1}, {local, 2}};
+  }
   return {IpAddress::v4(10, 0, 0, 1), IpAddress::v4(10, 0, 0, 2)};
 }
 

@@ -453,6 +453,31 @@ TEST(Decode, OpensPppoeAndLabels) {
   EXPECT_EQ(decode(frame_of(labels), LinkLayer::ethernet).kind, FrameKind::tcp);
 }
 
+// A scan sends datagrams without a payload to the ports of tunnels.
+TEST(Decode, WhatIsTooShortForATunnelWasNotCut) {
+  for (unsigned const port : {4789u, 8472u, 6081u, 2152u}) {
+    for (std::size_t const size : {0u, 4u, 9u}) {
+      auto frame = frame_of(within_udp(port, std::vector<std::byte>(size, std::byte{8})));
+      EXPECT_EQ(decode(frame, LinkLayer::raw_ip).kind, FrameKind::not_tcp) << port << " " << size;
+    }
+    auto cut = frame_of(within_udp(port, std::vector<std::byte>(90, std::byte{8})));
+    cut.bytes.resize(30);
+    EXPECT_EQ(decode(cut, LinkLayer::raw_ip).kind, FrameKind::cut_short) << port;
+  }
+}
+
+// No link carries such a packet, and each of its segments would be judged.
+TEST(Decode, APacketLargerThanAnyOffloadIsNone) {
+  std::vector<std::byte> bytes = words({0x6000, 0, 0, 6 << 8 | 64});
+  bytes.resize(40);
+  bytes = joined(bytes, words({80, 40000, 0, 7, 0, 9, 0x5010, 512, 0, 0}));
+  for (std::size_t const kib : {512u, 700u}) {
+    bytes.resize(kib << 10);
+    EXPECT_EQ(decode(frame_of(bytes), LinkLayer::raw_ip).kind,
+              kib == 512 ? FrameKind::tcp : FrameKind::not_ip);
+  }
+}
+
 TEST(Decode, LeavesOtherTunnelsClosed) {
   auto bytes = bare_tcp();
   for (int depth = 0; depth < 6; ++depth) {

@@ -291,11 +291,12 @@ void read_fragment(const Transport& transport, Decoded& out) {
   bool const tunnel =
       protocol == 4 || protocol == 41 || protocol == 47 ||
       (protocol == udp && transport.begins && open_tunnel(protocol, transport.bytes).has_value());
+  // What follows another extension header is unknown: TCP, or a tunnel.
   bool const behind = transport.ipv6 && is_extension(protocol);
-  if (protocol == tcp || behind) {
+  if (protocol == tcp) {
     out.segment.source.address = transport.source;
     out.segment.destination.address = transport.destination;
-  } else if (!tunnel) {
+  } else if (!tunnel && !behind) {
     out.kind = FrameKind::not_tcp;
   }
 }
@@ -349,11 +350,15 @@ void expect_tcp(const std::string& capture, std::uint64_t packets, const FrameCo
                   capture, packets, others.empty() ? "none" : others, cut == 0 ? "" : "-s 0 "));
 }
 
-Decoded decode(const CapturedFrame& frame, LinkLayer link) {
+namespace {
+
+/// Opens the frame down to the innermost packet. `cut`: whether octets of that may be missing.
+Decoded opened(const CapturedFrame& frame, LinkLayer link, bool& cut) {
   Decoded out;
   IpPart ip = strip_link(frame.bytes, link);
   auto lost = static_cast<std::uint32_t>(frame.original_bytes - frame.bytes.size());
   for (int depth = 0; depth <= tunnels_max; ++depth) {
+    cut = depth == 0 || lost != 0;
     out.kind = ip.kind;
     if (ip.kind != FrameKind::tcp) {
       return out;
@@ -384,6 +389,23 @@ Decoded decode(const CapturedFrame& frame, LinkLayer link) {
     lost = transport.missing;
   }
   out.kind = FrameKind::not_tcp;  // nested deeper than any real network
+  return out;
+}
+
+}  // namespace
+
+Decoded decode(const CapturedFrame& frame, LinkLayer link) {
+  // The largest packets of a sender's offload have 512 KiB (Linux's BIG TCP).
+  constexpr std::size_t frame_most = std::size_t{640} << 10;
+  if (frame.bytes.size() > frame_most) {
+    return {};
+  }
+  bool cut = true;
+  Decoded out = opened(frame, link, cut);
+  // Where nothing was cut, what is too short for a tunnel is none, as a scan of its port.
+  if (out.kind == FrameKind::cut_short && !cut) {
+    out.kind = FrameKind::not_tcp;
+  }
   return out;
 }
 
