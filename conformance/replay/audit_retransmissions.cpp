@@ -170,7 +170,13 @@ class AgainAudit {
         continue;
       }
       std::uint32_t const ack = step.segment.acknowledgment;
-      note_evidence(step);
+      // A device discards a damaged segment, and one that acknowledges what it has not sent.
+      bool const discarded = step.segment.sum == tools::SumState::bad ||
+                             (opened_ && before(high_, ack)) ||
+                             in_.run.steps[steps_].dropped != Drop::none;
+      if (!discarded) {
+        note_evidence(step);
+      }
       bool const same_window = step.segment.window == window_;
       window_ = step.segment.window;
       if (opened_ && before(una_, ack)) {
@@ -178,8 +184,8 @@ class AgainAudit {
         una_at_ = step.at;
         acks_of_una_ = 1;
         duplicates_ = 0;
-        gap_ = {};
-        even_ = 0;
+        gap_ = gap_before_ = {};
+        even_ = short_even_ = 0;
         continue;
       }
       acks_of_una_ += opened_ && ack == una_ ? 1u : 0u;
@@ -291,8 +297,8 @@ class AgainAudit {
       return;
     }
     if (in_.script.selective && !only_timer_left(index)) {
-      gap_ = Duration{};
-      even_ = 0;
+      gap_ = gap_before_ = Duration{};
+      even_ = short_even_ = 0;
       return;
     }
     Instant const last = later(previous(index), una_at_);
@@ -305,22 +311,30 @@ class AgainAudit {
     // a round trip, and queues may delay it.
     bool const shorter =
         in_.script.unaided && gap <= in_.script.round_trip * 2 + prompt && is_shorter(index);
-    bool const even = gap_ > Duration{} && gap.ns * 10 < gap_.ns * 17;
-    if (gap + Duration::milliseconds(1) < in_.config.tcp.rto_min) {
+    bool const even = gap_ > Duration{} && gap.ns * 10 < gap_.ns * 17 && !doubles_below(gap);
+    bool const short_gap = gap + Duration::milliseconds(1) < in_.config.tcp.rto_min;
+    bool const counts = even && may_double(segment, gap);
+    even_ = !even ? 0 : even_ + (counts && !short_gap ? 1 : 0);
+    short_even_ = counts && short_gap ? short_even_ + 1 : 0;
+    if (short_gap) {
       // The device's least timer may be shorter than ours, but not than a round trip.
       Duration const least = std::min(in_.config.tcp.rto_min / 2, in_.script.round_trip);
       breach(item.at, {"6298:RTO-9"}, "retransmitted before the timer can have expired", index,
              gap < least && acks_of_una_ <= 1 && !shorter && has_no_other_cause(index) &&
                  !drawn_late(item) && !may_have_queued(index) &&
                  !(timed_out_ && before(una_, timeout_high_)));
-    } else if (even && may_double(segment, gap)) {
-      // If the capture lacks a transmission, two gaps look like one: less than half of the next gap
-      // is missing, and the gap after that is as expected. An ICMP error that the capture lacks may
-      // undo each doubling (RFC 6069, 4).
-      breach(item.at, {"6298:RTO-14"}, "the timer was not doubled", index,
-             ++even_ > 1 && in_.script.unfiltered);
     }
-    even_ = even ? even_ : 0;
+    // If the capture lacks a transmission, two gaps look like one: less than half of the next gap
+    // is missing, and the gap after that is as expected. An ICMP error that the capture lacks may
+    // undo each doubling (RFC 6069, 4). Gaps below the least timer may have other causes, but not
+    // one after the other while nothing of the peer arrives.
+    constexpr unsigned many = 4;
+    bool const often = short_even_ > many && only_timer_left(index);
+    if (short_gap ? often : counts) {
+      breach(item.at, {"6298:RTO-14"}, "the timer was not doubled", index,
+             (often || even_ > 1) && in_.script.unfiltered);
+    }
+    gap_before_ = gap_;
     gap_ = gap;
     timeout_high_ = timed_out_ && before(una_, timeout_high_) ? timeout_high_ : high_;
     timed_out_ = true;
@@ -340,6 +354,16 @@ class AgainAudit {
       in_silence += same ? 1 : 0;
     });
     return in_silence >= 3 && !before(item.segment.end(), high_);
+  }
+
+  /// Whether the gaps consist of a timer that doubles and of a constant, as in BSD: their
+  /// differences double. A sender may always wait longer than its RTO (RFC 6298, 1).
+  bool doubles_below(Duration gap) const {
+    if (gap_before_ == Duration{} || gap <= gap_ || gap_ <= gap_before_) {
+      return false;
+    }
+    Duration const rise = gap - gap_;
+    return rise.ns * 8 >= gap.ns && rise.ns * 2 >= (gap_ - gap_before_).ns * 3;
   }
 
   /// Whether the segment is shorter than the last transmission of its octets was on the wire.
@@ -408,17 +432,17 @@ class AgainAudit {
   /// as the application wrote it. `timeout`: nothing but a timeout explains the retransmission.
   /// `last`: when the timer was started.
   void alone_after_timeout(std::size_t index, bool timeout, Instant last) {
-    std::uint32_t sent = trace_[index].segment.length();
+    std::uint32_t sent = trace_[index].segment.data_bytes();
     for (std::size_t next = index + 1; next < trace_.size(); ++next) {
       const Item& item = trace_[next];
       bool const at_once = item.at.since(trace_[index].at) <= prompt;
       if (item.steps_before != trace_[index].steps_before || !at_once) {
         return;
       }
-      if (item.segment.length() == 0 || item.segment.any(flag::rst) || copies_[next]) {
+      if (item.segment.data_bytes() == 0 || item.segment.any(flag::rst) || copies_[next]) {
         continue;
       }
-      sent += item.segment.length();
+      sent += item.segment.data_bytes();
       if (sent > in_.script.peer_mss.count) {
         // Sent before an ACK can have arrived: the capture may lack that ACK or have it too late.
         Duration const apart = item.at.since(trace_[index].at);
@@ -476,9 +500,10 @@ class AgainAudit {
   std::uint32_t timeout_high_ = 0;  ///< data below this is retransmitted as the window allows
   std::uint32_t acks_of_una_ = 0;   ///< number of segments that acknowledged up to una_
   unsigned even_ = 0;               ///< consecutive gaps that were not twice the previous gap
+  unsigned short_even_ = 0;         ///< the same, of gaps below the least timer
   std::uint16_t window_ = 0;
   Instant una_at_;
-  Duration gap_;
+  Duration gap_, gap_before_;  ///< the last two gaps between transmissions of one octet
   std::size_t steps_ = 0;
 };
 

@@ -291,8 +291,8 @@ class Data {
                                    [&](Instant at) { return at > silent_since && at < until; });
     // A SYN-ACK with a cookie is sent once for each SYN, and giving up in SYN-SENT sends nothing.
     return syns != 0 && !item.segment.any(flag::syn) && !heeds && until > silent_since &&
-           until.since(silent_since) > first_timer * (std::uint64_t{1} << doublings) &&
-           has_passed(silent_since, until) && is_seen(silent_since, until);
+           passed(silent_since, until) > first_timer * (std::uint64_t{1} << doublings) &&
+           is_seen(silent_since, until);
   }
 
   /// Whether the capture has what the device sent in this time. A link may have failed, and before
@@ -362,21 +362,34 @@ class Data {
     return at;
   }
 
-  /// Whether the timestamp clocks advanced in this time. If not, the capture's clock was set.
-  bool has_passed(Instant from, Instant until) const {
+  /// How much of this time has passed for certain: the capture's clock may have been set once. The
+  /// timestamp clocks show that it was not; without them it may have been in the longest silence.
+  Duration passed(Instant from, Instant until) const {
     StampedTime ours(from, until);
     StampedTime theirs(from, until);
+    std::vector<Instant> times{from, until};
     for (const Item& item : captured_) {
       ours.take(item.at, item.segment);
+      times.push_back(std::clamp(item.at, from, until));
     }
     for (const Step& step : in_.script.steps) {
       if (step.kind == Step::Kind::segment) {
         theirs.take(step.at, step.segment);
+        times.push_back(std::clamp(step.at, from, until));
       }
     }
     auto const mine = ours.has_passed();
     auto const others = theirs.has_passed();
-    return (mine || others) && mine.value_or(true) && others.value_or(true);
+    if (mine || others) {
+      bool const ran = mine.value_or(true) && others.value_or(true);
+      return ran ? until.since(from) : Duration{};
+    }
+    std::sort(times.begin(), times.end());
+    Duration longest;
+    for (std::size_t i = 1; i < times.size(); ++i) {
+      longest = std::max(longest, times[i].since(times[i - 1]));
+    }
+    return until.since(from) - longest;
   }
 
   /// Whether the captured device had sent the octet by then.

@@ -12,6 +12,11 @@ namespace flag = tools::tcp_flag;
 
 Negotiated negotiation(const Flow& flow, const Endpoint& device) {
   Negotiated out;
+  //= rfc9293#3.7.1
+  //# 9293:MUST-15 without the option 536 octets, and 1220 with IPv6
+  if (!device.address.is_v4()) {
+    out.mss[0] = out.mss[1] = 1'220;
+  }
   std::optional<std::uint32_t> isn[2];
   for (const Segment& segment : flow.segments) {
     if (!segment.any(flag::syn)) {

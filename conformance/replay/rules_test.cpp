@@ -209,6 +209,85 @@ TEST(Recovery, ATimerIsJudgedInSilenceDespiteSack) {
   }
 }
 
+/// The verdict for a device whose 300 octets, sent at these times, were lost until the last one.
+std::string verdict_of_times(const std::vector<std::uint64_t>& times) {
+  Conversation c;
+  c.handshake().peer(11, "PA", {1, 1, 100}).device(11, "A", {1, 101});
+  for (std::uint64_t const ms : times) {
+    c.device(ms, "PA", {1, 101, 300});
+  }
+  c.peer(times.back() + 10, "A", {101, 301});
+  Flow flow = c.flow();
+  flow.unfiltered = true;
+  return verdict_text(replay_flow(flow, c.device_side(), nullptr).verdict);
+}
+
+// BSD waits 200 ms longer than its RTO, which doubles.
+TEST(Recovery, AConstantMayBeAddedToATimerThatDoubles) {
+  std::vector<std::uint64_t> slower, even{20};
+  std::uint64_t at = 20;
+  for (std::uint64_t rto = 30; rto < 2'000; rto *= 2) {
+    slower.push_back(at);
+    at += rto + 200;
+  }
+  for (std::uint64_t gap = 230; even.size() < slower.size(); gap += 10) {
+    even.push_back(even.back() + gap);
+  }
+  EXPECT_NE(verdict_of_times(slower), "violates 6298:RTO-14");
+  EXPECT_EQ(verdict_of_times(even), "violates 6298:RTO-14");
+}
+
+TEST(Recovery, ATimerBelowTheLeastOneIsJudgedWhenItNeverDoubles) {
+  for (std::uint64_t const times : {6u, 12u}) {
+    std::vector<std::uint64_t> even;
+    for (std::uint64_t i = 0; i < times; ++i) {
+      even.push_back(20 + 150 * i);
+    }
+    EXPECT_EQ(verdict_of_times(even) == "violates 6298:RTO-14", times == 12)
+        << verdict_of_times(even);
+  }
+}
+
+// A FIN takes no room in the congestion window.
+TEST(Recovery, AFullSegmentAndTheFinFitIntoTheLossWindow) {
+  Conversation c;
+  c.handshake().peer(11, "PA", {1, 1, 10}).device(11, "A", {1, 11});
+  for (std::uint64_t const ms : {12u, 312u}) {
+    c.device(ms, "PA", {1, 11, Conversation::mss}).device(ms, "FA", {1 + Conversation::mss, 11});
+  }
+  c.peer(322, "A", {11, 2 + Conversation::mss});
+  EXPECT_FALSE(verdict_of(c).starts_with("violates")) << verdict_of(c);
+}
+
+// The device discards an ACK of what it has not sent, so it may go on with its timer.
+TEST(Recovery, AnAckOfUnsentDataAcknowledgesNothing) {
+  for (std::uint32_t const ack : {1'501u, 3'501u}) {
+    Conversation c;
+    c.handshake().device(11, "PA", {1, 1, 500}).device(12, "A", {501, 1, 1'000});
+    c.peer(30, "PA", {1, ack, 10}).device(30, "A", {1'501, ack == 1'501 ? 11u : 1u});
+    c.peer(200, "PA", {1, 501, 10}).device(200, "A", {1'501, 11});
+    c.device(1'400, "A", {501, 11, 1'000}).peer(1'410, "A", {11, 1'501});
+    EXPECT_EQ(verdict_of(c) == "violates 6298:RTO-11", ack == 1'501) << verdict_of(c);
+  }
+}
+
+/// The device's first 300 octets are lost for 60 s, and never sent again. Meanwhile it acknowledges
+/// what the peer sends every `ms`.
+Conversation never_again(std::uint64_t ms) {
+  Conversation c;
+  c.handshake().device(20, "PA", {1, 1, 300});
+  std::uint32_t octets = 1;
+  for (std::uint64_t at = 400; at < 60'000; at += ms, octets += 20) {
+    c.peer(at, "PA", {octets, 1, 20}).device(at, "A", {301, octets + 20});
+  }
+  return c;
+}
+
+TEST(Recovery, WithoutTimestampsManyRepliesShowThatTimeHasPassed) {
+  EXPECT_EQ(verdict_of(never_again(400)), "violates 9293:P-RTO");
+  EXPECT_FALSE(verdict_of(never_again(58'000)).starts_with("violates"));
+}
+
 TEST(Recovery, AppliesToWhatWasNotAcknowledged) {
   Conversation c;
   c.handshake().peer(11, "PA", {1, 1, 10});
@@ -232,6 +311,24 @@ TEST(WindowUpdates, ApplyWhereTheWindowIsToldMoreOften) {
   c.handshake().peer(11, "PA", {1, 1, 100}).device(51, "A", {1, 101, 0, 60000});
   c.device(60, "A", {1, 101, 0, 65000}).peer(70, "A", {101, 1});
   EXPECT_EQ(verdict_of(c), "differs, allowed: window-updates");
+}
+
+// A firewall behind the capture point takes the window scale out of one SYN: the device does not
+// scale then. Each window is smaller by what arrived, or by more.
+TEST(WindowUpdates, AScaleThatDidNotArriveShrinksNoWindow) {
+  for (std::uint16_t const less : {std::uint16_t{1'460}, std::uint16_t{2'000}}) {
+    Conversation c;
+    std::vector<std::byte> const scale{std::byte{3}, std::byte{3}, std::byte{7}, std::byte{1}};
+    c.peer(0, "S", {0, 0}).last().options = scale;
+    c.device(0, "SA", {0, 1}).last().options = scale;
+    c.peer(10, "A", {1, 1});
+    std::uint16_t window = 64'240;
+    for (std::uint32_t i = 0; i < 8; ++i, window = static_cast<std::uint16_t>(window - less)) {
+      c.peer(20 + 20 * i, "PA", {1 + 1'460 * i, 1, 1'460});
+      c.device(20 + 20 * i, "A", {1, 1'461 + 1'460 * i, 0, window});
+    }
+    EXPECT_EQ(verdict_of(c).find("SHLD-14") != std::string::npos, less == 2'000) << verdict_of(c);
+  }
 }
 
 TEST(WindowUpdates, DoNotApplyWhereTheWindowIsNeverTold) {

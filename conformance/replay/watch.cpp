@@ -366,9 +366,16 @@ void Watch::look_at_window(Side& side, const Side& other, const Segment& segment
   if (over || (side.edge_known && edge < side.edge && !is_later(side, segment, ack))) {
     return;
   }
+  // A firewall behind the capture point may take the scale out of one SYN. It was in use if the
+  // side has received more than its windows permit without it, or if they shrink without it as
+  // well.
+  std::int64_t const plain = ack + segment.window;
+  side.scales = side.scales || shift == 0 || (side.plain_edge && ack > *side.plain_edge);
+  bool const scaled = side.scales || (side.plain_edge && plain < *side.plain_edge);
+  side.plain_edge = std::max(side.plain_edge.value_or(plain), plain);
   // Linux closes its window completely when it has no memory left, and later opens a smaller one.
   bool const shut = segment.window == 0;
-  if (side.edge_known && edge + slack < side.edge && !shut) {
+  if (side.edge_known && edge + slack < side.edge && !shut && scaled) {
     side.shrunk_packet = side.shrunk == 0 ? segment.number : side.shrunk_packet;
     side.shrunk_at = side.shrunk == 0 ? segment.time : side.shrunk_at;
     if (++side.shrunk >= shrunk_min && segment.time.since(side.shrunk_at) > disorder) {

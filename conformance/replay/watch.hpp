@@ -94,6 +94,8 @@ class Watch {
     bool acks = false;
     std::int64_t edge = 0;  ///< the rightmost edge that it offered ...
     bool edge_known = false;
+    bool scales = false;                      ///< its windows are certainly scaled
+    std::optional<std::int64_t> plain_edge;   ///< the rightmost edge if they are not
     std::int64_t edge_ack = 0;                ///< ... with this acknowledgment ...
     std::optional<std::uint32_t> edge_stamp;  ///< ... and this timestamp
     std::optional<std::int64_t> fin_end;      ///< the position after its FIN
