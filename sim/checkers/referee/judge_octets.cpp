@@ -13,14 +13,14 @@ constexpr std::uint32_t octets_least = 4'096;
 bool make_room(const Moment& m, KeptText& kept, Sequence begin, Sequence end) {
   if (kept.size() == 0) {
     std::uint32_t const octets = std::min(octets_least, m.terms.kept_octets_max);
-    if (octets == 0 || !m.judge.may_keep(octets)) {
+    if (octets == 0 || !m.judge.may_keep(m, octets)) {
       return false;
     }
     kept.grow(octets);
   }
   Sequence const oldest = m.speaker.limited ? first_of(m.speaker.limit_ack, begin) : begin;
   while (end.since(oldest).count > kept.size() && kept.size() < m.terms.kept_octets_max &&
-         m.judge.may_keep(kept.size())) {
+         m.judge.may_keep(m, kept.size())) {
     kept.grow(kept.size() * 2);
   }
   return true;

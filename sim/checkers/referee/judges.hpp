@@ -14,6 +14,8 @@ inline constexpr std::uint32_t paced_ticks = 64;
 // Sequence numbers of one connection are not further apart.
 inline constexpr std::int32_t near_most = 1 << 24;
 
+// Whether both sides have sent a FIN, or one a reset.
+bool is_over(const Connection& c);
 // Whether the segment belongs to a new connection on the same ports; `renew` then resets the state.
 bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side);
 void renew(Connection& c);

@@ -89,5 +89,23 @@ TEST(KeptText, HoldsWhatIsNotAcknowledged) {
   }
 }
 
+// What is kept of connections that are over makes room for others.
+TEST(KeptText, WhatIsOverMakesRoom) {
+  Terms terms;
+  terms.kept_total_max = 3 * 4'096;
+  for (bool const over : {false, true}) {
+    Conversation t(terms);
+    for (std::uint16_t port = 1; port <= 4; ++port) {
+      t.from_port(port).open({.window = 60'000, .mss = 1'460});
+      t.a("AP", {.seq = 1, .ack = 1, .text = 100, .octet = 1});
+      if (over) {
+        t.a("FA", {.seq = 101, .ack = 1}).b("FA", {.seq = 1, .ack = 102});
+      }
+    }
+    t.from_port(4).a("AP", {.seq = 1, .ack = 1, .text = 100, .octet = 2});
+    EXPECT_EQ(t.found(Rule::text_changed) != "no", over);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::sim::referee

@@ -451,10 +451,25 @@ void Referee::weaken_order(const Moment& m) {
   }
 }
 
-bool Referee::may_keep(std::uint64_t more) {
+bool Referee::may_keep(const Moment& m, std::uint64_t more) {
+  // One look at all connections for as many refusals.
+  if (kept_ + more > terms_.kept_total_max && refused_++ % (connections_.size() + 1) == 0) {
+    forget_what_is_over(m.connection);
+  }
   bool const room = kept_ + more <= terms_.kept_total_max;
   kept_ += room ? more : 0;
   return room;
+}
+
+void Referee::forget_what_is_over(const Connection& but) {
+  for (Connection& connection : connections_) {
+    for (EndpointState& endpoint : connection.endpoints) {
+      if (&connection != &but && is_over(connection)) {
+        kept_ -= endpoint.kept.size();
+        endpoint.kept = {};
+      }
+    }
+  }
 }
 
 }  // namespace lockstep::sim::referee

@@ -167,7 +167,8 @@ class Referee {
   // Makes a finding, or none, likely, and marks the connection as recorded out of order.
   void weaken_order(const Moment& m, std::uint32_t place);
   void weaken_order(const Moment& m);
-  bool may_keep(std::uint64_t more);
+  // Whether there is room to keep so many more octets of the segment's connection.
+  bool may_keep(const Moment& m, std::uint64_t more);
 
  private:
   void see(const Sighting& said, const Allowances* own);
@@ -175,6 +176,8 @@ class Referee {
   void see_stray(const Moment& m);
   // Compares the hop limit with those before; `own`: captured at its sender.
   void see_hop_limit(Connection& c, const Sighting& said, std::uint32_t side, bool own);
+  // Gives back what is kept of other connections that are over.
+  void forget_what_is_over(const Connection& but);
   Connection* connection_of(const Sighting& said, std::uint32_t& side);
   std::uint32_t place_of(const std::array<Endpoint, 2>& ends) const;
   void grow();
@@ -190,6 +193,7 @@ class Referee {
   std::vector<FirstNumbers> first_numbers_;  // sorted by address; at most first_numbers_max
   std::uint64_t unjudged_ = 0;
   std::uint64_t kept_ = 0;
+  std::uint64_t refused_ = 0;
 };
 
 }  // namespace lockstep::sim::referee

@@ -71,6 +71,8 @@ bool is_foreign(const Connection& c, const Sighting& said, std::uint32_t side) {
 
 }  // namespace
 
+bool is_over(const Connection& c) { return was_reset(c) || was_closed(c); }
+
 bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side) {
   EndpointState const& speaker = c.endpoints[side];
   if (!said.segment.flags.syn()) {

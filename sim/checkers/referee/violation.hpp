@@ -167,14 +167,12 @@ class Violations {
   void weaken_all(Ambiguity why) {
     weaken_where([](Violation const&) { return true; }, why);
   }
-  // The same for every connection between two addresses.
-  void weaken_between(IpAddressPair const& pair, Ambiguity why) {
+  // The same for every connection between two addresses of which `hidden(one, other)` is true.
+  template <class Hidden>
+  void weaken_between(Hidden hidden, Ambiguity why) {
     weaken_where(
-        [&pair](Violation const& each) {
-          IpAddress const& from = each.speaker.address;
-          IpAddress const& to = each.listener.address;
-          return (from == pair.first && to == pair.second) ||
-                 (from == pair.second && to == pair.first);
+        [&hidden](Violation const& each) {
+          return hidden(each.speaker.address, each.listener.address);
         },
         why);
   }

@@ -45,10 +45,7 @@ class FirstLook {
 
   void take(const Segment& segment) {
     ++out_.segments;
-    Sums& of = sums_[key_of(segment.source.address)];
-    of.good += segment.sum == SumState::good ? 1u : 0u;
-    of.bad += segment.sum == SumState::bad ? 1u : 0u;
-    of.partial += segment.sum == SumState::partial ? 1u : 0u;
+    count_sum(segment);
     ++records_[std::min<std::size_t>(copies_.records_before(segment), copies_most)];
     for (const TcpOption& option : options_of(segment)) {
       bool const mss = option.kind == 2 && option.data.size() == 2;
@@ -58,7 +55,12 @@ class FirstLook {
   }
 
   void take_fragment(const Segment& fragment) {
-    fragmented_.emplace(fragment.source.address, fragment.destination.address);
+    const auto pair = std::pair(fragment.source.address, fragment.destination.address);
+    // In a tunnel the addresses are unknown.
+    unknown_ = unknown_ || pair.first == IpAddress{} || fragmented_.size() == places_max;
+    if (!unknown_) {
+      fragmented_.insert(pair);
+    }
   }
 
   void end() {
@@ -67,8 +69,12 @@ class FirstLook {
     }
   }
 
-  /// The pairs of addresses between which TCP was fragmented.
-  const std::set<std::pair<IpAddress, IpAddress>>& fragmented() const { return fragmented_; }
+  /// Whether TCP was fragmented from one address to the other.
+  bool has_fragments(const IpAddress& from, const IpAddress& to) const {
+    return fragmented_.contains({from, to});
+  }
+  /// Whether there are fragments that may belong to any connection.
+  bool has_fragments_of_unknown() const { return unknown_; }
   /// How many copies the capture holds of each packet, or at least of every second one.
   std::uint32_t copies_of_each() const {
     std::uint32_t each = 0;
@@ -78,15 +84,36 @@ class FirstLook {
     return each;
   }
   bool has(const IpAddress& source) const { return sums_.contains(key_of(source)); }
-  WrongSum wrong_sum(const IpAddress& source) const { return sums_.at(key_of(source)).wrong(); }
+  /// What wrong checksums of a source mean; either, if there were too many sources to count.
+  WrongSum wrong_sum(const IpAddress& source) const {
+    const auto found = sums_.find(key_of(source));
+    return found == sums_.end() ? WrongSum::either : found->second.wrong();
+  }
 
  private:
   static constexpr std::uint32_t size_most = 65'536;
+  /// Sources, and pairs with fragments, that are told apart.
+  static constexpr std::size_t places_max = std::size_t{1} << 20;
+
+  void count_sum(const Segment& segment) {
+    const auto key = key_of(segment.source.address);
+    auto found = sums_.find(key);
+    if (found == sums_.end() && sums_.size() < places_max) {
+      found = sums_.emplace(key, Sums{}).first;
+    }
+    if (found != sums_.end()) {
+      found->second.good += segment.sum == SumState::good ? 1u : 0u;
+      found->second.bad += segment.sum == SumState::bad ? 1u : 0u;
+      found->second.partial += segment.sum == SumState::partial ? 1u : 0u;
+    }
+  }
+
   static constexpr std::uint32_t copies_most = 8;
 
   Linted& out_;
   SumsBySource sums_;
   std::set<std::pair<IpAddress, IpAddress>> fragmented_;
+  bool unknown_ = false;
   Copies copies_{Copies::any_number};
   std::array<std::uint64_t, copies_most + 1> records_{};  // by the number of those before it
   std::uint32_t mss_most_ = 1'460;
@@ -208,13 +235,14 @@ void weaken_what_is_hidden(const Linted& out, const FirstLook& look, Violations&
   if (out.kinds[static_cast<std::size_t>(FrameKind::cut_short)] != 0) {
     violations.weaken_all(Ambiguity::cut);
   }
-  for (const auto& [from, to] : look.fragmented()) {
-    if (from == IpAddress{}) {
-      violations.weaken_all(Ambiguity::cut);  // in a tunnel: the addresses are unknown
-    } else {
-      violations.weaken_between({from, to}, Ambiguity::cut);
-    }
+  if (look.has_fragments_of_unknown()) {
+    violations.weaken_all(Ambiguity::cut);
   }
+  violations.weaken_between(
+      [&](const IpAddress& one, const IpAddress& other) {
+        return look.has_fragments(one, other) || look.has_fragments(other, one);
+      },
+      Ambiguity::cut);
 }
 
 }  // namespace
