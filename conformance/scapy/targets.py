@@ -3,19 +3,22 @@
 """Runs conformance/scapy against stack, tap:lockstep and linux; writes targets.json and targets.md.
 
     conformance/scapy/targets.py                  run all three, write both files (as root)
+    conformance/scapy/targets.py --devices        run each device in virtual time instead, and write
+                                                  results.json and results.md of conformance/devices
     conformance/scapy/targets.py --from FOLDER    no run: use the results of an earlier --keep
     conformance/scapy/targets.py --table          no run: rewrite both with the current reasons
-    conformance/scapy/targets.py --check          no run: check that targets.md fits targets.json,
+    conformance/scapy/targets.py --check          no run: check that the table fits the results,
                                                   that each difference has a reason and each reason
                                                   a difference, and that each requirement exists
 
 A failed live test is run three times more, a few tests at a time. If those three agree, they
-decide; otherwise the test is unsteady. differences.toml explains where a live target differs from
-the tests. Exit code: 0 fine; 1 a difference without a reason, or a reason without a difference;
+decide; otherwise the test is unsteady. differences.toml explains where a target differs from the
+tests. Exit code: 0 fine; 1 a difference without a reason, or a reason without a difference;
 2 bad usage or input; 3 something is missing.
 """
 import argparse
 import collections
+import dataclasses
 import json
 import os
 import re
@@ -27,9 +30,6 @@ from pathlib import Path
 
 ROOM = Path(__file__).resolve().parent
 ROOT = ROOM.parents[1]
-TARGETS = {"stack": "Lockstep", "tap:lockstep": "Lockstep on a TAP", "linux": "Linux"}
-DATA, TABLE = ROOM / "targets.json", ROOM / "targets.md"
-DIFFERENCES = ROOM / "differences.toml"
 REQUIREMENTS = ROOT / "conformance/requirements"
 #: How often a failed live test is repeated, and the maximum number of processes for that.
 AGAIN, AGAIN_JOBS = 3, 4
@@ -39,6 +39,30 @@ SEEN_MAX = 8
 
 class Trouble(Exception):
     """An error in the input, in one line."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Page:
+    """A table of requirements: its targets with their titles, its files, and what makes it."""
+
+    targets: dict
+    data: Path
+    table: Path
+    differences: Path
+    heading: str
+    job: str
+    #: Whether targets other than ours run in real time, so that failures are repeated.
+    live: bool
+
+
+LIVE = Page({"stack": "Lockstep", "tap:lockstep": "Lockstep on a TAP", "linux": "Linux"},
+            ROOM / "targets.json", ROOM / "targets.md", ROOM / "differences.toml",
+            "Results of live targets, by requirement", "targets", True)
+DEVICE_ROOM = ROOT / "conformance/devices"
+DEVICES = Page({"stack": "Lockstep", "device:lwip": "lwIP"},
+               DEVICE_ROOM / "results.json", DEVICE_ROOM / "results.md",
+               DEVICE_ROOM / "differences.toml", "Results of devices, by requirement", "devices",
+               False)
 
 
 # --- running ------------------------------------------------------------------------------------
@@ -68,12 +92,12 @@ def run_wave(target, name, jobs, folder, tests):
         raise OSError(f"pytest --target {target} ended with {max(codes)}: run it by hand")
 
 
-def run_all(jobs, folder):
+def run_all(page, jobs, folder):
     """Runs every target in turn; repeats the failed tests of a live one."""
-    for target in TARGETS:
+    for target in page.targets:
         print(f"{target}: every test, in {jobs} processes", file=sys.stderr, flush=True)
         run_wave(target, "first", jobs, folder, [str(ROOM)])
-        if target == "stack":
+        if target == "stack" or not page.live:
             continue
         first = outcomes(folder, target, "first")
         failed = [row["node"] for row in first.values() if row["outcome"] == "failed"]
@@ -96,11 +120,14 @@ def outcomes(folder, target, wave):
     return found
 
 
-def read_results(folder):
+def read_results(page, folder):
     """({target: {test: row}}, {target: number of repeated tests}); `outcome` may be unsteady."""
     found, again = {}, {}
-    for target in TARGETS:
+    for target in page.targets:
         found[target] = outcomes(folder, target, "first")
+        again[target] = 0
+        if not page.live:
+            continue
         later = [outcomes(folder, target, f"again{number}") for number in range(1, AGAIN + 1)]
         ran = [test for test in found[target] if all(test in wave for wave in later)]
         for test in ran:
@@ -114,9 +141,9 @@ def read_results(folder):
     return found, again
 
 
-def collect(folder, jobs, priority):
-    """The contents of targets.json: passed and failed tests for each requirement and target."""
-    found, again = read_results(folder)
+def collect(page, folder, jobs, priority):
+    """The results: passed and failed tests for each requirement and target."""
+    found, again = read_results(page, folder)
     clauses = collections.defaultdict(dict)
     differing = []
     left_out = collections.Counter()
@@ -146,29 +173,30 @@ def collect(folder, jobs, priority):
 
 def without_numbers(words):
     """The reason for a skip, without its target and its number of seconds."""
-    words = re.sub(r"^target [a-z:]+:? ", "", words)
+    words = re.sub(r"^target [a-z:]+:? (unsupported: )?", "", words)
     return re.sub(r"a wait of \d+ s", "a wait of more than 12 s", words)
 
 
 # --- output -------------------------------------------------------------------------------------
 
 
-def load_differences():
+def load_differences(page):
     """[(target, pattern, reason)] of differences.toml."""
+    name = page.differences.name
     try:
-        with open(DIFFERENCES, "rb") as file:
+        with open(page.differences, "rb") as file:
             entries = tomllib.load(file)["difference"]
     except tomllib.TOMLDecodeError as why:
-        raise Trouble(f"{DIFFERENCES.name}: {why}") from None
+        raise Trouble(f"{name}: {why}") from None
     out = []
     for number, entry in enumerate(entries, 1):
-        if set(entry) != {"target", "tests", "reason"} or entry["target"] not in TARGETS:
-            raise Trouble(f"{DIFFERENCES.name}: difference {number}: expected target (of"
-                          f" {', '.join(TARGETS)}), tests and reason")
+        if set(entry) != {"target", "tests", "reason"} or entry["target"] not in page.targets:
+            raise Trouble(f"{name}: difference {number}: expected target (of"
+                          f" {', '.join(page.targets)}), tests and reason")
         try:
             out.append((entry["target"], re.compile(entry["tests"]), entry["reason"]))
         except re.error as why:
-            raise Trouble(f"{DIFFERENCES.name}: difference {number}: tests: {why}") from None
+            raise Trouble(f"{name}: difference {number}: tests: {why}") from None
     return out
 
 
@@ -190,59 +218,73 @@ def cell_text(cell, target, differences):
     return f"{cell['passed']} of {total}" + (f" ({shown})" if reasons else "")
 
 
-def head(data):
-    """The first lines of targets.md: what was run, and how."""
+def made(page, data):
+    """How the results came about."""
+    if not page.live:
+        return [
+            f"Made by `tools/evidence {page.job}`, in virtual time. A cell gives how many of the"
+            " tests that cite the",
+            "requirement the device passes; a number in brackets refers to an explanation below.",
+        ]
     ran = f"in {data['jobs']} processes"
     if data["priority"]:
         ran += f" at real-time priority {data['priority']}"
-    again = " and ".join(f"{data['again'][target]} of {TARGETS[target]}"
-                         for target in TARGETS if target != "stack")
-    lines = [
-        "# Results of live targets, by requirement",
-        "",
-        f"Made by `tools/evidence targets --jobs {data['jobs']}`, {ran}; the kernel was Linux"
+    again = " and ".join(f"{data['again'][target]} of {page.targets[target]}"
+                         for target in page.targets if target != "stack")
+    return [
+        f"Made by `tools/evidence {page.job} --jobs {data['jobs']}`, {ran}; the kernel was Linux"
         f" {data['kernel']}.",
         "A cell gives how many of the tests that cite the requirement the target passes; a number",
         "in brackets refers to an explanation below. Failed tests ran three times more"
         f" ({again});",
         "if the three agree they decide; otherwise the test is unsteady and counts as not passed.",
+    ]
+
+
+def head(page, data):
+    """The first lines of the table: what was run, and how."""
+    lines = [
+        f"# {page.heading}",
+        "",
+        *made(page, data),
         "",
         "| target | passed | failed | unsteady | skipped |",
         "|---|---|---|---|---|",
     ]
-    for target, title in TARGETS.items():
+    for target, title in page.targets.items():
         totals = data["totals"].get(target, {})
         counts = (totals.get(kind, 0) for kind in ("passed", "failed", "unsteady", "skipped"))
         lines.append(f"| {title} | " + " | ".join(map(str, counts)) + " |")
-    lines += ["", "| skipped because of | " + " | ".join(TARGETS.values()) + " |",
-              "|---|" + "---|" * len(TARGETS)]
+    lines += ["", "| skipped because of | " + " | ".join(page.targets.values()) + " |",
+              "|---|" + "---|" * len(page.targets)]
     counts = {(row["words"], row["target"]): row["tests"] for row in data["left_out"]}
     for words in sorted({words for words, _ in counts}):
         lines.append(f"| {words} | " + " | ".join(
-            str(counts.get((words, target), 0)) for target in TARGETS) + " |")
+            str(counts.get((words, target), 0)) for target in page.targets) + " |")
     return lines
 
 
-def table(data, differences):
-    """The contents of targets.md."""
-    lines = head(data)
-    lines += ["", "| requirement | " + " | ".join(TARGETS.values()) + " |", "|---|---|---|---|"]
+def table(page, data, differences):
+    """The contents of the table."""
+    lines = head(page, data)
+    lines += ["", "| requirement | " + " | ".join(page.targets.values()) + " |",
+              "|---|" + "---|" * len(page.targets)]
     for name, cells in data["clauses"].items():
         lines.append(f"| {name} | " + " | ".join(
-            cell_text(cells.get(target), target, differences) for target in TARGETS) + " |")
+            cell_text(cells.get(target), target, differences) for target in page.targets) + " |")
     lines += ["", "## Differences", ""]
     for number, (target, _, reason) in enumerate(differences, 1):
         rows = [row for row in data["differing"]
                 if reason_of(differences, row["target"], row["test"]) == number]
         if rows:
             tests = "1 test" if len(rows) == 1 else f"{len(rows)} tests"
-            lines += [f"### {number}. {TARGETS[target]}, {tests}", "", reason.strip(), "",
+            lines += [f"### {number}. {page.targets[target]}, {tests}", "", reason.strip(), "",
                       f"`{rows[0]['test']}`: {rows[0]['words']}", ""]
             lines += ["```text", *rows[0]["seen"], "```", ""]
     unsteady = [row for row in data["differing"] if row["outcome"] == "unsteady"]
     if unsteady:
         lines += ["## Unsteady", ""]
-        lines += [f"- {TARGETS[row['target']]}: `{row['test']}`: {row['words']}"
+        lines += [f"- {page.targets[row['target']]}: `{row['test']}`: {row['words']}"
                   for row in unsteady]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -259,21 +301,22 @@ def known_requirements():
     return out
 
 
-def complaints(data, differences):
+def complaints(page, data, differences):
     """The inconsistencies, one line each."""
     out = []
+    name = page.differences.name
     for row in data["differing"]:
         if not reason_of(differences, row["target"], row["test"]):
             out.append(f"{row['target']}: {row['test']}: {row['words']}: {row['outcome']}, but"
-                       f" {DIFFERENCES.name} has no reason for it")
+                       f" {name} has no reason for it")
     used = {reason_of(differences, row["target"], row["test"]) for row in data["differing"]}
     for number, (target, pattern, _) in enumerate(differences, 1):
         if number not in used:
-            out.append(f"{DIFFERENCES.name}: difference {number}: {target} shows no difference"
+            out.append(f"{name}: difference {number}: {target} shows no difference"
                        f" in tests '{pattern.pattern}' beyond the earlier reasons: remove it")
     known = known_requirements()
-    out += [f"{DATA.name}: {name} is not a requirement in conformance/requirements: run targets.py"
-            for name in data["clauses"] if name not in known]
+    out += [f"{page.data.name}: {clause} is not a requirement in conformance/requirements: run"
+            " targets.py" for clause in data["clauses"] if clause not in known]
     return out
 
 
@@ -282,7 +325,10 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="example: conformance/scapy/targets.py --jobs 8")
-    parser.add_argument("--jobs", type=int, default=8, help="processes per target (default: 8)")
+    parser.add_argument("--devices", action="store_true",
+                        help="the devices of conformance/devices in place of live targets")
+    parser.add_argument("--jobs", type=int, default=None,
+                        help="processes per target (default: 8; with --devices one per processor)")
     parser.add_argument("--priority", type=int, default=10,
                         help="real-time priority of the tests; 0: none (default: 10)")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the results here")
@@ -290,62 +336,66 @@ def main():
     parser.add_argument("--table", action="store_true", help="run nothing, write both files")
     parser.add_argument("--check", action="store_true", help="run nothing, write nothing")
     asked = parser.parse_args()
+    page = DEVICES if asked.devices else LIVE
+    if asked.jobs is None:
+        asked.jobs = 8 if page.live else os.cpu_count()
     if asked.jobs < 1 or not 0 <= asked.priority <= 99:
         parser.error("--jobs takes 1 or more, --priority 0 to 99")
     try:
-        differences = load_differences()
-        data = checked(differences) if asked.check else measured(asked, differences)
+        differences = load_differences(page)
+        data = checked(page, differences) if asked.check else measured(page, asked, differences)
         if data is None:
             return 1
     except (Trouble, OSError, ValueError, KeyError) as why:
         print(f"targets.py: {type(why).__name__}: {why}", file=sys.stderr)
         return 3 if isinstance(why, PermissionError) else 2
-    wrong = complaints(data, differences)
+    wrong = complaints(page, data, differences)
     print("\n".join(wrong), end="\n" if wrong else "")
     print(f"{len(data['clauses'])} requirements, {len(data['differing'])} tests differ,"
           f" {len(wrong)} problems")
     return 1 if wrong else 0
 
 
-def checked(differences):
+def checked(page, differences):
     """The committed data; None and the reason if it does not match the current table."""
-    data = json.loads(DATA.read_text(encoding="utf-8"))
+    data = json.loads(page.data.read_text(encoding="utf-8"))
     reasons = [reason.strip() for _, _, reason in differences]
-    if TABLE.read_text(encoding="utf-8") == table(data, differences) and data["reasons"] == reasons:
+    shown = page.table.read_text(encoding="utf-8")
+    if shown == table(page, data, differences) and data["reasons"] == reasons:
         return data
-    print(f"{TABLE.name}: does not match {DATA.name} and {DIFFERENCES.name}: rewrite it with"
-          " tools/evidence targets --table")
+    print(f"{page.table.name}: does not match {page.data.name} and {page.differences.name}: rewrite"
+          f" it with tools/evidence {page.job} --table")
     return None
 
 
-def measured(asked, differences):
+def measured(page, asked, differences):
     """Runs the tests, unless --from is given; writes both files."""
     if asked.table:
-        data = json.loads(DATA.read_text(encoding="utf-8"))
-        write(data, differences)
+        data = json.loads(page.data.read_text(encoding="utf-8"))
+        write(page, data, differences)
         return data
-    if asked.folder is None and os.geteuid() != 0:
+    if asked.folder is None and page.live and os.geteuid() != 0:
         raise PermissionError("tap and linux need network namespaces: run as root")
-    with tempfile.TemporaryDirectory() as made:
-        folder = asked.folder or asked.keep or Path(made)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = asked.folder or asked.keep or Path(temporary)
         if asked.folder is None:
             folder.mkdir(parents=True, exist_ok=True)
-            take_priority(asked.priority)
-            run_all(asked.jobs, folder)
+            take_priority(asked.priority if page.live else 0)
+            run_all(page, asked.jobs, folder)
         elif not list(folder.glob("*.jsonl")):
             raise Trouble(f"--from {folder}: there are no results: expected a folder of --keep")
-        data = collect(folder, asked.jobs, asked.priority)
-    write(data, differences)
+        data = collect(page, folder, asked.jobs, asked.priority)
+    write(page, data, differences)
     return data
 
 
-def write(data, differences):
+def write(page, data, differences):
     """Writes both files; the data include the reasons, which `lockstep coverage` prints."""
     data["reasons"] = [reason.strip() for _, _, reason in differences]
     for row in data["differing"]:
         row["reason"] = reason_of(differences, row["target"], row["test"])
-    DATA.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    TABLE.write_text(table(data, differences), encoding="utf-8")
+    page.data.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    page.table.write_text(table(page, data, differences), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 # The table of live targets: the committed files are consistent, and inconsistencies are reported.
 import copy
+import dataclasses
 import json
 import re
 import sys
@@ -16,27 +17,30 @@ def run_check(monkeypatch, capsys, *arguments):
     return code, printed.out + printed.err
 
 
-def test_what_is_committed_agrees(monkeypatch, capsys):
-    code, said = run_check(monkeypatch, capsys, "--check")
+@pytest.mark.parametrize("page", [(), ("--devices",)])
+def test_what_is_committed_agrees(monkeypatch, capsys, page):
+    code, said = run_check(monkeypatch, capsys, *page, "--check")
     assert code == 0, said
     assert said.endswith(" 0 problems\n")
 
 
-def test_each_test_in_it_is_still_there():
-    data = json.loads(targets.DATA.read_text(encoding="utf-8"))
+@pytest.mark.parametrize("page", [targets.LIVE, targets.DEVICES], ids=["live", "devices"])
+def test_each_test_in_it_is_still_there(page):
+    data = json.loads(page.data.read_text(encoding="utf-8"))
     there = set()
     for path in targets.ROOM.glob("test_*.py"):
         names = re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
         there |= {f"{path.name}::{name}" for name in names}
     gone = {row["test"].partition("[")[0] for row in data["differing"]} - there
-    assert not gone, f"run tools/evidence targets: {sorted(gone)}"
+    assert not gone, f"run tools/evidence {page.job}: {sorted(gone)}"
 
 
 @pytest.fixture(name="small")
 def small_fixture(tmp_path, monkeypatch):
     """A run of three tests on Linux, one of which differs; its files, and their writer."""
-    for name in ("DATA", "TABLE", "DIFFERENCES"):
-        monkeypatch.setattr(targets, name, tmp_path / getattr(targets, name).name)
+    moved = {name: tmp_path / getattr(targets.LIVE, name).name
+             for name in ("data", "table", "differences")}
+    monkeypatch.setattr(targets, "LIVE", dataclasses.replace(targets.LIVE, **moved))
     rows = [("test_a", "passed"), ("test_b", "failed"), ("test_c", "passed")]
     for wave in ("first", "again1", "again2", "again3"):
         text = "".join(json.dumps({
@@ -89,9 +93,9 @@ def test_a_table_that_was_edited_is_found(small, monkeypatch, capsys):
 
 def test_a_requirement_that_is_none_is_found(small, monkeypatch, capsys):
     run_check(monkeypatch, capsys, "--from", str(small))
-    data = json.loads(targets.DATA.read_text())
+    data = json.loads(targets.LIVE.data.read_text())
     data["clauses"]["9293:MUST-999"] = copy.deepcopy(data["clauses"]["9293:MUST-1"])
-    targets.DATA.write_text(json.dumps(data))
+    targets.LIVE.data.write_text(json.dumps(data))
     code, output = run_check(monkeypatch, capsys, "--table")
     assert code == 1 and "9293:MUST-999 is not a requirement" in output
 
@@ -105,13 +109,14 @@ def test_three_that_agree_decide(small, later, outcome):
     for number, said in enumerate(later, 1):
         path = small / f"linux.again{number}.0.jsonl"
         path.write_text(path.read_text().replace('"failed"', f'"{said}"'))
-    data = targets.collect(small, 1, 0)
+    data = targets.collect(targets.LIVE, small, 1, 0)
     assert data["totals"]["linux"].get(outcome, 0) == (3 if outcome == "passed" else 1)
     assert data["again"]["linux"] == 1
     cell = data["clauses"]["9293:MUST-1"]["linux"]
     assert cell["passed"] == (3 if outcome == "passed" else 2)
     if outcome == "unsteady":
-        assert "## Unsteady" in targets.table(data, targets.load_differences())
+        assert "## Unsteady" in targets.table(
+            targets.LIVE, data, targets.load_differences(targets.LIVE))
 
 
 @pytest.mark.parametrize("text,said", [

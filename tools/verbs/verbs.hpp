@@ -25,6 +25,7 @@ void register_replay(CLI::App& app, int& exit_code);
 void register_conformance(CLI::App& app, int& exit_code);
 void register_pkt(CLI::App& app, int& exit_code);
 void register_lint(CLI::App& app, int& exit_code);
+void register_devices(CLI::App& app, int& exit_code);
 void register_profiles(CLI::App& app, int& exit_code);
 void register_serve(CLI::App& app, int& exit_code);
 void register_load(CLI::App& app, int& exit_code);
@@ -44,6 +45,7 @@ inline constexpr auto verbs = std::to_array<RegisterVerb>({
     register_conformance,
     register_pkt,
     register_lint,
+    register_devices,
     register_profiles,
     register_serve,
     register_load,

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <charconv>
 #include <optional>
 
 #include "core/stack/config_fields.hpp"
@@ -115,6 +116,19 @@ void set_link(const StackSpec& spec, Config& config) {
 }
 
 }  // namespace
+
+FieldValue field_value(const std::string& text) {
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  if (error == std::errc{} && stopped == end) {
+    return number;
+  }
+  if (text == "true" || text == "false") {
+    return std::uint64_t{text == "true" ? 1U : 0U};
+  }
+  return text;
+}
 
 Config profile_of(const std::string& name) {
   auto const config = profile_by_name(name);

@@ -16,6 +16,9 @@ namespace lockstep::tools::python {
 /// ("200ms", "64KiB"), or a word ("cubic").
 using FieldValue = std::variant<std::uint64_t, std::string>;
 
+/// The value that a command line names: a number, "true" or "false", or text with a unit.
+FieldValue field_value(const std::string& text);
+
 /// The configuration of a stack, as text.
 struct StackSpec {
   std::string profile = "rfc";

@@ -54,9 +54,9 @@ TEST(Program, EachVerbsHelpHasAnExampleAndJson) {
   for (const std::string verb :
        {"sim run", "swarm",           "matrix",           "hostile",     "replay",
         "pkt run", "pkt check",       "pkt from-capture", "pkt explain", "pkt sysctls",
-        "lint",    "coverage",        "profiles",         "serve http",  "serve echo",
+        "lint",    "devices",         "coverage",         "profiles",    "serve http",
         "load",    "serve memcached", "testbed",          "doctor",      "conformance",
-        "sweep"}) {
+        "sweep",   "serve echo"}) {
     const std::size_t space = verb.find(' ');
     const std::string first = verb.substr(0, space);
     const std::string second = space == std::string::npos ? "" : verb.substr(space + 1);

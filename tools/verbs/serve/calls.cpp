@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <deque>
 #include <map>
 #include <memory>
@@ -290,20 +289,6 @@ std::pair<std::string, std::string> halves(const std::string& option, const std:
   return {text.substr(0, sign), text.substr(sign + 1)};
 }
 
-/// A number, "true" or "false", or a string with a unit.
-python::FieldValue value_of(const std::string& text) {
-  std::uint64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, number);
-  if (error == std::errc{} && stopped == end) {
-    return number;
-  }
-  if (text == "true" || text == "false") {
-    return std::uint64_t{text == "true" ? 1U : 0U};
-  }
-  return text;
-}
-
 }  // namespace
 
 int run_serve_calls(const CallsOptions& options) {
@@ -319,7 +304,7 @@ int run_serve_calls(const CallsOptions& options) {
   }
   for (const std::string& text : options.fields) {
     const auto [name, value] = halves("--set", text);
-    spec.fields.emplace_back(name, value_of(value));
+    spec.fields.emplace_back(name, python::field_value(value));
   }
   const Config config = python::config_of(spec);
   const IpAddress remote =

@@ -1,5 +1,6 @@
 # The tester's half of a TCP conversation: sending, expecting, building states, advancing time.
 import dataclasses
+import hashlib
 
 from scapy.layers.inet import ICMP
 
@@ -319,7 +320,7 @@ class Conversation:
 
     def needs_virtual_time(self, why):
         """Restricts the test to targets in virtual time, with this reason."""
-        return self if self.target.exact else self.leave_out(why)
+        return self if self.target.virtual else self.leave_out(why)
 
     def leave_out(self, why):
         """Skips the test on this target, with this reason."""
@@ -493,6 +494,14 @@ class Conversation:
             way = ("> " if entry.inward else "< ") + entry.text if entry.packet else entry.remark
             out.append(f"{(entry.at - self._start) / 1e6:.0f} ms  {way}")
         return out
+
+    def digest(self):
+        """A hash of the whole record: each packet with its direction and instant, and each call."""
+        seen = hashlib.sha256()
+        for entry in self.record:
+            seen.update(f"{entry.at - self._start} {entry.inward} {entry.remark} ".encode())
+            seen.update(entry.packet)
+        return seen.hexdigest()[:32]
 
     # --- internals ---
 

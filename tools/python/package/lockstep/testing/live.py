@@ -29,6 +29,19 @@ OF_THE_LINK = {130, 131, 132, 133, 134, 135, 136, 137, 143}
 PR_SET_PDEATHSIG = 1
 
 
+def concerns(packet, tester):
+    """Whether it is a TCP segment or an ICMP message to the tester, not traffic of the link."""
+    if packet[:1] and packet[0] >> 4 == 4 and len(packet) >= 20:
+        kind, to = packet[9], socket.inet_ntop(socket.AF_INET, packet[16:20])
+    elif packet[:1] and packet[0] >> 4 == 6 and len(packet) >= 41:
+        kind, to = packet[6], socket.inet_ntop(socket.AF_INET6, packet[24:40])
+        if kind == ICMP6 and packet[40] in OF_THE_LINK:
+            return False
+    else:
+        return False
+    return kind in (TCP, ICMP, ICMP6) and to == tester
+
+
 class Shown(dict):
     """The variables that a target shows; any other is Unsupported."""
 
@@ -48,6 +61,7 @@ class LiveTarget(Target):
     """
 
     exact = False
+    virtual = False
 
     def __init__(self, wanted, serve):
         self.ip_version = wanted.ip_version
@@ -93,21 +107,9 @@ class LiveTarget(Target):
             if not select.select([self.wire], [], [], left / SECOND)[0]:
                 return None
             packet = self._get()
-            if packet is not None and self._concerns(packet):
+            if packet is not None and concerns(packet, self.remote):
                 # It was sent before `until`, even if it is read a moment later.
                 return Departure(min(self.now(), until), packet)
-
-    def _concerns(self, packet):
-        """Whether it is a TCP segment or an ICMP message to the tester, not traffic of the link."""
-        if packet[:1] and packet[0] >> 4 == 4 and len(packet) >= 20:
-            kind, to = packet[9], socket.inet_ntop(socket.AF_INET, packet[16:20])
-        elif packet[:1] and packet[0] >> 4 == 6 and len(packet) >= 41:
-            kind, to = packet[6], socket.inet_ntop(socket.AF_INET6, packet[24:40])
-            if kind == ICMP6 and packet[40] in OF_THE_LINK:
-                return False
-        else:
-            return False
-        return kind in (TCP, ICMP, ICMP6) and to == self.remote
 
     def window(self, due, timing):
         if timing is Timing.TIMER:

@@ -11,7 +11,8 @@ import pytest
 
 import lockstep
 
-from . import linux_target, stack_target, tap_target  # noqa: F401  (they register their targets)
+from . import (  # noqa: F401  (they register their targets)
+    device_target, linux_target, stack_target, tap_target)
 from . import target as targets
 from .capture import pcapng
 from .diagram import svg
@@ -41,7 +42,8 @@ def pytest_addoption(parser):
         "--target", default="stack", metavar="NAME",
         help="what is tested: stack, ours in virtual time (the default); linux, this machine's"
         " kernel in a namespace of the test's own, in real time, as root; tap:lockstep, ours on a"
-        " TAP there",
+        " TAP there; device:NAME, a device in virtual time, as lockstep devices lists them, or the"
+        " path of its shared library or program",
     )
     group.addoption(
         "--lockstep-results", metavar="FILE",
@@ -357,6 +359,8 @@ def note_result(item, conversation, report, words):
     ids = re.findall(r"\b\d+:[A-Z][A-Z0-9-]*", " ".join(text for _, text in clauses))
     line = {"test": item.nodeid, "target": item.config.getoption("--target"),
             "outcome": report.outcome, "clauses": sorted(set(ids)), "words": words}
+    if conversation is not None:
+        line["wire"] = conversation.digest()
     if report.outcome == "failed" and conversation is not None:
         line["seen"] = conversation.wire_lines()[-SEEN_MAX:]
     with open(path, "a", encoding="utf-8") as out:

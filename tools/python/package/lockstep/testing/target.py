@@ -33,6 +33,8 @@ class Target(abc.ABC):
     name = "?"
     #: True if time is virtual: what is due at an instant happens exactly then.
     exact = True
+    #: True if no real time passes: a wait costs nothing.
+    virtual = True
     ip_version = 4
     #: True if the host also has UDP.
     speaks_udp = False
@@ -177,7 +179,11 @@ def known(name):
     """(kind, part after the colon) of `--target`; Misuse if there is no such target."""
     kind, colon, more = name.partition(":")
     if kind not in kinds:
-        raise Misuse(f"--target {name}: no such target; there is {', '.join(sorted(kinds))}")
+        # A device that is installed may be named without its kind.
+        if not colon and kinds["device"].installed(name):
+            return kinds["device"], name
+        raise Misuse(f"--target {name}: no such target; there is {', '.join(sorted(kinds))}, and"
+                     " each device of `lockstep devices`")
     if colon and not more:
         raise Misuse(f"--target {name}: nothing follows the colon")
     getattr(kinds[kind], "accepts", lambda more: None)(more)

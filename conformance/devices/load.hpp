@@ -1,0 +1,30 @@
+// Finds and loads the shared libraries that hold a device.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "conformance/devices/device.h"
+
+namespace lockstep::conformance {
+
+/// The folders in which devices are found by name, in order: those of LOCKSTEP_DEVICES, separated
+/// by colons; the build's; the installation's.
+std::vector<std::filesystem::path> device_folders();
+
+/// The paths of the devices in these folders, by name; of two with one name the first.
+std::vector<std::filesystem::path> found_devices();
+
+/// The path of a device: `name` itself if it has a slash, otherwise NAME.so in a folder. Throws
+/// Failure (bad_input), naming those that there are.
+std::filesystem::path device_path(const std::string& name);
+
+/// Loads the library, which stays loaded, and checks that it has this version of the interface and
+/// the calls that it requires. Throws Failure (bad_input) with the path and what is wrong.
+const lockstep_device_calls& load_device(const std::filesystem::path& path);
+
+/// The names of the optional calls that a device does not have, separated by spaces.
+std::string missing_calls(const lockstep_device_calls& calls);
+
+}  // namespace lockstep::conformance

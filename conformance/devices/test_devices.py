@@ -1,0 +1,197 @@
+# Devices: ours behaves as without device.h, byte for byte; lwIP is judged in virtual time; a device
+# that breaks the interface fails its test with one line that names the device and the call.
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lockstep.testing import Misuse, Unsupported, Wanted, device_target, tap_target
+from lockstep.testing.errors import Mismatch
+from lockstep.testing.target import known, make
+
+ROOT = Path(__file__).resolve().parents[2]
+#: One test in so many of the suite is compared here.
+SHARE = 20
+
+
+@pytest.fixture(scope="module", autouse=True)
+def program():
+    """The program lockstep, or a skip."""
+    try:
+        return tap_target.program()
+    except Unsupported as why:
+        pytest.skip(str(why))
+
+
+def listed(program):
+    """The devices that `lockstep devices` lists, by name."""
+    done = subprocess.run([program, "devices", "--json"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {row["name"]: row for row in json.loads(done.stdout)["devices"]}
+
+
+def results(target, folder, *more):
+    """Runs a share of the suite on a target; test -> its line of --lockstep-results."""
+    out = folder / f"{len(list(folder.iterdir()))}.jsonl"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "conformance/scapy", "--target", target, "-p",
+         "no:cacheprovider", "--lockstep-profiles", "named", "--lockstep-results", out,
+         "--ignore=conformance/scapy/test_live.py", "--ignore=conformance/scapy/test_targets.py",
+         "-o", f"lockstep_artifacts={folder / 'left'}", *more],
+        cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert done.returncode in (0, 1), done.stdout[-3000:] + done.stderr[-2000:]
+    rows = (json.loads(line) for line in out.read_text(encoding="utf-8").splitlines())
+    return {row["test"]: row for row in rows}
+
+
+def test_ours_is_the_same_behind_the_interface(tmp_path):
+    share = ("--lockstep-share", f"3/{SHARE}")
+    direct = results("stack", tmp_path, *share)
+    behind = results("device:lockstep", tmp_path, *share)
+    judged = {test for test, row in behind.items() if row["outcome"] != "skipped"}
+    assert len(judged) >= 0.9 * len(direct) >= 80
+    for test in judged:
+        assert behind[test]["outcome"] == direct[test]["outcome"] == "passed"
+        assert behind[test]["wire"] == direct[test]["wire"], test
+
+
+def test_lwip_is_judged_and_equal_twice(tmp_path, program):
+    if "lwip" not in listed(program):
+        pytest.skip("target device:lwip: built without liblwip-dev")
+    share = ("--lockstep-share", f"3/{SHARE}")
+    once = results("device:lwip", tmp_path, *share)
+    assert once == results("device:lwip", tmp_path, *share)
+    judged = [row for row in once.values() if row["outcome"] != "skipped"]
+    assert len(judged) >= 0.6 * len(once)
+    passed = [row for row in judged if row["outcome"] == "passed"]
+    assert len(passed) >= 0.5 * len(judged)
+
+
+def test_a_device_in_python(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+    host = "device:" + str(ROOT / "conformance/devices/closed_host.py")
+    rows = results(host, tmp_path, "-k", "test_segment_arrives and ip4-CLOSED")
+    assert {row["outcome"] for row in rows.values()} == {"passed"} and len(rows) >= 20
+    rows = results(host, tmp_path, "-k", "test_segment_arrives and CLOSED and old and ip6")
+    assert {row["words"] for row in rows.values()} == {f"target {host}: it has no IPv6"}
+
+
+# --- devices that break the interface ---
+
+HEAD = """#!{python}
+import os, sys, time
+sys.path[:0] = {path!r}
+from lockstep.testing import device_wire as wire
+class Broken(wire.Device):
+    name = stack = "broken"
+    abilities = "ipv4"
+    def listen(self, port, backlog):
+        return 1
+"""
+
+
+@pytest.fixture
+def broken(tmp_path, monkeypatch):
+    """A function that makes a device from the lines of its class, and returns its target."""
+    made = []
+
+    def go(body, tail="wire.serve(Broken)\n"):
+        path = tmp_path / "broken.py"
+        path.write_text(HEAD.format(python=sys.executable, path=[p for p in sys.path if p])
+                        + "".join(f"    {line}\n" for line in body.splitlines()) + tail,
+                        encoding="utf-8")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setattr(device_target, "PATIENCE", 5.0)
+        made.append(make(f"device:{path}", Wanted(4, 1, "rfc", {})))
+        return made[-1]
+
+    yield go
+    for each in made:
+        each.stop()
+
+
+@pytest.mark.parametrize("body, call, words", [
+    ("def advance(self, now): os.abort()\ndef deadline(self): return self.now + 5",
+     "advance", "it has ended by SIGABRT"),
+    ("def advance(self, now): sys.exit('no memory left')\ndef deadline(self): return self.now",
+     "advance", "it has ended with exit code 1: no memory left"),
+    ("def advance(self, now): time.sleep(60)\ndef deadline(self): return self.now",
+     "advance", "it has not answered in 0.5 s"),
+    ("def advance(self, now): self.now = 0; self.packets.append(b'E' * 40)\n"
+     "def deadline(self): return self.now + 5", "advance", "its time went back by"),
+    ("def advance(self, now): self.packets.append(b'E' * 70000)\n"
+     "def deadline(self): return self.now + 5", "advance", "it sent a packet of 70000 octets"),
+    ("def advance(self, now): pass\ndef deadline(self): return self.now",
+     "advance", "it has not answered in 0.5 s"),
+    ("wire.run = lambda device, until: None",
+     "advance", "it stopped after 0 ns of 1000000000 without a packet"),
+    ("def packet(self, octets): os.write(1, b'hello, world, this is no answer at all')",
+     "packet", "its answer has 1819043176 octets, expected 28 to"),
+])
+def test_a_broken_device_is_named_with_its_call(broken, body, call, words):
+    target = broken(body)
+    if "0.5 s" in words:
+        target._peer._patience = 0.5
+    target.listen(80)
+    with pytest.raises(Mismatch) as found:
+        if call == "packet":
+            target.send(b"E" * 40)
+        else:
+            target.receive(target.now() + 10**9)
+    assert str(found.value).startswith("device ") and f"broken.py: {call}: " in str(found.value)
+    assert words in str(found.value)
+
+
+def test_a_program_that_is_no_device(tmp_path):
+    with pytest.raises(Mismatch, match="about: it has ended with exit code 0"):
+        make("device:/bin/true", Wanted(4, 1, "rfc", {}))
+    with pytest.raises(Mismatch, match="about: .*it cannot be loaded"):
+        path = tmp_path / "no.so"
+        path.write_text("text", encoding="utf-8")
+        make(f"device:{path}", Wanted(4, 1, "rfc", {}))
+
+
+def test_a_device_that_is_not_there():
+    with pytest.raises(Misuse, match="name the device, as device:lwip"):
+        device_target.DeviceTarget.accepts("")
+    with pytest.raises(Misuse, match="--target nowhere: no such target; there is device, linux"):
+        known("nowhere")
+    with pytest.raises(Misuse, match="there is no such file"):
+        device_target.DeviceTarget.accepts("./nowhere.so")
+    with pytest.raises(Mismatch, match="device nowhere: there is none of this name; choose"):
+        make("device:nowhere", Wanted(4, 1, "rfc", {}))
+
+
+def test_what_a_device_cannot_do_is_left_out():
+    target = make("device:lockstep", Wanted(4, 1, "rfc", {}))
+    try:
+        with pytest.raises(Unsupported, match="does not show colour"):
+            target.inspect(target.connect(80, 5000))["colour"]
+    finally:
+        target.stop()
+    with pytest.raises(Misuse, match="device:lockstep: .*no_such_field"):
+        make("device:lockstep", Wanted(4, 1, "rfc", {"no_such_field": 1}))
+
+
+def test_an_installed_device_needs_no_prefix():
+    assert known("lockstep") == (device_target.DeviceTarget, "lockstep")
+
+
+def test_the_list(program):
+    rows = listed(program)
+    assert rows["lockstep"]["stack"] == "Lockstep" and rows["lockstep"]["missing"] == []
+    assert "deterministic" in rows["lockstep"]["abilities"]
+    text = subprocess.run([program, "devices"], capture_output=True, text=True)
+    assert text.returncode == 0 and "calls that it lacks" in text.stdout
+
+
+def test_the_list_names_a_broken_one(program, tmp_path):
+    (tmp_path / "bad.so").write_text("text", encoding="utf-8")
+    done = subprocess.run([program, "devices"], capture_output=True, text=True,
+                          env={**os.environ, "LOCKSTEP_DEVICES": str(tmp_path)})
+    assert done.returncode == 1
+    assert "cannot be loaded" in done.stdout.replace("\n", " ")

@@ -1,0 +1,276 @@
+# The target `device:NAME`: any TCP behind conformance/devices/device.h, in virtual time.
+"""Each test has a process of its own: `lockstep devices serve NAME`, or the program itself if the
+name is the path of one. A device that crashes, hangs or breaks the interface fails its test.
+"""
+import collections
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from .device_wire import AGAIN, GONE, UNSUPPORTED, Call, Fault, Peer
+from .errors import Mismatch, Misuse, Unsupported
+from .live import concerns
+from .stack_target import ADDRESSES
+from .tap_target import program
+from .target import Departure, Target, Timing, Wanted, kinds
+
+#: Where the clock of a device begins, as that of lockstep.Stack.
+START = 1_000 * 10**9
+#: A delayed ACK may be sent up to this much earlier (RFC 9293 3.8.6.3 sets an upper bound only).
+ACK_DELAY_MAX = 500_000_000
+#: How long a device may take to answer a call, in seconds of real time.
+PATIENCE = 20.0
+#: The largest number of bytes in one request to send.
+PIECE = 1 << 19
+BACKLOG = 128
+
+
+class Variables:
+    """The variables of a connection, each asked for when it is read."""
+
+    def __init__(self, target, connection):
+        self._target, self._connection = target, connection
+
+    def __getitem__(self, name):
+        answer = self._target.ask(Call.GET, self._connection, octets=name.encode())
+        if answer.result == UNSUPPORTED:
+            raise Unsupported(f"target {self._target.name} does not show {name}")
+        return answer.result
+
+
+class DeviceTarget(Target):
+    """A device in a process of its own, whose clock the tester holds."""
+
+    name = "device"
+    virtual = True
+
+    @classmethod
+    def accepts(cls, more):
+        if not more:
+            raise Misuse(f"--target {cls.name}: name the device, as device:lwip; lockstep devices"
+                         " lists them")
+        if "/" in more and not os.path.isfile(more):
+            raise Misuse(f"--target device:{more}: there is no such file: name a shared library,"
+                         " a program, or a device of lockstep devices")
+
+    @classmethod
+    def installed(cls, name):
+        """Whether `lockstep devices` lists it."""
+        folders = [Path(each) for each in os.environ.get("LOCKSTEP_DEVICES", "").split(":") if each]
+        try:
+            own = Path(program()).parent
+        except Unsupported:
+            return False
+        folders += [own / "devices", own.parent / "lib/lockstep/devices"]
+        return any((folder / f"{name}.so").is_file() for folder in folders)
+
+    def __init__(self, wanted: Wanted):
+        self.ip_version = wanted.ip_version
+        self.local, self.remote = ADDRESSES[wanted.ip_version]
+        self.name = f"device:{wanted.more}"
+        self._process = subprocess.Popen(self._words(wanted.more), stdin=subprocess.PIPE,
+                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self._peer = Peer(self._process.stdin.fileno(), self._process.stdout.fileno(), PATIENCE)
+        self._now = self._due = START
+        self._left = collections.deque()
+        self._listener = None
+        try:
+            self._about()
+            self._create(wanted)
+        except BaseException:
+            self.stop()
+            raise
+
+    @staticmethod
+    def _words(more):
+        if "/" in more and not more.endswith(".so"):
+            return [more]
+        return [program(), "devices", "serve", more]
+
+    def _about(self):
+        """Takes what the device says of itself."""
+        lines = self.ask(Call.ABOUT).text.splitlines()
+        about = dict(line.split(" ", 1) for line in lines if " " in line)
+        if about.get("version") != "1" or not about.get("timer_grain", "").isdecimal():
+            self._wrong(Call.ABOUT, f"it says {' / '.join(lines)[:60]!r}, expected version 1 and a"
+                                    " timer_grain")
+        abilities = about.get("abilities", "").split()
+        self.speaks_udp = "udp" in abilities
+        self.stack = about.get("stack", "?")
+        self._grain = int(about["timer_grain"])
+        self.exact = self._grain == 1
+        self._can = set(about.get("calls", "").split())
+        if f"ipv{self.ip_version}" not in abilities:
+            raise Unsupported(f"target {self.name}: it has no IPv{self.ip_version}")
+
+    def _create(self, wanted):
+        settings = {"profile": wanted.profile, **wanted.settings}
+        lines = [f"local={self.local}", f"remote={self.remote}",
+                 f"mtu={settings.pop('mtu', 1500)}", f"seed={wanted.seed}", f"start={START}"]
+        for name, value in settings.items():
+            lines.append(f"{name}={str(value).lower() if isinstance(value, bool) else value}")
+        answer = self.ask(Call.CREATE, octets="\n".join([*lines, ""]).encode())
+        if answer.result == UNSUPPORTED:
+            raise Unsupported(f"target {self.name}: {answer.text}")
+        if answer.result < 0:
+            raise Misuse(f"target {self.name}: {answer.text or 'it cannot be created'}")
+
+    # --- calls ---
+
+    def ask(self, call, first=0, second=0, octets=b""):
+        """Makes a call; Mismatch if the device breaks the interface."""
+        try:
+            answer = self._peer.ask(call, first, second, octets)
+        except Fault as why:
+            self._wrong(call, str(why))
+        if call > Call.CREATE:
+            self._check(call, answer)
+        self._now = max(self._now, answer.now)
+        # After a call of the program it may have packets to send.
+        self._due = answer.deadline if call in (Call.ADVANCE, Call.PACKET) else self._now
+        for packet in answer.packets:
+            if concerns(packet, self.remote):
+                self._left.append(Departure(answer.now, packet))
+        return answer
+
+    def _check(self, call, answer):
+        if answer.now < self._now:
+            self._wrong(call, f"its time went back by {self._now - answer.now} ns")
+
+    def _wrong(self, call, words):
+        """The device broke the interface in this call."""
+        if words == "it has ended":
+            words += self._ending()
+        raise Mismatch(f"device {self.name.removeprefix('device:')}: {call.name.lower()}: {words}")
+
+    def _ending(self):
+        """How the process ended."""
+        try:
+            code = self._process.wait(1)
+        except subprocess.TimeoutExpired:
+            return ": it closed its output"
+        lines = self._process.stderr.read().decode("utf-8", "replace").splitlines()
+        last = f": {lines[-1][:200]}" if lines else ""
+        if code < 0:
+            return f" by {signal.Signals(-code).name}{last}"
+        return f" with exit code {code}{last}"
+
+    def _result(self, call, *arguments, octets=b""):
+        """The result of a call; Unsupported if the device does not have it."""
+        answer = self.ask(call, *arguments, octets=octets)
+        if answer.result == UNSUPPORTED:
+            what = call.name.lower() + (f" {octets.decode()}" if call == Call.SET else "")
+            raise Unsupported(f"target {self.name} has no call {what}")
+        if answer.result < 0 and answer.result not in (AGAIN, GONE):
+            raise Misuse(f"target {self.name}: {call.name.lower()} was refused"
+                         + f": {answer.text}" * bool(answer.text))
+        return answer
+
+    # --- the wire ---
+
+    def now(self):
+        return self._now
+
+    def send(self, packet):
+        self.ask(Call.PACKET, octets=packet)
+
+    def receive(self, until):
+        while True:
+            if self._left:
+                return self._left.popleft() if self._left[0].at <= until else None
+            if self._now >= until and self._due > self._now:
+                return None
+            before = self._now
+            answer = self.ask(Call.ADVANCE, max(until, self._now))
+            if not answer.packets and self._now < until:
+                self._wrong(Call.ADVANCE, f"it stopped after {self._now - before} ns of"
+                                          f" {until - before} without a packet")
+
+    def window(self, due, timing):
+        if self.exact or timing is Timing.AT_ONCE:
+            return due, due
+        early = ACK_DELAY_MAX if timing is Timing.DELAYED_ACK else self._grain
+        return due - early, due + self._grain
+
+    def quiet(self, until):
+        return until if self.exact else max(self._now, until - self._grain)
+
+    # --- the program ---
+
+    def listen(self, port):
+        self._listener = self._result(Call.LISTEN, port, BACKLOG).result
+
+    def unlisten(self):
+        if self._listener is not None:
+            self._result(Call.UNLISTEN, self._listener)
+            self._listener = None
+
+    def connect(self, local_port, remote_port):
+        return self._result(Call.CONNECT, local_port, remote_port).result
+
+    def accept(self):
+        if self._listener is None:
+            return None
+        result = self._result(Call.ACCEPT, self._listener).result
+        return result if result > 0 else None
+
+    def write(self, connection, data):
+        taken = 0
+        while taken < len(data):
+            result = self._result(Call.SEND, connection, octets=data[taken:taken + PIECE]).result
+            if result <= 0:
+                break
+            taken += result
+        return taken
+
+    def read(self, connection, most):
+        answer = self._result(Call.RECEIVE, connection, most)
+        return answer.octets if answer.result > 0 else b""
+
+    def finish(self, connection):
+        self._result(Call.FINISH, connection)
+
+    def close(self, connection):
+        self._result(Call.CLOSE, connection)
+
+    def abort(self, connection):
+        self._result(Call.ABORT, connection)
+
+    def urgent(self, connection):
+        self._result(Call.URGENT, connection)
+
+    def set(self, connection, name, value):
+        self._result(Call.SET, connection, value, octets=name.encode())
+
+    # --- the observer ---
+
+    def state(self, local_port, remote_port):
+        if "state" not in self._can:
+            return None
+        return self.ask(Call.STATE, local_port, remote_port).text
+
+    def events(self, connection):
+        if "events" not in self._can:
+            return None
+        return self.ask(Call.EVENTS, connection).text.split()
+
+    def inspect(self, connection):
+        return Variables(self, connection)
+
+    def dropped(self):
+        """Not available: a device does not report dropped packets."""
+        raise Unsupported(f"target {self.name} does not report dropped packets")
+
+    def stop(self):
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            try:
+                pipe.close()
+            except OSError:
+                pass  # a request that was never read
+
+
+kinds["device"] = DeviceTarget

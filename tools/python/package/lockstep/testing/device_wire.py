@@ -1,0 +1,242 @@
+# The requests and answers between the tests and a device in another process.
+"""The format is that of conformance/devices/program.h. `Peer` asks; `serve()` answers.
+
+A device written in Python is a program that calls `serve()` with an object that has the methods of
+:class:`Device`.
+"""
+import dataclasses
+import enum
+import os
+import select
+import struct
+import time
+
+NEVER = (1 << 64) - 1
+UNSUPPORTED, REFUSED, AGAIN, GONE = -1, -2, -3, -4
+#: The largest request, and the largest answer that is read, in bytes.
+REQUEST_MAX, ANSWER_MAX = 1 << 20, 1 << 28
+PACKET_MAX = 65_535
+REQUEST, ANSWER = struct.Struct("<Iqq"), struct.Struct("<qQQI")
+LENGTH = struct.Struct("<I")
+
+
+class Call(enum.IntEnum):
+    """The calls, in the order of program.h."""
+
+    ABOUT = 1
+    CREATE = 2
+    ADVANCE = 3
+    PACKET = 4
+    LISTEN = 5
+    UNLISTEN = 6
+    ACCEPT = 7
+    CONNECT = 8
+    SEND = 9
+    RECEIVE = 10
+    FINISH = 11
+    CLOSE = 12
+    ABORT = 13
+    URGENT = 14
+    SET = 15
+    GET = 16
+    STATE = 17
+    EVENTS = 18
+
+
+class Fault(Exception):
+    """The device broke the interface: it ended, did not answer, or answered nonsense."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """The answer to a call: packets were all sent at `now`, which is in nanoseconds."""
+
+    result: int
+    now: int
+    deadline: int
+    packets: tuple
+    octets: bytes
+
+    @property
+    def text(self):
+        """The octets as text."""
+        return self.octets.decode("utf-8", "replace")
+
+
+class Peer:
+    """The tests' side: sends a request, waits for its answer at most `patience` seconds."""
+
+    def __init__(self, to, source, patience=20.0):
+        self._to, self._source, self._patience = to, source, patience
+
+    def ask(self, call, first=0, second=0, octets=b""):
+        """Makes a call and returns its Answer; Fault, with one line, if the device is wrong."""
+        body = REQUEST.pack(call, first, second) + octets
+        try:
+            write_all(self._to, LENGTH.pack(len(body)) + body)
+        except OSError:
+            raise Fault("it has ended") from None
+        end = time.monotonic() + self._patience
+        (length,) = LENGTH.unpack(self._read(4, end))
+        if not ANSWER.size <= length <= ANSWER_MAX:
+            raise Fault(f"its answer has {length} octets, expected {ANSWER.size} to {ANSWER_MAX}")
+        return parsed(self._read(length, end))
+
+    def _read(self, length, end):
+        parts = []
+        while length:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self._source], [], [], left)[0]:
+                raise Fault(f"it has not answered in {self._patience:g} s")
+            piece = os.read(self._source, min(length, 1 << 16))
+            if not piece:
+                raise Fault("it has ended")
+            parts.append(piece)
+            length -= len(piece)
+        return b"".join(parts)
+
+
+def parsed(body):
+    """The Answer in these bytes."""
+    result, now, deadline, count = ANSWER.unpack_from(body)
+    at = ANSWER.size
+    packets = []
+    for _ in range(count):
+        if at + 4 > len(body):
+            raise Fault(f"its answer announces {count} packets and ends after {len(packets)}")
+        (length,) = LENGTH.unpack_from(body, at)
+        at += 4
+        if length > PACKET_MAX or at + length > len(body):
+            raise Fault(f"it sent a packet of {length} octets, expected {PACKET_MAX} at most, and"
+                        " all of it in the answer")
+        packets.append(body[at:at + length])
+        at += length
+    return Answer(result, now, deadline, tuple(packets), body[at:])
+
+
+def write_all(to, octets):
+    """Writes all of it to a descriptor."""
+    view = memoryview(octets)
+    while view:
+        view = view[os.write(to, view):]
+
+
+class Device:
+    """What serve() needs of a device; a call that is not overridden is one that it does not have.
+
+    Times are in nanoseconds. Handles, results and words are those of device.h. `packets` is a list
+    to which the device appends the packets (bytes, from the IP header on) that it sends.
+    """
+
+    name = "?"
+    stack = "?"
+    abilities = "ipv4"
+    timer_grain = 1
+
+    def __init__(self, local, remote, mtu, seed, start, options):
+        self.local, self.remote, self.mtu, self.seed = local, remote, mtu, seed
+        self.now, self.options = start, options
+        self.packets = []
+
+    def advance(self, now):
+        """Time is now `now`: runs all timers due by then."""
+        self.now = now
+
+    def deadline(self):
+        """When advance() must be called next, or NEVER."""
+        return NEVER
+
+    def packet(self, octets):
+        """An IP packet arrives now."""
+
+
+#: The calls that have a result, with what is passed: first, second, octets.
+RESULTS = {
+    Call.LISTEN: "listen", Call.UNLISTEN: "unlisten", Call.ACCEPT: "accept",
+    Call.CONNECT: "connect", Call.SEND: "send", Call.FINISH: "finish", Call.CLOSE: "close",
+    Call.ABORT: "abort", Call.URGENT: "urgent", Call.SET: "set", Call.GET: "get",
+}
+#: The calls that return bytes, or a number below 0.
+OCTETS = {Call.RECEIVE: "receive", Call.STATE: "state", Call.EVENTS: "events"}
+#: What a method is called with, of first, second and octets.
+TAKES = {
+    Call.LISTEN: (0, 1), Call.UNLISTEN: (0,), Call.ACCEPT: (0,), Call.CONNECT: (0, 1),
+    Call.SEND: (0, 2), Call.RECEIVE: (0, 1), Call.FINISH: (0,), Call.CLOSE: (0,), Call.ABORT: (0,),
+    Call.URGENT: (0,), Call.SET: (0, 1, 2), Call.GET: (0, 2), Call.STATE: (0, 1),
+    Call.EVENTS: (0,),
+}
+
+
+def serve(kind, source=0, to=1):
+    """Answers requests for a device of the class `kind` until the input ends."""
+    device = None
+    while True:
+        head = read_exactly(source, 4)
+        if not head:
+            return
+        body = read_exactly(source, LENGTH.unpack(head)[0])
+        call, first, second = REQUEST.unpack_from(body)
+        octets = body[REQUEST.size:]
+        if call == Call.CREATE:
+            device, result, words = created(kind, octets.decode())
+        else:
+            result, words = answered(kind, device, call, (first, second, octets))
+        packets = device.packets if call in (Call.ADVANCE, Call.PACKET) and device else []
+        now, due = (device.now, device.deadline()) if device else (0, NEVER)
+        out = ANSWER.pack(result, now, due, len(packets))
+        out += b"".join(LENGTH.pack(len(each)) + each for each in packets) + words
+        packets.clear()
+        write_all(to, LENGTH.pack(len(out)) + out)
+
+
+def read_exactly(source, length):
+    """So many bytes; b'' at the end of the input."""
+    out = b""
+    while len(out) < length:
+        piece = os.read(source, length - len(out))
+        if not piece:
+            return b""
+        out += piece
+    return out
+
+
+def created(kind, text):
+    """(device or None, result, words)."""
+    *lines, options = text.split("\n", 5)
+    values = dict(line.split("=", 1) for line in lines)
+    try:
+        made = kind(values["local"], values["remote"], int(values["mtu"]), int(values["seed"]),
+                    int(values["start"]),
+                    dict(line.split("=", 1) for line in options.splitlines()))
+    except ValueError as why:
+        words = str(why)
+        return None, UNSUPPORTED if words.startswith("unsupported") else REFUSED, words.encode()
+    return made, 0, b""
+
+
+def answered(kind, device, call, arguments):
+    """(result, octets) of a call."""
+    if call == Call.ABOUT:
+        names = " ".join(name for name in [*RESULTS.values(), *OCTETS.values()]
+                         if hasattr(kind, name))
+        return 0, (f"version 1\nname {kind.name}\nstack {kind.stack}\nabilities {kind.abilities}\n"
+                   f"timer_grain {kind.timer_grain}\ncalls {names}\n").encode()
+    if call == Call.ADVANCE:
+        run(device, arguments[0])
+        return 0, b""
+    if call == Call.PACKET:
+        device.packet(arguments[2])
+        return 0, b""
+    method = getattr(device, (RESULTS | OCTETS).get(call, ""), None)
+    if method is None:
+        return UNSUPPORTED, b""
+    found = method(*(arguments[at] for at in TAKES[call]))
+    if call in RESULTS or isinstance(found, int):
+        return found or 0, b""
+    return len(found) if call == Call.RECEIVE else 0, found
+
+
+def run(device, until):
+    """Runs from deadline to deadline, up to the first packet or to `until`."""
+    while not device.packets and (device.now < until or device.deadline() <= until):
+        device.advance(min(max(device.deadline(), device.now), until))
