@@ -59,7 +59,8 @@ LIVE = Page({"stack": "Lockstep", "tap:lockstep": "Lockstep on a TAP", "linux": 
             ROOM / "targets.json", ROOM / "targets.md", ROOM / "differences.toml",
             "Results of live targets, by requirement", "targets", True)
 DEVICE_ROOM = ROOT / "conformance/devices"
-DEVICES = Page({"stack": "Lockstep", "device:lwip": "lwIP"},
+DEVICES = Page({"stack": "Lockstep", "device:lockstep": "Lockstep as a device",
+                "device:lwip": "lwIP"},
                DEVICE_ROOM / "results.json", DEVICE_ROOM / "results.md",
                DEVICE_ROOM / "differences.toml", "Results of devices, by requirement", "devices",
                False)
@@ -165,10 +166,17 @@ def collect(page, folder, jobs, priority):
               for target, rows in found.items()}
     order = sorted(clauses, key=lambda name: (int(name.split(":")[0]), name))
     return {"kernel": os.uname().release.split("-")[0], "jobs": jobs, "priority": priority,
-            "again": again, "totals": totals,
+            "again": again, "totals": totals, "unequal": unequal(found),
             "left_out": [{"target": target, "words": words, "tests": count}
                          for (target, words), count in sorted(left_out.items())],
             "differing": differing, "clauses": {name: clauses[name] for name in order}}
+
+
+def unequal(found):
+    """The tests in which our stack sent other packets as a device, or at other times."""
+    direct, behind = found.get("stack", {}), found.get("device:lockstep", {})
+    return sorted(test for test, row in behind.items()
+                  if test not in direct or row.get("wire") != direct[test].get("wire"))
 
 
 def without_numbers(words):
@@ -314,6 +322,8 @@ def complaints(page, data, differences):
         if number not in used:
             out.append(f"{name}: difference {number}: {target} shows no difference"
                        f" in tests '{pattern.pattern}' beyond the earlier reasons: remove it")
+    out += [f"device:lockstep: {test}: it is not the same as without the interface"
+            for test in data.get("unequal", [])]
     known = known_requirements()
     out += [f"{page.data.name}: {clause} is not a requirement in conformance/requirements: run"
             " targets.py" for clause in data["clauses"] if clause not in known]

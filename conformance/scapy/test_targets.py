@@ -91,6 +91,16 @@ def test_a_table_that_was_edited_is_found(small, monkeypatch, capsys):
     assert run_check(monkeypatch, capsys, "--check")[0] == 0
 
 
+def test_a_device_of_ours_that_behaves_otherwise_is_found():
+    same, other = {"test_a[ip4]": {"wire": "1"}}, {"test_a[ip4]": {"wire": "2"}}
+    assert targets.unequal({"stack": same, "device:lockstep": same}) == []
+    assert targets.unequal({"stack": same, "device:lockstep": other}) == ["test_a[ip4]"]
+    assert targets.unequal({"stack": {}, "device:lockstep": same}) == ["test_a[ip4]"]
+    data = {"differing": [], "clauses": {}, "unequal": ["test_a[ip4]"]}
+    assert "not the same as without the interface" in targets.complaints(
+        targets.DEVICES, data, [])[0]
+
+
 def test_a_requirement_that_is_none_is_found(small, monkeypatch, capsys):
     run_check(monkeypatch, capsys, "--from", str(small))
     data = json.loads(targets.LIVE.data.read_text())
