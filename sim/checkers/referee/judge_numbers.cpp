@@ -184,8 +184,8 @@ void judge_ack(const Moment& m) {
   }
   // The ACK covers a gap: either the capture lacks the segment in it, or that never arrived.
   if (m.terms.whole) {
-    m.judge.call(m, Rule::ack_of_unheard, Ambiguity::none,
-                 {reach.value, segment.acknowledgment.value});
+    m.judge.call_whole(m, Rule::ack_of_unheard, Ambiguity::none,
+                       {reach.value, segment.acknowledgment.value});
   } else {
     m.judge.weaken_whole(m);
   }

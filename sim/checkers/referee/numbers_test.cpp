@@ -6,6 +6,14 @@
 namespace lockstep::sim::referee {
 namespace {
 
+// A capture that lacks no packet, of a stack as deployed or of our own.
+Terms whole_terms(bool deployed) {
+  Terms terms;
+  terms.whole = true;
+  terms.deployed = deployed;
+  return terms;
+}
+
 //= rfc9293#3.8
 //= type=test
 //# 9293:P-VARS-ADVANCE the number of an ACK without data is SND.NXT
@@ -72,6 +80,17 @@ TEST(RefereeNumbers, ABlockMayCoverTheSyn) {
     t.a("S", syn).b("S", syn).a("SA", both).b("SA", both);
     t.a("A", {.seq = 1, .ack = 1, .sack = {{begin, 1}}});
     EXPECT_EQ(t.found(Rule::sack_of_unheard), begin == 0 ? "no" : "certain");
+  }
+}
+
+// The octets may be in a fragment, also where no packet is missing.
+TEST(RefereeNumbers, AnAckOfAGapRestsOnEveryOctet) {
+  Conversation t(whole_terms(true));
+  t.open().a("AP", {.seq = 1, .ack = 1, .text = 10}).a("AP", {.seq = 21, .ack = 1, .text = 10});
+  t.b("A", {.seq = 1, .ack = 31});
+  EXPECT_EQ(t.found(Rule::ack_of_unheard), "certain");
+  for (Violation const& violation : t.violations().kept()) {
+    EXPECT_TRUE(violation.rests_on_all || violation.rule != Rule::ack_of_unheard);
   }
 }
 
