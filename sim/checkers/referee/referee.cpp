@@ -3,26 +3,23 @@
 
 #include <algorithm>
 
+#include "core/units/check.hpp"
 #include "core/units/hash.hpp"
 #include "sim/checkers/referee/judges.hpp"
 
 namespace lockstep::sim::referee {
 namespace {
 
-bool before(const Endpoint& a, const Endpoint& b) {
-  if (a.address.high != b.address.high) {
-    return a.address.high < b.address.high;
-  }
-  if (a.address.low != b.address.low) {
-    return a.address.low < b.address.low;
-  }
-  return a.port.value < b.port.value;
-}
+// A connection is at most this far from its first place in the table. Without an attacker the
+// table, which is at most half full, fills no more than about a hundred places in a row.
+constexpr std::uint32_t probes_max = 256;
+constexpr std::uint32_t no_place = ~std::uint32_t{0};
 
 std::uint64_t hash_of(const std::array<Endpoint, 2>& ends) {
   TableHash hash({});
-  hash.add(ends[0].address.low ^ ends[0].address.high);
-  hash.add(ends[1].address.low ^ ends[1].address.high);
+  for (Endpoint const& end : ends) {
+    hash.add(end.address.high).add(end.address.low);
+  }
   hash.add(std::uint64_t{ends[0].port.value} << 16 | ends[1].port.value);
   return hash.finish();
 }
@@ -134,21 +131,27 @@ bool untold(const Moment& m) {
 std::uint32_t Referee::place_of(const std::array<Endpoint, 2>& ends) const {
   auto const mask = static_cast<std::uint32_t>(places_.size() - 1);
   auto at = static_cast<std::uint32_t>(hash_of(ends)) & mask;
-  while (places_[at] != 0 && connections_[places_[at] - 1].ends != ends) {
+  for (std::uint32_t i = 0; i < probes_max; ++i) {
+    if (places_[at] == 0 || connections_[places_[at] - 1].ends == ends) {
+      return at;
+    }
     at = (at + 1) & mask;
   }
-  return at;
+  return no_place;
 }
 
 void Referee::grow() {
   places_.assign(places_.empty() ? 64 : places_.size() * 2, 0);
+  // In the order in which they were added before, so that each is as near to its first place.
   for (std::uint32_t i = 0; i < connections_.size(); ++i) {
-    places_[place_of(connections_[i].ends)] = i + 1;
+    std::uint32_t const at = place_of(connections_[i].ends);
+    CHECK(at != no_place);
+    places_[at] = i + 1;
   }
 }
 
 Connection* Referee::connection_of(const Sighting& said, std::uint32_t& side) {
-  side = before(said.destination, said.source) ? 1 : 0;
+  side = said.destination < said.source ? 1 : 0;
   std::array<Endpoint, 2> ends{said.source, said.destination};
   if (side == 1) {
     std::swap(ends[0], ends[1]);
@@ -156,7 +159,11 @@ Connection* Referee::connection_of(const Sighting& said, std::uint32_t& side) {
   if ((connections_.size() + 1) * 2 > places_.size()) {
     grow();
   }
-  std::uint32_t& place = places_[place_of(ends)];
+  std::uint32_t const at = place_of(ends);
+  if (at == no_place) {
+    return nullptr;
+  }
+  std::uint32_t& place = places_[at];
   if (place == 0) {
     if (connections_.size() == terms_.connections_max) {
       return nullptr;

@@ -146,7 +146,8 @@ class Referee {
   void end();
 
   std::uint64_t connections() const { return connections_.size(); }
-  std::uint64_t unjudged() const { return unjudged_; }  // segments beyond connections_max
+  // Segments of connections beyond connections_max, or beyond 256 for which the hash is the same.
+  std::uint64_t unjudged() const { return unjudged_; }
   const Terms& terms() const { return terms_; }
 
   // For rules. Returns the violation's index, or violations_max if it was only counted.
@@ -179,6 +180,7 @@ class Referee {
   // Gives back what is kept of other connections that are over.
   void forget_what_is_over(const Connection& but);
   Connection* connection_of(const Sighting& said, std::uint32_t& side);
+  // In `places_`: of the connection, or where it is to be added; ~0 if others are there.
   std::uint32_t place_of(const std::array<Endpoint, 2>& ends) const;
   void grow();
   void judge(Moment& m);
