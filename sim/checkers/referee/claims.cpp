@@ -39,14 +39,27 @@ void settle_ack(const Moment& m, Claim& claim) {
   claim.kind = Claim::Kind::none;
 }
 
+// Whether the sender may have gone back to the left edge, from which on it retransmits what SACK
+// blocks have reported, too: after a timeout (RFC 2018, 5), or because it ignores SACK blocks.
+bool may_have_gone_back(const Moment& m, const Claim& claim) {
+  constexpr Duration timeout_least = Duration::milliseconds(190);  // 200 ms less measuring error
+  Sequence const left = m.speaker.limited ? last_of(claim.left, m.speaker.limit_ack) : claim.left;
+  bool const timed_out =
+      m.said.at.since(claim.timer_from) >= std::min(m.terms.rto_min, timeout_least);
+  return timed_out || claim.went_back || m.said.text_begin().at_or_before(left);
+}
+
 void settle_block(const Moment& m, Claim& claim) {
   Sequence const begin = m.said.text_begin();
-  bool const touches = begin.before(claim.upto) && claim.from.before(begin + m.said.text());
+  Sequence const end = begin + m.said.text();
+  bool const at_left = begin.at_or_before(claim.left) && claim.left.before(end);
+  claim.went_back = claim.went_back || (claim.left_sent && at_left);
+  bool const touches = begin.before(claim.upto) && claim.from.before(end);
   if (m.said.text().empty() || !touches) {
     return;
   }
   if (!is_early(m, claim)) {
-    if (may_be_repeat(m, claim)) {
+    if (may_be_repeat(m, claim) || may_have_gone_back(m, claim)) {
       m.judge.weaken_claim(m, claim.place, Ambiguity::lost_packets);
     }
     claim.kind = Claim::Kind::none;
@@ -165,6 +178,9 @@ void await(const Moment& m, const Claim& claim) {
       place.begin = m.segment().sequence;
       bool const fresh = !m.said.text().empty() && m.said.end().after(m.speaker.sent);
       place.fresh_end = fresh ? m.said.end() : place.begin;
+      place.left = m.segment().acknowledgment;
+      place.left_sent = m.other.text.holds(place.left, place.left.next());
+      place.timer_from = m.other.front_known ? m.other.front_at : Instant{};
       return;
     }
   }
@@ -209,8 +225,12 @@ void note_unheard(const Moment& m, Claim::Kind kind, Sequence from, Sequence upt
   // What was injected comes at once, so another value a round trip later has another cause. Zero is
   // what a host echoes that keeps no timestamp.
   bool const zero = kind == Claim::Kind::echo && upto == tick(0);
-  unheard.made_up = unheard.made_up || m.own || zero ||
-                    (upto.after(unheard.upto) && is_long_after(m, unheard.first_at));
+  // A block may grow by data that passed.
+  bool const more =
+      upto.after(unheard.upto) &&
+      (kind != Claim::Kind::block || !m.other.text.holds(last_of(from, unheard.upto), upto));
+  unheard.made_up =
+      unheard.made_up || m.own || zero || (more && is_long_after(m, unheard.first_at));
   unheard.from = from;
   unheard.upto = upto;
   unheard.at = m.said.at;

@@ -482,6 +482,31 @@ TEST(RefereeHonest, AWindowShutForWantOfMemory) {
   expect_nothing_certain(t);
 }
 
+// After a timeout the sender forgets what was reported in blocks (RFC 2018, 5). So data that is
+// sent from the left edge on may be in a packet that the recorder lost.
+TEST(RefereeHonest, ASenderGoesBackToTheLeftEdge) {
+  for (std::uint32_t const at_once : {100u, 300u}) {
+    Conversation t;
+    t.open(stamped).a("AP",
+                      {.seq = 1, .ack = 1, .text = 100, .after_ms = 80, .stamp = 200, .echo = 100});
+    t.b("A", {.seq = 1, .ack = 101, .stamp = 201, .echo = 200});
+    t.b("A",
+        {.seq = 1, .ack = 101, .after_ms = 99, .stamp = 300, .echo = 200, .sack = {{201, 301}}});
+    t.a("AP", {.seq = 301, .ack = 1, .text = 100, .after_ms = 60, .stamp = 360, .echo = 300});
+    t.b("A", {.seq = 1, .ack = 101, .stamp = 361, .echo = 200, .sack = {{201, 401}}});
+    for (std::uint32_t sent = 0; sent < 300; sent += at_once) {
+      t.a("AP", {.seq = 101 + sent,
+                 .ack = 1,
+                 .text = at_once,
+                 .after_ms = sent == 0 ? 400u : 0u,
+                 .stamp = 760,
+                 .echo = 361});
+    }
+    t.b("A", {.seq = 1, .ack = 401, .stamp = 761, .echo = 760});
+    EXPECT_EQ(t.found(Rule::sack_of_unheard), "likely");
+  }
+}
+
 // A firewall or load balancer answers the SYN in place of the server, with a window of its own.
 TEST(RefereeHonest, AProxyAnsweredTheSyn) {
   for (bool const proxied : {true, false}) {

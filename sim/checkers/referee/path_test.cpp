@@ -203,11 +203,28 @@ TEST(RefereePath, AnEchoOfWhatWasInjectedBehindTheRecorder) {
               .echo = 5'000'000,
               .sack = {{501, 601}}});
     t.a("A", {.seq = 101, .ack = 1, .stamp = 151, .echo = 5'000'000, .sack = {{501, 601}}});
-    t.b("AP", {.seq = 1, .ack = 101, .text = 1'400, .after_ms = 90, .stamp = 240, .echo = 151});
+    t.b("A", {.seq = 1, .ack = 101, .text = 400, .after_ms = 90, .stamp = 240, .echo = 151});
+    t.b("AP", {.seq = 401, .ack = 101, .text = 1'000, .stamp = 240, .echo = 151});
     t.a("A",
         {.seq = 101, .ack = back ? 1u : 1'401u, .stamp = 350, .echo = back ? 240u : 5'000'000u});
     EXPECT_EQ(t.found(Rule::echo_unheard), back ? "certain" : "likely");
     EXPECT_EQ(t.found(Rule::sack_of_unheard), back ? "certain" : "likely");
+  }
+}
+
+// A block that grows by data that passed is not made up anew.
+TEST(RefereePath, ABlockOfInjectedDataGrows) {
+  for (std::uint32_t const end : {701u, 751u}) {
+    Conversation t;
+    t.open(stamped);
+    t.a("A", {.seq = 1, .ack = 1, .after_ms = 5, .stamp = 110, .echo = 100, .sack = {{501, 601}}});
+    t.b("AP", {.seq = 601, .ack = 1, .text = 100, .after_ms = 50, .stamp = 160, .echo = 110});
+    for (std::uint32_t const stamp : {161u, 165u}) {
+      t.a("A", {.seq = 1, .ack = 1, .stamp = stamp, .echo = 100, .sack = {{501, end}}});
+    }
+    t.b("A", {.seq = 1, .ack = 1, .text = 400, .after_ms = 50, .stamp = 211, .echo = 165});
+    t.b("AP", {.seq = 401, .ack = 1, .text = 400, .stamp = 211, .echo = 165});
+    EXPECT_EQ(t.found(Rule::sack_of_unheard), end == 701 ? "likely" : "certain");
   }
 }
 

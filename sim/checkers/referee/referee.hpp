@@ -65,6 +65,11 @@ struct Claim {
   Sequence begin = {};      // its SEG.SEQ ...
   Sequence fresh_end = {};  // ... and the end of its data, if that is new; otherwise `begin`
   bool doubted = false;     // one later packet confirms it, but may have been overtaken
+  // block: what the other side may retransmit.
+  Sequence left = {};       // the segment's acknowledgment
+  bool left_sent = false;   // the octet there was seen before ...
+  bool went_back = false;   // ... and seen again since
+  Instant timer_from = {};  // no retransmission timer has been running for longer
 };
 
 // What a side seems to have made up: the latest acknowledgment, SACK block or echo of what was not
