@@ -121,12 +121,14 @@ bool is_later_offer(const Moment& m, Claim& claim) {
 }
 
 // If the receiver's next right edge is still below the data that was sent, no earlier edge was
-// further right, because edges do not move left.
+// further right, because edges do not move left. That does not hold for a host that may have closed
+// its window for want of memory, as Linux does, or that has moved its edge left before.
 void settle_edge(const Moment& m, Claim& claim) {
   wire::Segment const& segment = m.segment();
   if (!segment.flags.ack() || segment.flags.any_of(wire::flag::rst | wire::flag::syn)) {
     return;
   }
+  claim.shut = claim.shut || segment.window.value == 0;
   if (offer_of(m).at_or_after(claim.upto)) {
     if (is_early(m, claim)) {
       m.judge.weaken_order(m, claim.place);
@@ -137,6 +139,8 @@ void settle_edge(const Moment& m, Claim& claim) {
     return;
   } else if (!is_later_offer(m, claim)) {
     return;
+  } else if (claim.shut || m.speaker.edge_went_left) {
+    m.judge.weaken_claim(m, claim.place, Ambiguity::unconfirmed);
   }
   claim.kind = Claim::Kind::none;
 }

@@ -101,6 +101,7 @@ struct EndpointState {
   // --- What it sent: acknowledgments and windows ---
   bool offered = false;
   bool edge_of_syn = false;      // its SYN-ACK offered the furthest edge
+  bool edge_went_left = false;   // a later segment offered less
   Sequence edge;                 // the furthest right edge that it offered ...
   Sequence edge_ack;             // ... with this acknowledgment ...
   std::uint32_t edge_stamp = 0;  // ... and this timestamp

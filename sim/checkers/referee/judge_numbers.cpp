@@ -360,6 +360,7 @@ void judge_edge(const Moment& m) {
                          {v.edge.value, edge.value});
     }
     v.edge = !late && shut ? edge : v.edge;
+    v.edge_went_left = v.edge_went_left || !late;
   }
   bool const pure = m.said.length().empty() && segment.sequence == v.sent;
   bool const update = v.offered && segment.acknowledgment == v.last_ack && edge.after(v.edge);

@@ -65,6 +65,7 @@ struct Claim {
   Sequence begin = {};      // its SEG.SEQ ...
   Sequence fresh_end = {};  // ... and the end of its data, if that is new; otherwise `begin`
   bool doubted = false;     // one later packet confirms it, but may have been overtaken
+  bool shut = false;        // the other side has closed its window completely since
   // block: what the other side may retransmit.
   Sequence left = {};       // the segment's acknowledgment
   bool left_sent = false;   // the octet there was seen before ...

@@ -141,7 +141,7 @@ TEST(RefereeNumbers, AWindowIsScaledOnlyIfBothNameAScale) {
   one.a("S", {.mss = 1'460}).b("SA", {.ack = 1, .window = 100, .mss = 1'460, .scale = 3});
   one.a("A", {.seq = 1, .ack = 1}).b("A", {.seq = 1, .ack = 1, .window = 100});
   one.a("AP", {.seq = 1, .ack = 1, .text = 800});
-  one.b("A", {.seq = 1, .ack = 101, .after_ms = 50, .window = 0});
+  one.b("A", {.seq = 1, .ack = 101, .after_ms = 50, .window = 50});
   EXPECT_EQ(one.found(Rule::beyond_window), "certain");
 }
 
