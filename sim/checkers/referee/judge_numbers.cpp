@@ -421,14 +421,18 @@ void judge_text(const Moment& m) {
   wire::Segment const& segment = m.segment();
   // A packet whose next hop is not resolved counts as sent and lost, so a gap is an error only if
   // no next hop has to be resolved (`unsent`).
-  bool const gap = segment.sequence.after(v.sent) && m.own && !m.may.unsent;
-  bool const early = segment.sequence.before(v.origin);
-  if ((early && !v.middle) || gap) {
-    if (m.own) {
-      m.judge.call_whole(m, Rule::sent_with_gap,
-                         m.terms.whole ? Ambiguity::none : Ambiguity::lost_packets,
-                         {v.sent.value, segment.sequence.value});
-    }
+  bool const gap = segment.sequence.after(v.sent) && !m.may.unsent;
+  bool const early = segment.sequence.before(v.origin) && !v.middle;
+  if (m.own && (early || gap)) {
+    // The host's own queue may have dropped what it sent before the place of the capture.
+    bool const dropped = gap && !m.terms.is_strict();
+    m.judge.call_whole(m, Rule::sent_with_gap,
+                       !m.terms.whole ? Ambiguity::lost_packets
+                       : dropped      ? Ambiguity::hidden
+                                      : Ambiguity::none,
+                       {v.sent.value, segment.sequence.value});
+  }
+  if (early) {
     return;
   }
   judge_window(m);

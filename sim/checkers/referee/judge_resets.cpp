@@ -31,6 +31,13 @@ bool answers_other(const Moment& m) {
   return false;
 }
 
+// Whether the host may have sent data up to the reset's number without a record of it: its own
+// queue may drop packets before the place of the capture, and the recorder others.
+bool may_follow_unseen(const Moment& m) {
+  std::int32_t const off = m.segment().sequence.distance_from(m.speaker.sent);
+  return !m.terms.is_strict() && m.speaker.begun && off > 0 && off <= near_most;
+}
+
 // Sequence numbers of one connection are not this far apart, so the reset belongs to another
 // connection, of which the capture lacks the rest.
 bool is_of_another(const Moment& m) {
@@ -72,7 +79,10 @@ void judge_resets(const Moment& m) {
   if (!zero && !nobody && !among_own(m) && !answers_other(m)) {
     // Only the other's latest acknowledgment numbers are kept.
     bool const forgotten = m.other.ack_count > EndpointState::acks_max;
-    Ambiguity const own = m.own && !forgotten ? Ambiguity::none : Ambiguity::hidden;
+    bool const unseen = m.own && may_follow_unseen(m);
+    Ambiguity const own = unseen && !m.terms.whole         ? Ambiguity::lost_packets
+                          : m.own && !forgotten && !unseen ? Ambiguity::none
+                                                           : Ambiguity::hidden;
     Ambiguity const ambiguity = is_of_another(m) ? Ambiguity::middle : own;
     m.judge.call_whole(m, Rule::reset_outside, ambiguity,
                        {m.speaker.sent.value, segment.sequence.value});

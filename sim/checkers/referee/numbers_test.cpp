@@ -1,6 +1,8 @@
 // Sequence numbers of ACKs without data and of SYNs.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sim/checkers/referee/conversation.hpp"
 
 namespace lockstep::sim::referee {
@@ -91,6 +93,39 @@ TEST(RefereeNumbers, AnAckOfAGapRestsOnEveryOctet) {
   EXPECT_EQ(t.found(Rule::ack_of_unheard), "certain");
   for (Violation const& violation : t.violations().kept()) {
     EXPECT_TRUE(violation.rests_on_all || violation.rule != Rule::ack_of_unheard);
+  }
+}
+
+// The host's own queue, or the recorder, may have dropped the data before the reset.
+TEST(RefereeNumbers, AResetBehindDataWithoutARecord) {
+  for (bool const whole : {false, true}) {
+    for (bool const deployed : {true, false}) {
+      for (std::uint32_t const seq : {201u, 0u - 5'000}) {
+        Terms terms = whole_terms(deployed);
+        terms.whole = whole;
+        Conversation t(terms);
+        t.open().a("AP", {.seq = 1, .ack = 1, .text = 100, .own = true});
+        t.b("A", {.seq = 1, .ack = 101}).a("RA", {.seq = seq, .ack = 1, .own = true});
+        bool const explained = seq == 201 && !terms.is_strict();
+        EXPECT_EQ(t.found(Rule::reset_outside), explained ? "likely" : "certain") << seq;
+      }
+    }
+  }
+}
+
+// The host's own queue may have dropped packets before the place of the capture, so that no packet
+// is missing there. What follows is judged.
+TEST(RefereeNumbers, AGapThatTheQueueOfTheHostMayHaveLeft) {
+  for (bool const deployed : {true, false}) {
+    Conversation t(whole_terms(deployed));
+    t.open().a("AP", {.seq = 1, .ack = 1, .text = 100, .own = true});
+    t.a("AP", {.seq = 201, .ack = 1, .text = 100, .own = true});
+    t.a("AP", {.seq = 301, .ack = 1, .text = 100, .own = true});
+    EXPECT_EQ(t.found(Rule::sent_with_gap), deployed ? "likely" : "certain");
+    EXPECT_EQ(std::ranges::count(t.violations().kept(), Rule::sent_with_gap, &Violation::rule), 1);
+    EXPECT_EQ(t.found(Rule::beyond_window), "no");
+    t.a("AP", {.seq = 401, .ack = 1, .text = 9'700, .own = true});
+    EXPECT_EQ(t.found(Rule::beyond_window), "certain");
   }
 }
 

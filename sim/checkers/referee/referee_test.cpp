@@ -540,7 +540,7 @@ TEST(RefereeMarks, EceIsHeeded) {
 
 TEST(RefereeResets, TheNumberOfAReset) {
   Conversation wrong;
-  wrong.open().a("R", {.seq = 5'000, .own = true});
+  wrong.open().a("R", {.seq = 0u - 5'000, .own = true});
   EXPECT_EQ(wrong.found(Rule::reset_outside), "certain");
   Conversation far;
   far.open().a("R", {.seq = 5'000});

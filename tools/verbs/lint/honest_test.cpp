@@ -263,7 +263,7 @@ TEST(LintHonest, AGapIsSeenWhereItWasSent) {
     file.add({.flags = ack | psh, .sequence = 200, .acknowledgment = 500, .text = 9});
     Linted const linted = file.lint(whole, true);
     ASSERT_EQ(count_of(linted, Rule::sent_with_gap), 1u);
-    EXPECT_EQ(linted.certain(), whole ? 1u : 0u);
+    EXPECT_EQ(linted.certain(), 0u);  // the host's own queue may have dropped the packet before
   }
 }
 
