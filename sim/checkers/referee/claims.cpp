@@ -276,7 +276,7 @@ void hear_order(const Moment& m) {
     return;
   }
   EndpointState& v = m.speaker;
-  // Then only that the side has sent more than a SYN is to be noted.
+  // Then a lower acknowledgment is no sign of another order.
   bool const in_order = m.terms.whole || v.own || m.other.own;
   if (segment.flags.syn()) {
     if (!in_order && v.spoke_on && v.iss == segment.sequence &&
@@ -287,10 +287,10 @@ void hear_order(const Moment& m) {
   }
   v.spoke_on_at = v.spoke_on ? v.spoke_on_at : m.said.at;
   v.spoke_on = true;
-  if (in_order || !segment.flags.ack()) {
+  if (!segment.flags.ack()) {
     return;
   }
-  if (acknowledges_less(m, segment.acknowledgment)) {
+  if (!in_order && acknowledges_less(m, segment.acknowledgment)) {
     m.judge.weaken_order(m);
   } else if (!v.order_known || segment.acknowledgment.after(v.order_ack)) {
     if (v.order_known && m.said.at.since(v.order_turned_at) >= recorded_late) {

@@ -8,6 +8,16 @@
 namespace lockstep::sim::referee {
 namespace {
 
+enum class Captured : std::uint8_t { between, at_a, at_b, whole };
+constexpr Captured all_places[] = {Captured::between, Captured::at_a, Captured::at_b,
+                                   Captured::whole};
+
+Terms terms_of(Captured captured) {
+  Terms terms;
+  terms.whole = terms.deployed = captured == Captured::whole;
+  return terms;
+}
+
 // A capture that lacks no packet, of a stack as deployed or of our own.
 Terms whole_terms(bool deployed) {
   Terms terms;
@@ -25,19 +35,26 @@ TEST(RefereeNumbers, AnAckWithoutDataHasTheNextNumber) {
     std::string_view found;
   };
   constexpr std::uint32_t next = 20'001;
-  for (auto const& [seq, found] :
-       {Case{next, "no"}, Case{next - 1, "no"}, Case{next - 5'000, "likely"},
-        Case{next - 5'000'000, "certain"}, Case{next + 5'000, "likely"},
-        Case{next + 5'000'000, "certain"}}) {
-    Conversation t;
-    t.open({.mss = 1'460});
-    t.a("AP", {.seq = 1, .ack = 1, .text = 10'000}).b("A", {.seq = 1, .ack = 10'001});
-    t.a("AP", {.seq = 10'001, .ack = 1, .text = 10'000}).b("A", {.seq = 1, .ack = 20'001});
-    t.b("AP", {.seq = 1, .ack = 20'001, .text = 100, .after_ms = 50});
-    t.a("A", {.seq = seq, .ack = 101});
-    t.a("AP", {.seq = next, .ack = 101, .text = 10, .after_ms = 300});
-    t.b("A", {.seq = 101, .ack = next + 10, .after_ms = 300});
-    EXPECT_EQ(t.found(Rule::bare_ack_off), found) << seq;
+  for (Captured const captured : all_places) {
+    bool const own_a = captured == Captured::at_a;
+    bool const own_b = captured == Captured::at_b;
+    for (auto const& [seq, found] :
+         {Case{next, "no"}, Case{next - 1, "no"}, Case{next - 5'000, "likely"},
+          Case{next - 5'000'000, "certain"}, Case{next + 5'000, "likely"},
+          Case{next + 5'000'000, "certain"}}) {
+      Conversation t(terms_of(captured));
+      t.a("S", {.mss = 1'460, .own = own_a}).b("SA", {.ack = 1, .mss = 1'460, .own = own_b});
+      t.a("A", {.seq = 1, .ack = 1, .after_ms = 20, .own = own_a});
+      for (std::uint32_t const sent : {0u, 10'000u}) {
+        t.a("AP", {.seq = 1 + sent, .ack = 1, .text = 10'000, .own = own_a});
+        t.b("A", {.seq = 1, .ack = 10'001 + sent, .own = own_b});
+      }
+      t.b("AP", {.seq = 1, .ack = 20'001, .text = 100, .after_ms = 50, .own = own_b});
+      t.a("A", {.seq = seq, .ack = 101, .own = own_a});
+      t.a("AP", {.seq = next, .ack = 101, .text = 10, .after_ms = 300, .own = own_a});
+      t.b("A", {.seq = 101, .ack = next + 10, .after_ms = 300, .own = own_b});
+      EXPECT_EQ(t.found(Rule::bare_ack_off), found) << seq << " " << int(captured);
+    }
   }
 }
 
@@ -45,15 +62,11 @@ TEST(RefereeNumbers, AnAckWithoutDataHasTheNextNumber) {
 //= type=test
 //# 9293:P-CTL-ONCE a SYN does not occur again, except as a copy of the first
 TEST(RefereeNumbers, ASynWithinAConnection) {
-  enum class Captured : std::uint8_t { between, at_a, at_b, whole };
-  for (Captured const captured :
-       {Captured::between, Captured::at_a, Captured::at_b, Captured::whole}) {
+  for (Captured const captured : all_places) {
     bool const own_a = captured == Captured::at_a;
     bool const own_b = captured == Captured::at_b;
-    Terms terms;
-    terms.whole = terms.deployed = captured == Captured::whole;
     for (std::uint32_t const text : {0u, 100u}) {
-      Conversation t(terms);
+      Conversation t(terms_of(captured));
       t.a("S", {.mss = 1'460, .own = own_a}).b("SA", {.ack = 1, .mss = 1'460, .own = own_b});
       t.a("A", {.seq = 1, .ack = 1, .own = own_a});
       t.a("AP", {.seq = 1, .ack = 1, .text = 100, .own = own_a});
