@@ -142,5 +142,34 @@ TEST(RefereeNumbers, AGapThatTheQueueOfTheHostMayHaveLeft) {
   }
 }
 
+// SYN-ACKs of two connections are no cookies for one SYN.
+TEST(RefereeNumbers, TheAnsweringSideOfALaterConnection) {
+  for (bool const whole : {true, false}) {
+    for (bool const cookies : {false, true}) {
+      Terms terms = whole_terms(true);
+      terms.whole = whole;
+      Conversation t(terms);
+      t.open({.mss = 1'460})
+          .a("AP", {.seq = 1, .ack = 1, .text = 10})
+          .b("A", {.seq = 1, .ack = 11});
+      t.b("FA", {.seq = 1, .ack = 11}).a("FA", {.seq = 11, .ack = 2}).b("A", {.seq = 2, .ack = 12});
+      t.a("S", {.seq = 900'000, .after_ms = 5'000, .mss = 1'460});
+      if (cookies) {
+        t.b("SA", {.seq = 500'000, .ack = 900'001, .mss = 1'460});
+      }
+      t.b("SA", {.seq = 700'000, .ack = 900'001, .mss = 1'460});
+      t.a("A", {.seq = 900'001, .ack = 700'001});
+      for (std::uint32_t i = 0; i < 12; ++i) {
+        t.b("A", {.seq = 700'001 + 1'000 * i, .ack = 900'001, .text = 1'000});
+      }
+      t.b("AP", {.seq = 700'001, .ack = 900'001, .text = 1'000, .octet = 9});
+      t.a("A", {.seq = 900'001, .ack = 712'001, .after_ms = 50});
+      std::string_view const found = cookies ? "no" : whole ? "certain" : "likely";
+      EXPECT_EQ(t.found(Rule::beyond_window), found) << whole;
+      EXPECT_EQ(t.found(Rule::text_changed), found) << whole;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::sim::referee

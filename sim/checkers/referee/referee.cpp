@@ -37,6 +37,8 @@ void begin(const Moment& m) {
   EndpointState& v = m.speaker;
   if (!v.begun || v.iss != m.segment().sequence) {
     v.has_former = v.begun || v.has_former;
+    v.has_rival = v.begun ? !v.spoke_on : v.has_rival;
+    v.spoke_on = false;
     v.former = v.begun ? v.sent : v.former;
     v.begun = true;
     v.middle = false;
@@ -115,8 +117,7 @@ bool untold(const Moment& m) {
   // A host with SYN cookies may have answered SYNs with several ISSs, and any of these may become
   // the connection. The wire does not show which.
   bool const answers = segment.flags.syn() && segment.flags.ack();
-  v.many_answers = answers ? v.many_answers || (m.may.cookies && v.has_former) : v.many_answers;
-  v.many_answers = v.many_answers && (answers || !segment.flags.syn());
+  v.many_answers = answers ? m.may.cookies && v.has_rival : v.many_answers && !segment.flags.syn();
   bool const old = v.has_former && segment.sequence == v.former && m.said.length().empty();
   // A SYN-ACK from a cookie or the SYN cache waits in the reply queue, and segments of the
   // connection may overtake it.
