@@ -301,7 +301,9 @@ void note_stale(const Moment& m) {
   Sequence const end = begin + m.said.text();
   // Linux accepts a timestamp one tick older than TS.Recent.
   std::uint32_t const grace = m.terms.is_strict() ? 0 : 1;
-  bool const old = m.other.echo_known && plain_opening(m) && !m.other.openings[0].unstamped &&
+  bool const compared = m.terms.is_strict() || m.said.at.since(m.other.echo_at) < comparable;
+  bool const old = compared && m.other.echo_known && plain_opening(m) &&
+                   !m.other.openings[0].unstamped &&
                    tick(segment.options.timestamp_value + grace).before(tick(m.other.echo));
   bool const quiet = m.said.at.since(m.connection.last_at) > outdated_after;
   // hear_numbers() has already recorded this segment, so fresh_from decides whether it is new.

@@ -146,5 +146,27 @@ TEST(RefereeStamps, AnEchoOfAnEarlierSynMayBe) {
   EXPECT_EQ(t.found(Rule::echo_old), "no");
 }
 
+// A clock of 1 us a tick, the fastest one, passes 2^31 in 36 minutes, and TS.Recent is outdated
+// then. Our own clocks are slower.
+TEST(RefereeStamps, AnEchoIsNoMeasureAfterALongSilence) {
+  for (std::uint32_t const silent_ms : {10u, 2'400'000u}) {
+    for (bool const deployed : {true, false}) {
+      Terms terms;
+      terms.whole = true;
+      terms.deployed = deployed;
+      constexpr std::uint32_t late = 2'000 + 2'400'000'000;
+      Conversation t(terms);
+      t.open({.mss = 1'460, .stamp = 1'000});
+      t.a("AP", {.seq = 1, .ack = 1, .text = 10, .stamp = 2'000, .echo = 1'000});
+      t.b("A", {.seq = 1, .ack = 11, .stamp = 2'000, .echo = 2'000});
+      t.a("AP",
+          {.seq = 11, .ack = 1, .text = 10, .after_ms = silent_ms, .stamp = late, .echo = 2'000});
+      t.b("A", {.seq = 1, .ack = 21, .stamp = 2'100, .echo = late});
+      bool const outdated = silent_ms != 10 && deployed;
+      EXPECT_EQ(t.found(Rule::old_stamp_accepted), outdated ? "no" : "certain") << silent_ms;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::sim::referee
