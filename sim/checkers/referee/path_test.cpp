@@ -328,5 +328,22 @@ TEST(RefereePath, AConnectionMayBeQuietForLong) {
   }
 }
 
+// A finding that has turned likely takes no place from one about the next connection.
+TEST(RefereePath, WhatTurnsLikelyHidesNothingOfTheNextConnection) {
+  Terms terms;
+  terms.reported_max = 3;
+  Conversation t(terms);
+  t.open({.mss = 1'460});
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    t.a("A", {.seq = 1, .ack = 1, .reserved = 4});
+  }
+  t.a("A", {.seq = 1, .ack = 1, .hop_limit = 61});  // the way has changed
+  EXPECT_EQ(t.found(Rule::reserved_bits), "likely");
+  t.b("RA", {.seq = 1, .ack = 1}).a("S", {.seq = 90'000, .after_ms = 5'000, .mss = 1'460});
+  t.b("SA", {.seq = 90'000, .ack = 90'001, .mss = 1'460});
+  t.a("A", {.seq = 90'001, .ack = 90'001, .reserved = 4});
+  EXPECT_EQ(t.found(Rule::reserved_bits), "certain");
+}
+
 }  // namespace
 }  // namespace lockstep::sim::referee

@@ -93,7 +93,6 @@ void renew(Connection& c) {
     fresh.former_iss = endpoint.iss;
     fresh.former_stamped = endpoint.stamp_any;
     fresh.former_stamp = endpoint.stamp_highest;
-    fresh.reported = endpoint.reported;
     std::swap(fresh.kept, endpoint.kept);
     fresh.kept.forget();
     endpoint = fresh;
