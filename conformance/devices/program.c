@@ -280,39 +280,62 @@ static int answer(struct session* s, int64_t result, int out) {
   return write_all(out, whole.at, whole.length);
 }
 
-const char* lockstep_device_serve(const struct lockstep_device_calls* calls, int in, int out) {
-  struct session s = {0};
-  s.calls = calls;
+/* Reads a request; *ended: there is none. */
+static const char* read_request(struct session* s, int in, int* ended) {
   uint8_t head[4];
-  int ended = 0;
-  while (read_all(in, head, sizeof head, &ended)) {
-    const size_t length = (size_t)number(head, sizeof head);
-    if (length < request_head || length > request_max) {
-      snprintf(words, sizeof words, "a request of %zu octets, expected %d to %d", length,
-               request_head, request_max);
-      return words;
+  *ended = 0;
+  if (!read_all(in, head, sizeof head, ended)) {
+    return *ended ? NULL : "the input ends within a request";
+  }
+  const size_t length = (size_t)number(head, sizeof head);
+  if (length < request_head || length > request_max) {
+    snprintf(words, sizeof words, "a request of %zu octets, expected %d to %d", length,
+             request_head, request_max);
+    return words;
+  }
+  int cut = 0;
+  reserve(&s->request, length + 1); /* with a NUL behind it */
+  if (!read_all(in, s->request.at, length, &cut)) {
+    return "the input ends within a request";
+  }
+  s->request.at[length] = '\0';
+  s->request.length = length;
+  return NULL;
+}
+
+/* Answers requests until the input ends; returns NULL, or what was wrong. */
+static const char* serve(struct session* s, int in, int out) {
+  for (;;) {
+    int ended;
+    const char* const why = read_request(s, in, &ended);
+    if (why != NULL || ended) {
+      return why;
     }
-    reserve(&s.request, length + 1); /* with a NUL behind it */
-    if (!read_all(in, s.request.at, length, &ended)) {
-      return "the input ends within a request";
-    }
-    s.request.at[length] = '\0';
-    s.packets.length = s.answer.length = 0;
-    s.packet_count = 0;
+    s->packets.length = s->answer.length = 0;
+    s->packet_count = 0;
     words[0] = '\0';
+    uint8_t* const at = s->request.at;
     const int64_t result =
-        call(&s, (uint32_t)number(s.request.at, 4), (int64_t)number(s.request.at + 4, 8),
-             (int64_t)number(s.request.at + 12, 8), (char*)s.request.at + request_head,
-             length - request_head);
-    if (s.wrong != NULL) {
-      return s.wrong;
+        call(s, (uint32_t)number(at, 4), (int64_t)number(at + 4, 8), (int64_t)number(at + 12, 8),
+             (char*)at + request_head, s->request.length - request_head);
+    if (s->wrong != NULL) {
+      return s->wrong;
     }
-    if (!answer(&s, result, out)) {
+    if (!answer(s, result, out)) {
       return "the answer could not be written";
     }
   }
+}
+
+const char* lockstep_device_serve(const struct lockstep_device_calls* calls, int in, int out) {
+  struct session s = {0};
+  s.calls = calls;
+  const char* const why = serve(&s, in, out);
   if (s.device != NULL) {
     calls->destroy(s.device);
   }
-  return ended ? NULL : "the input ends within a request";
+  free(s.request.at);
+  free(s.packets.at);
+  free(s.answer.at);
+  return why;
 }
