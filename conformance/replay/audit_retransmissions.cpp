@@ -311,11 +311,7 @@ class AgainAudit {
     // a round trip, and queues may delay it.
     bool const shorter =
         in_.script.unaided && gap <= in_.script.round_trip * 2 + prompt && is_shorter(index);
-    bool const even = gap_ > Duration{} && gap.ns * 10 < gap_.ns * 17 && !doubles_below(gap);
     bool const short_gap = gap + Duration::milliseconds(1) < in_.config.tcp.rto_min;
-    bool const counts = even && may_double(segment, gap);
-    even_ = !even ? 0 : even_ + (counts && !short_gap ? 1 : 0);
-    short_even_ = counts && short_gap ? short_even_ + 1 : 0;
     if (short_gap) {
       // The device's least timer may be shorter than ours, but not than a round trip.
       Duration const least = std::min(in_.config.tcp.rto_min / 2, in_.script.round_trip);
@@ -324,6 +320,18 @@ class AgainAudit {
                  !drawn_late(item) && !may_have_queued(index) &&
                  !(timed_out_ && before(una_, timeout_high_)));
     }
+    judge_doubling(index, gap, short_gap);
+    timeout_high_ = timed_out_ && before(una_, timeout_high_) ? timeout_high_ : high_;
+    timed_out_ = true;
+    alone_after_timeout(index, !short_gap && !shorter, last);
+  }
+
+  /// Compares the gap between two transmissions with the one before.
+  void judge_doubling(std::size_t index, Duration gap, bool short_gap) {
+    bool const even = gap_ > Duration{} && gap.ns * 10 < gap_.ns * 17 && !doubles_below(gap);
+    bool const counts = even && may_double(trace_[index].segment, gap);
+    even_ = !even ? 0 : even_ + (counts && !short_gap ? 1 : 0);
+    short_even_ = counts && short_gap ? short_even_ + 1 : 0;
     // If the capture lacks a transmission, two gaps look like one: less than half of the next gap
     // is missing, and the gap after that is as expected. An ICMP error that the capture lacks may
     // undo each doubling (RFC 6069, 4). Gaps below the least timer may have other causes, but not
@@ -331,15 +339,11 @@ class AgainAudit {
     constexpr unsigned many = 4;
     bool const often = short_even_ > many && only_timer_left(index);
     if (short_gap ? often : counts) {
-      breach(item.at, {"6298:RTO-14"}, "the timer was not doubled", index,
+      breach(trace_[index].at, {"6298:RTO-14"}, "the timer was not doubled", index,
              (often || even_ > 1) && in_.script.unfiltered);
     }
     gap_before_ = gap_;
     gap_ = gap;
-    timeout_high_ = timed_out_ && before(una_, timeout_high_) ? timeout_high_ : high_;
-    timed_out_ = true;
-    bool const timeout = gap + Duration::milliseconds(1) >= in_.config.tcp.rto_min;
-    alone_after_timeout(index, timeout && !shorter, last);
   }
 
   /// Whether nothing but the retransmission timer sends the segment although SACK was agreed:
