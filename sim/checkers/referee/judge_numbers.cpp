@@ -313,7 +313,7 @@ void judge_bare(const Moment& m) {
   auto const window = static_cast<std::int32_t>(
       std::min<std::uint32_t>(std::max(v.limit_widest.count, 0xffffu), 0x7fff'ffff));
   bool const impossible = off < 0 ? -off > window : v.limited && segment.sequence.after(limit);
-  Ambiguity const possible = off < 0 ? Ambiguity::hidden : Ambiguity::lost_packets;
+  Ambiguity const possible = off < 0 || m.terms.whole ? Ambiguity::hidden : Ambiguity::lost_packets;
   std::uint32_t const place =
       m.judge.call_whole(m, Rule::bare_ack_off, impossible ? Ambiguity::none : possible,
                          {v.sent.value, segment.sequence.value});

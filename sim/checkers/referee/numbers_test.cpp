@@ -171,5 +171,26 @@ TEST(RefereeNumbers, TheAnsweringSideOfALaterConnection) {
   }
 }
 
+// An ACK for many segments, which hardware may have joined, is excused if there is one of it.
+TEST(RefereeNumbers, ACountOfAcksIsThatOfOneConnection) {
+  for (std::uint32_t const transfers : {1u, 3u}) {
+    Conversation t(whole_terms(true));
+    for (std::uint32_t base = 0; base < 400'000; base += 100'000) {
+      t.a("S", {.seq = base, .after_ms = 90'000, .mss = 1'460});
+      t.b("SA", {.seq = base, .ack = base + 1, .mss = 1'460});
+      std::uint32_t at = base + 1;
+      for (std::uint32_t transfer = 0; transfer < transfers; ++transfer) {
+        for (std::uint32_t const end = at + 9'000; at != end; at += 1'000) {
+          t.a("A", {.seq = at, .ack = base + 1, .text = 1'000});
+        }
+        t.b("A", {.seq = base + 1, .ack = at});
+      }
+      t.a("FA", {.seq = at, .ack = base + 1}).b("FA", {.seq = base + 1, .ack = at + 1});
+      t.a("A", {.seq = at + 1, .ack = base + 2});
+    }
+    EXPECT_EQ(t.found(Rule::acks_too_few), transfers == 1 ? "no" : "likely");
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::sim::referee

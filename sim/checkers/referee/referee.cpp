@@ -47,6 +47,7 @@ void begin(const Moment& m) {
     v.sent = m.said.end();
     v.limited = v.offered = v.fin_sent = v.was_reset = v.reset_due = v.ack_due = false;
     v.ack_top_known = false;
+    v.full_waiting = v.full_acks = v.stretched = 0;
     v.urgent = v.stamp_known = v.small = v.front_known = v.recovering = false;
     // Octets of an earlier connection with the same numbers must not be compared.
     v.kept.forget();
