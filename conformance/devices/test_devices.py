@@ -2,6 +2,7 @@
 # that breaks the interface fails its test with one line that names the device and the call.
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -179,6 +180,15 @@ def test_what_a_device_cannot_do_is_left_out():
 
 def test_an_installed_device_needs_no_prefix():
     assert known("lockstep") == (device_target.DeviceTarget, "lockstep")
+
+
+def test_each_finding_is_a_difference_that_was_seen():
+    folder = ROOT / "conformance/devices"
+    data = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    seen = {row["test"] for row in data["differing"] if row["outcome"] == "failed"}
+    for page in (folder / "findings").glob("*.md"):
+        named = re.findall(r"`(test_\w+\.py::[^`]+)`", page.read_text(encoding="utf-8"))
+        assert len(named) >= 10 and set(named) <= seen, (page.name, set(named) - seen)
 
 
 def test_the_list(program):
