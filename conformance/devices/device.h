@@ -38,12 +38,13 @@ enum {
 
 /* What create() is told. The words are NUL-terminated. */
 struct lockstep_device_setup {
-  const char* local;   /* the device's address, as "10.0.0.1" or "fd00::1" */
-  const char* remote;  /* the tester's address, of the same family and on the same link */
-  uint32_t mtu;        /* of the link: octets of an IP packet, 68 (IPv6: 1280) to 65535 */
-  uint64_t seed;       /* decides all numbers that the device draws: ISNs, keys, ports */
-  uint64_t start;      /* the instant of creation, in nanoseconds of an arbitrary origin */
-  const char* options; /* lines "name=value", as `lockstep profiles` names them; "" for none */
+  const char* local;  /* the device's address, as "10.0.0.1" or "fd00::1" */
+  const char* remote; /* the tester's address, of the same family and on the same link */
+  uint32_t mtu;       /* of the link: octets of an IP packet, 68 (IPv6: 1280) to 65535 */
+  uint64_t seed;      /* decides all numbers that the device draws: ISNs, keys, ports */
+  uint64_t start;     /* the instant of creation, in nanoseconds of an arbitrary origin */
+  const char*
+      options; /* lines "name=value", as `lockstep profiles` names them, and "profile=rfc" */
 };
 
 struct lockstep_device; /* the device's own */
@@ -112,8 +113,9 @@ struct lockstep_device_calls {
   const char* (*state)(struct lockstep_device* d, uint16_t local_port, uint16_t remote_port);
   /*
    * All events of a connection so far, oldest first, separated by spaces: accepted, connected,
-   * received, peer_finished, and at last closed:finished, closed:reset, closed:refused,
-   * closed:timed_out or closed:host_unreachable.
+   * received, urgent, peer_finished, soft_error:retransmitting, soft_error:host_unreachable, and at
+   * last closed: and a cause: finished, reset, refused, aborted, timed_out, keepalive_timed_out or
+   * host_unreachable.
    */
   const char* (*events)(struct lockstep_device* d, int64_t connection);
 };

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <set>
 #include <string_view>
@@ -24,6 +25,46 @@ constexpr std::string_view symbol = "lockstep_device_entry";
 
 [[noreturn]] void wrong(const fs::path& path, const std::string& what) {
   throw Failure(ExitCode::bad_input, fmt::format("{}: {}", path.string(), what));
+}
+
+/// An optional call.
+struct Function {
+  std::string_view name;
+  const void* address;
+};
+
+std::array<Function, 14> functions_of(const lockstep_device_calls& calls) {
+  const auto at = [](auto* function) { return reinterpret_cast<const void*>(function); };
+  return {{{"listen", at(calls.listen)},
+           {"unlisten", at(calls.unlisten)},
+           {"accept", at(calls.accept)},
+           {"connect", at(calls.connect)},
+           {"send", at(calls.send)},
+           {"receive", at(calls.receive)},
+           {"finish", at(calls.finish)},
+           {"close", at(calls.close)},
+           {"abort", at(calls.abort)},
+           {"urgent", at(calls.urgent)},
+           {"set", at(calls.set)},
+           {"get", at(calls.get)},
+           {"state", at(calls.state)},
+           {"events", at(calls.events)}}};
+}
+
+/// A function that is not static and has the name of one of the C library, as listen(), is replaced
+/// by that one when the device is loaded.
+void expect_own(const fs::path& path, const lockstep_device_calls& calls) {
+  for (const auto& [name, function] : functions_of(calls)) {
+    Dl_info info{};
+    if (function == nullptr || dladdr(function, &info) == 0 || info.dli_sname == nullptr) {
+      continue;
+    }
+    if (name == info.dli_sname && fs::path(info.dli_fname).filename() != path.filename()) {
+      wrong(path, fmt::format("its {}() is that of {}: make it static, or link with "
+                              "-Wl,-Bsymbolic",
+                              name, info.dli_fname));
+    }
+  }
 }
 
 }  // namespace
@@ -107,31 +148,18 @@ const lockstep_device_calls& load_device(const fs::path& path) {
           "create, destroy, advance, deadline, packet_in or packet_out is NULL: each device "
           "has them");
   }
+  expect_own(path, *calls);
   return *calls;
 }
 
 std::string missing_calls(const lockstep_device_calls& calls) {
   std::string out;
-  const auto note = [&](bool there, std::string_view name) {
-    if (!there) {
+  for (const auto& [name, function] : functions_of(calls)) {
+    if (function == nullptr) {
       out += out.empty() ? "" : " ";
       out += name;
     }
-  };
-  note(calls.listen != nullptr, "listen");
-  note(calls.unlisten != nullptr, "unlisten");
-  note(calls.accept != nullptr, "accept");
-  note(calls.connect != nullptr, "connect");
-  note(calls.send != nullptr, "send");
-  note(calls.receive != nullptr, "receive");
-  note(calls.finish != nullptr, "finish");
-  note(calls.close != nullptr, "close");
-  note(calls.abort != nullptr, "abort");
-  note(calls.urgent != nullptr, "urgent");
-  note(calls.set != nullptr, "set");
-  note(calls.get != nullptr, "get");
-  note(calls.state != nullptr, "state");
-  note(calls.events != nullptr, "events");
+  }
   return out;
 }
 

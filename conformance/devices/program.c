@@ -10,7 +10,8 @@
 enum {
   request_head = 20,     /* call, first, second */
   request_max = 1 << 20, /* octets of one request, and of the data that receive() returns */
-  packets_max = 100000,  /* sent at one instant */
+  packets_max = 100000,  /* sent at one instant ... */
+  octets_max = 64 << 20, /* ... and their octets */
   still_max = 1000,      /* calls of advance() while the deadline is not later than now */
   setup_lines = 5,       /* of a request to create */
   room_extra = 65536,
@@ -28,6 +29,7 @@ struct session {
   uint64_t now;
   struct octets request, packets, answer;
   uint32_t packet_count;
+  unsigned still;    /* how often advance() was called at this instant */
   const char* wrong; /* what the device did wrong */
 };
 
@@ -99,10 +101,11 @@ static void take_packets(struct session* s) {
   static uint8_t packet[LOCKSTEP_DEVICE_PACKET_MAX];
   size_t length;
   while ((length = s->calls->packet_out(s->device, packet, sizeof packet)) != 0) {
-    if (length > sizeof packet || ++s->packet_count > packets_max) {
+    const int many = ++s->packet_count > packets_max || s->packets.length > octets_max;
+    if (length > sizeof packet || many) {
       s->wrong = length > sizeof packet
                      ? "packet_out() returned more octets than there was room for"
-                     : "packet_out() returned 100000 packets at one instant";
+                     : "packet_out() has more than 100000 packets or 64 MiB at one instant";
       return;
     }
     add_number(&s->packets, length, 4);
@@ -112,7 +115,6 @@ static void take_packets(struct session* s) {
 
 /* Runs from deadline to deadline, up to the first packet or to `until`. */
 static void run(struct session* s, uint64_t until) {
-  unsigned still = 0;
   take_packets(s); /* of the program's calls */
   while (s->packet_count == 0 && s->wrong == NULL) {
     const uint64_t due = s->calls->deadline(s->device);
@@ -120,8 +122,8 @@ static void run(struct session* s, uint64_t until) {
     if (due > until && s->now >= until) {
       return;
     }
-    still = to == s->now ? still + 1 : 0;
-    if (still > still_max) {
+    s->still = to == s->now ? s->still + 1 : 0;
+    if (s->still > still_max) {
       s->wrong = "deadline() is still over after 1000 calls of advance()";
       return;
     }

@@ -44,7 +44,9 @@ enum lockstep_device_call {
 };
 
 /*
- * Answers the requests of `in` on `out` until `in` ends. Returns NULL, or what was wrong with a
+ * Answers the requests of `in` on `out` until `in` ends. Nothing else may write to `out`: a program
+ * whose device prints to its standard output serves on a copy of it (dup), and replaces it by its
+ * standard error (dup2). Returns NULL, or what was wrong with a
  * request or with the device, in one line; the memory is static.
  */
 const char* lockstep_device_serve(const struct lockstep_device_calls* calls, int in, int out);

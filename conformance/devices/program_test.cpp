@@ -294,7 +294,7 @@ TEST_F(ServedDevice, NamesPacketsWithoutEnd) {
   make();
   fake.without_end = true;
   request(LOCKSTEP_CALL_ADVANCE, 1'000);
-  EXPECT_THAT(end(), HasSubstr("packet_out() returned 100000 packets"));
+  EXPECT_THAT(end(), HasSubstr("packet_out() has more than 100000 packets"));
 }
 
 TEST_F(ServedDevice, NamesDataBeyondTheRoom) {

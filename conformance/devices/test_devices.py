@@ -6,6 +6,7 @@ import re
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -72,8 +73,7 @@ def test_lwip_is_judged_and_equal_twice(tmp_path, program):
     assert len(passed) >= 0.5 * len(judged)
 
 
-def test_a_device_in_python(tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+def test_a_device_in_python(tmp_path):
     host = "device:" + str(ROOT / "conformance/devices/closed_host.py")
     rows = results(host, tmp_path, "-k", "test_segment_arrives and ip4-CLOSED")
     assert {row["outcome"] for row in rows.values()} == {"passed"} and len(rows) >= 20
@@ -87,6 +87,7 @@ HEAD = """#!{python}
 import os, sys, time
 sys.path[:0] = {path!r}
 from lockstep.testing import device_wire as wire
+OUT = os.dup(1)
 class Broken(wire.Device):
     name = stack = "broken"
     abilities = "ipv4"
@@ -130,8 +131,14 @@ def broken(tmp_path, monkeypatch):
      "advance", "it has not answered in 0.5 s"),
     ("wire.run = lambda device, until: None",
      "advance", "it stopped after 0 ns of 1000000000 without a packet"),
-    ("def packet(self, octets): os.write(1, b'hello, world, this is no answer at all')",
+    ("def advance(self, now): self.packets.append(b'x')\ndef deadline(self): return self.now",
+     "advance", "its time stands still after 1000 calls"),
+    ("def advance(self, now): self.now = now + 10**12; self.packets.append(b'x' * 40)\n"
+     "def deadline(self): return self.now + 5", "advance", "ns too far"),
+    ("def packet(self, octets): os.write(OUT, b'hello, world, this is no answer at all')",
      "packet", "its answer has 1819043176 octets, expected 28 to"),
+    ("def packet(self, octets):\n    if os.fork() == 0: time.sleep(60)\n    os.abort()",
+     "packet", "it has ended by SIGABRT"),
 ])
 def test_a_broken_device_is_named_with_its_call(broken, body, call, words):
     target = broken(body)
@@ -147,6 +154,34 @@ def test_a_broken_device_is_named_with_its_call(broken, body, call, words):
     assert words in str(found.value)
 
 
+def test_what_a_device_prints_harms_nobody(broken):
+    target = broken("def packet(self, octets):\n    print('p' * 200_000, flush=True)")
+    target.send(b"E" * 40)
+    target._peer._patience = 5.0
+    assert target.receive(target.now() + 10**9) is None
+
+
+def test_a_request_that_is_not_read_has_an_end(broken):
+    target = broken("def packet(self, octets): time.sleep(60)")
+    target._peer._patience = 0.5
+    for _ in range(2):
+        with pytest.raises(Mismatch, match="packet: it has not answered in 0.5 s"):
+            target.send(b"E" * 300_000)
+
+
+def test_the_children_of_a_device_end_with_it(broken, tmp_path):
+    target = broken("def listen(self, port, backlog):\n    child = os.fork()\n"
+                    "    while child == 0: time.sleep(60)\n    return child")
+    target.listen(80)
+    child = target._listener
+    target.stop()
+    for _ in range(500):
+        if not Path(f"/proc/{child}").exists() or " Z " in Path(f"/proc/{child}/stat").read_text():
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"process {child} is left")
+
+
 def test_a_program_that_is_no_device(tmp_path):
     with pytest.raises(Mismatch, match="about: it has ended with exit code 0"):
         make("device:/bin/true", Wanted(4, 1, "rfc", {}))
@@ -156,6 +191,43 @@ def test_a_program_that_is_no_device(tmp_path):
         make(f"device:{path}", Wanted(4, 1, "rfc", {}))
 
 
+TRAP = """
+#include <stdio.h>
+#include "conformance/devices/device.h"
+struct lockstep_device { int unused; };
+static struct lockstep_device one;
+static struct lockstep_device* create(const struct lockstep_device_setup* s, char* w, size_t r)
+{ puts("created"); fflush(stdout); return &one; }
+static void destroy(struct lockstep_device* d) {}
+static void advance(struct lockstep_device* d, uint64_t now) {}
+static uint64_t deadline(struct lockstep_device* d) { return LOCKSTEP_DEVICE_NEVER; }
+static void packet_in(struct lockstep_device* d, const void* p, size_t n) {}
+static size_t packet_out(struct lockstep_device* d, void* p, size_t n) { return 0; }
+LINKAGE int64_t listen(struct lockstep_device* d, uint16_t port, uint32_t backlog) { return 7; }
+const struct lockstep_device_calls* lockstep_device_entry(void) {
+  static const struct lockstep_device_calls c = {1, "trap", "Trap", "ipv4", 1, create, destroy,
+    advance, deadline, packet_in, packet_out, listen};
+  return &c;
+}
+"""
+
+
+@pytest.mark.parametrize("linkage", ["static", ""])
+def test_a_device_in_c_that_prints(tmp_path, linkage):
+    source, library = tmp_path / "trap.c", tmp_path / "trap.so"
+    source.write_text(TRAP, encoding="utf-8")
+    subprocess.run(["cc", "-w", "-shared", "-fPIC", "-fno-builtin", f"-DLINKAGE={linkage}",
+                    f"-I{ROOT}", source, "-o", library], check=True)
+    if linkage:
+        target = make(f"device:{library}", Wanted(4, 1, "rfc", {}))
+        target.listen(80)
+        assert target._listener == 7
+        target.stop()
+    else:
+        with pytest.raises(Mismatch, match=r"its listen\(\) is that of .*libc.*: make it static"):
+            make(f"device:{library}", Wanted(4, 1, "rfc", {}))
+
+
 def test_a_device_that_is_not_there():
     with pytest.raises(Misuse, match="name the device, as device:lwip"):
         device_target.DeviceTarget.accepts("")
@@ -163,8 +235,10 @@ def test_a_device_that_is_not_there():
         known("nowhere")
     with pytest.raises(Misuse, match="there is no such file"):
         device_target.DeviceTarget.accepts("./nowhere.so")
-    with pytest.raises(Mismatch, match="device nowhere: there is none of this name; choose"):
+    with pytest.raises(Misuse, match="device:nowhere: lockstep devices does not list it"):
         make("device:nowhere", Wanted(4, 1, "rfc", {}))
+    with pytest.raises(Misuse, match="README.md: it is neither a shared library"):
+        make("device:conformance/devices/README.md", Wanted(4, 1, "rfc", {}))
 
 
 def test_what_a_device_cannot_do_is_left_out():

@@ -21,6 +21,7 @@ bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side);
 void renew(Connection& c);
 // Whether the segment may belong to a new connection, but does not show it.
 bool may_be_another(const Connection& c, const Sighting& said, std::uint32_t side);
+bool goes_on_elsewhere(const Connection& c, const Sighting& said, std::uint32_t side);
 
 // Judges the segment by itself. False if its receiver would drop it as malformed or damaged.
 bool judge_alone(const Moment& m);

@@ -187,7 +187,7 @@ void Referee::tell_apart(Connection& c, const Sighting& said, std::uint32_t side
     renew(c);
     c.first_place = static_cast<std::uint32_t>(violations_.kept().size());
   }
-  if (may_be_another(c, said, side)) {
+  if (may_be_another(c, said, side) || (!terms_.is_strict() && goes_on_elsewhere(c, said, side))) {
     end_claims(c, violations_);
     c.resumed = true;
   }

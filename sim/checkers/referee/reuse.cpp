@@ -109,4 +109,29 @@ bool may_be_another(const Connection& c, const Sighting& said, std::uint32_t sid
           (was_reset(c) && silent > kept_after_reset));
 }
 
+// Whether after a silence a segment has numbers or a timestamp that this connection cannot have
+// reached: if the capture lacks the end of it, and the beginning of the next one on the same ports,
+// the numbers of the two may overlap by chance.
+bool goes_on_elsewhere(const Connection& c, const Sighting& said, std::uint32_t side) {
+  constexpr Duration a_second = Duration::seconds(1);
+  constexpr std::uint64_t ticks_in_ms = 10'000;  // of the fastest clocks
+  EndpointState const& v = c.endpoints[side];
+  EndpointState const& other = c.endpoints[1 - side];
+  wire::Segment const& segment = said.segment;
+  if (!v.begun || segment.flags.syn() || segment.flags.rst() ||
+      said.at.since(c.last_at) <= a_second) {
+    return false;
+  }
+  bool const far = !is_near(v, segment.sequence) ||
+                   (segment.flags.ack() && !is_near(other, segment.acknowledgment));
+  if (!v.stamp_any || !segment.options.has_timestamps) {
+    return far;
+  }
+  std::uint64_t const most = (said.at.since(v.stamp_highest_at).ns / 1'000'000 + 1) * ticks_in_ms;
+  std::uint32_t const step = segment.options.timestamp_value - v.stamp_highest;
+  // A paced segment may carry a slightly older timestamp.
+  bool const back = step > ~std::uint32_t{0} - paced_ticks;
+  return far || (step > most && !back);
+}
+
 }  // namespace lockstep::sim::referee

@@ -77,7 +77,10 @@ std::string devices_json(const std::vector<DeviceRow>& rows) {
 
 int serve_device(const std::string& device) {
   const lockstep_device_calls& calls = conformance::load_device(conformance::device_path(device));
-  if (const char* const wrong = lockstep_device_serve(&calls, STDIN_FILENO, STDOUT_FILENO)) {
+  // What the device prints goes to the standard error.
+  const int out = dup(STDOUT_FILENO);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  if (const char* const wrong = lockstep_device_serve(&calls, STDIN_FILENO, out)) {
     throw Failure(ExitCode::finding, fmt::format("device {}: {}", calls.name, wrong));
   }
   return static_cast<int>(ExitCode::fine);

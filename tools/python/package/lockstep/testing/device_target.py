@@ -6,13 +6,14 @@ import collections
 import os
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 
 from .device_wire import AGAIN, GONE, UNSUPPORTED, Call, Fault, Peer
 from .errors import Mismatch, Misuse, Unsupported
 from .live import concerns
 from .stack_target import ADDRESSES
-from .tap_target import program
+from .tap_target import check_program, program
 from .target import Departure, Target, Timing, Wanted, kinds
 
 #: Where the clock of a device begins, as that of lockstep.Stack.
@@ -24,6 +25,15 @@ PATIENCE = 20.0
 #: The largest number of bytes in one request to send.
 PIECE = 1 << 19
 BACKLOG = 128
+#: How many answers at one instant may bring nothing.
+STILL_MAX = 1_000
+
+
+def with_package(environment):
+    """The environment of a device: a program in Python finds lockstep.testing."""
+    package = str(Path(__file__).resolve().parents[2])
+    known = environment.get("PYTHONPATH", "")
+    return {**environment, "PYTHONPATH": package + os.pathsep * bool(known) + known}
 
 
 class Variables:
@@ -50,9 +60,19 @@ class DeviceTarget(Target):
         if not more:
             raise Misuse(f"--target {cls.name}: name the device, as device:lwip; lockstep devices"
                          " lists them")
-        if "/" in more and not os.path.isfile(more):
+        if "/" not in more:
+            check_program(f"device:{more}")
+            if not cls.installed(more):
+                raise Misuse(f"--target device:{more}: lockstep devices does not list it: choose"
+                             " one of those, or write the path of a shared library or program")
+        elif not os.path.isfile(more):
             raise Misuse(f"--target device:{more}: there is no such file: name a shared library,"
                          " a program, or a device of lockstep devices")
+        elif more.endswith(".so"):
+            check_program(f"device:{more}")
+        elif not os.access(more, os.X_OK):
+            raise Misuse(f"--target device:{more}: it is neither a shared library (.so) nor may it"
+                         " be run: chmod +x")
 
     @classmethod
     def installed(cls, name):
@@ -69,11 +89,19 @@ class DeviceTarget(Target):
         self.ip_version = wanted.ip_version
         self.local, self.remote = ADDRESSES[wanted.ip_version]
         self.name = f"device:{wanted.more}"
-        self._process = subprocess.Popen(self._words(wanted.more), stdin=subprocess.PIPE,
-                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        # What it prints may be long, and its children may hold it open.
+        self._printed = tempfile.TemporaryFile()
+        try:
+            self._process = subprocess.Popen(
+                self._words(wanted.more), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=self._printed, start_new_session=True, env=with_package(os.environ))
+        except OSError as why:
+            raise Misuse(f"target {self.name}: {wanted.more} cannot be run: {why.strerror}"
+                         ) from None
         self._peer = Peer(self._process.stdin.fileno(), self._process.stdout.fileno(), PATIENCE)
         self._now = self._due = START
         self._left = collections.deque()
+        self._still = 0
         self._listener = None
         try:
             self._about()
@@ -140,8 +168,8 @@ class DeviceTarget(Target):
 
     def _wrong(self, call, words):
         """The device broke the interface in this call."""
-        if words == "it has ended":
-            words += self._ending()
+        if words == "it has ended" or self._process.poll() is not None:
+            words = "it has ended" + self._ending()
         raise Mismatch(f"device {self.name.removeprefix('device:')}: {call.name.lower()}: {words}")
 
     def _ending(self):
@@ -150,7 +178,8 @@ class DeviceTarget(Target):
             code = self._process.wait(1)
         except subprocess.TimeoutExpired:
             return ": it closed its output"
-        lines = self._process.stderr.read().decode("utf-8", "replace").splitlines()
+        self._printed.seek(0)
+        lines = self._printed.read().decode("utf-8", "replace").splitlines()
         last = f": {lines[-1][:200]}" if lines else ""
         if code < 0:
             return f" by {signal.Signals(-code).name}{last}"
@@ -183,9 +212,14 @@ class DeviceTarget(Target):
                 return None
             before = self._now
             answer = self.ask(Call.ADVANCE, max(until, self._now))
+            if self._now > max(until, before):
+                self._wrong(Call.ADVANCE, f"its time went {self._now - until} ns too far")
             if not answer.packets and self._now < until:
                 self._wrong(Call.ADVANCE, f"it stopped after {self._now - before} ns of"
                                           f" {until - before} without a packet")
+            self._still = self._still + 1 if self._now == before and not self._left else 0
+            if self._still > STILL_MAX:
+                self._wrong(Call.ADVANCE, f"its time stands still after {STILL_MAX} calls")
 
     def window(self, due, timing):
         if self.exact or timing is Timing.AT_ONCE:
@@ -263,10 +297,12 @@ class DeviceTarget(Target):
         raise Unsupported(f"target {self.name} does not report dropped packets")
 
     def stop(self):
-        if self._process.poll() is None:
-            self._process.kill()
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)  # its children, too
+        except ProcessLookupError:
+            pass
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+        for pipe in (self._process.stdin, self._process.stdout, self._printed):
             try:
                 pipe.close()
             except OSError:

@@ -16,6 +16,8 @@ UNSUPPORTED, REFUSED, AGAIN, GONE = -1, -2, -3, -4
 #: The largest request, and the largest answer that is read, in bytes.
 REQUEST_MAX, ANSWER_MAX = 1 << 20, 1 << 28
 PACKET_MAX = 65_535
+#: So much can be written to a pipe that is ready without waiting.
+PIPE_BUF = select.PIPE_BUF
 REQUEST, ANSWER = struct.Struct("<Iqq"), struct.Struct("<qQQI")
 LENGTH = struct.Struct("<I")
 
@@ -72,22 +74,34 @@ class Peer:
     def ask(self, call, first=0, second=0, octets=b""):
         """Makes a call and returns its Answer; Fault, with one line, if the device is wrong."""
         body = REQUEST.pack(call, first, second) + octets
-        try:
-            write_all(self._to, LENGTH.pack(len(body)) + body)
-        except OSError:
-            raise Fault("it has ended") from None
         end = time.monotonic() + self._patience
+        self._write(LENGTH.pack(len(body)) + body, end)
         (length,) = LENGTH.unpack(self._read(4, end))
         if not ANSWER.size <= length <= ANSWER_MAX:
-            raise Fault(f"its answer has {length} octets, expected {ANSWER.size} to {ANSWER_MAX}")
+            raise Fault(f"its answer has {length} octets, expected {ANSWER.size} to {ANSWER_MAX}:"
+                        " does it print to its standard output?")
         return parsed(self._read(length, end))
+
+    def _late(self):
+        return Fault(f"it has not answered in {self._patience:g} s")
+
+    def _write(self, octets, end):
+        view = memoryview(octets)
+        while view:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([], [self._to], [], left)[1]:
+                raise self._late()
+            try:
+                view = view[os.write(self._to, view[:PIPE_BUF]):]
+            except OSError:
+                raise Fault("it has ended") from None
 
     def _read(self, length, end):
         parts = []
         while length:
             left = end - time.monotonic()
             if left <= 0 or not select.select([self._source], [], [], left)[0]:
-                raise Fault(f"it has not answered in {self._patience:g} s")
+                raise self._late()
             piece = os.read(self._source, min(length, 1 << 16))
             if not piece:
                 raise Fault("it has ended")
@@ -122,10 +136,20 @@ def write_all(to, octets):
 
 
 class Device:
-    """What serve() needs of a device; a call that is not overridden is one that it does not have.
+    """What serve() needs of a device, and the methods that it calls if they are there.
 
-    Times are in nanoseconds. Handles, results and words are those of device.h. `packets` is a list
-    to which the device appends the packets (bytes, from the IP header on) that it sends.
+    Times are in nanoseconds. Handles and results are those of device.h. `packets` is a list to which
+    the device appends the packets (bytes, from the IP header on) that it sends. `options` are those
+    of device.h, as text; `profile` is always among them. A ValueError of the constructor refuses to
+    make the device; if it begins with "unsupported", the test is skipped. What the device prints
+    goes to its standard error.
+
+    Further methods, each of which may be missing:
+        listen(port, backlog), unlisten(listener), accept(listener), connect(local_port,
+        remote_port), send(connection, bytes), finish(connection), close(connection),
+        abort(connection), urgent(connection), set(connection, name, value), get(connection, name):
+        return a number, or None for 0; receive(connection, most): bytes, or a number below 0, or 0
+        when the peer has finished; state(local_port, remote_port), events(connection): text.
     """
 
     name = "?"
@@ -162,13 +186,18 @@ OCTETS = {Call.RECEIVE: "receive", Call.STATE: "state", Call.EVENTS: "events"}
 TAKES = {
     Call.LISTEN: (0, 1), Call.UNLISTEN: (0,), Call.ACCEPT: (0,), Call.CONNECT: (0, 1),
     Call.SEND: (0, 2), Call.RECEIVE: (0, 1), Call.FINISH: (0,), Call.CLOSE: (0,), Call.ABORT: (0,),
-    Call.URGENT: (0,), Call.SET: (0, 1, 2), Call.GET: (0, 2), Call.STATE: (0, 1),
+    Call.URGENT: (0,), Call.SET: (0, 2, 1), Call.GET: (0, 2), Call.STATE: (0, 1),
     Call.EVENTS: (0,),
 }
 
 
-def serve(kind, source=0, to=1):
-    """Answers requests for a device of the class `kind` until the input ends."""
+def serve(kind, source=0, to=None):
+    """Answers requests for a device of the class `kind` until the input ends; on `to`, or on the
+    standard output, which then is the standard error for all that the device prints.
+    """
+    if to is None:
+        to = os.dup(1)
+        os.dup2(2, 1)
     device = None
     while True:
         head = read_exactly(source, 4)
@@ -230,10 +259,13 @@ def answered(kind, device, call, arguments):
     method = getattr(device, (RESULTS | OCTETS).get(call, ""), None)
     if method is None:
         return UNSUPPORTED, b""
+    if call in (Call.SET, Call.GET):
+        arguments = (*arguments[:2], arguments[2].decode())
     found = method(*(arguments[at] for at in TAKES[call]))
     if call in RESULTS or isinstance(found, int):
         return found or 0, b""
-    return len(found) if call == Call.RECEIVE else 0, found
+    octets = found.encode() if isinstance(found, str) else found
+    return len(octets) if call == Call.RECEIVE else 0, octets
 
 
 def run(device, until):

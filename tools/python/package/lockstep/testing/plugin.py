@@ -338,6 +338,8 @@ def pytest_runtest_makereport(item, call):
         report.longrepr = f"{place(item, call.excinfo)}: {error}"
     elif isinstance(error, Mismatch) and conversation is not None:
         report.longrepr = mismatch_report(item, call, conversation, error)
+    elif isinstance(error, Mismatch):  # of a target that could not be made
+        report.longrepr = f"{item.nodeid}: {error}"
     note_result(item, conversation, report, in_a_line(error))
 
 

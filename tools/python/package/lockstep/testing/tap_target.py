@@ -30,10 +30,7 @@ class TapTarget(LiveTarget):
     def accepts(cls, more):
         if more != "lockstep":
             raise Misuse(f"--target tap{':' * bool(more)}{more}: only tap:lockstep is known")
-        named = os.environ.get("LOCKSTEP_PROGRAM")
-        if named and not (os.path.isfile(named) and os.access(named, os.X_OK)):
-            raise Misuse(f"--target tap:lockstep: LOCKSTEP_PROGRAM names {named}, which is no"
-                         " program: build it, or unset the variable")
+        check_program("tap:lockstep")
 
     def __init__(self, wanted: Wanted):
         self.local, self.remote = ADDRESSES[wanted.ip_version]
@@ -58,6 +55,14 @@ class TapTarget(LiveTarget):
             self._socket.close()
             self._socket = self.wire = None
         super().stop()
+
+
+def check_program(target):
+    """Misuse if LOCKSTEP_PROGRAM names what is no program."""
+    named = os.environ.get("LOCKSTEP_PROGRAM")
+    if named and not (os.path.isfile(named) and os.access(named, os.X_OK)):
+        raise Misuse(f"--target {target}: LOCKSTEP_PROGRAM names {named}, which is no program:"
+                     " build it, or unset the variable")
 
 
 def program():
