@@ -136,13 +136,22 @@ class DataAudit {
     bool const probe = size == 1 && edge_known_ && begin == last_edge_;
     if (fresh && edge_known_ && before(edge_, begin + size) && !probe && !offered_soon(item)) {
       // A capture may lack one ACK that offered more.
-      beyond_ += beyond_ == 0 || beyond_steps_ != item.steps_before ? 1u : 0u;
-      beyond_steps_ = item.steps_before;
+      std::size_t const seen = peer_segments_before(item);
+      beyond_ += beyond_ == 0 || beyond_seen_ != seen ? 1u : 0u;
+      beyond_seen_ = seen;
       breach(index, {"9293:P-WND-FIT", "5681:CC-1"}, "beyond the window that the peer offered",
              beyond_ > 1 && !in_.script.multipath && offers_less_later(item) &&
                  in_.script.distance <= Duration::milliseconds(1));
     }
     next_ = fresh ? begin + size : next_;
+  }
+
+  std::size_t peer_segments_before(const Item& item) const {
+    auto const begin = in_.script.steps.begin();
+    auto const count = std::min(item.steps_before, in_.script.steps.size());
+    return static_cast<std::size_t>(
+        std::count_if(begin, begin + static_cast<std::ptrdiff_t>(count),
+                      [](const Step& step) { return step.kind == Step::Kind::segment; }));
   }
 
   /// Whether the peer still offers less after everything that may be recorded late has arrived.
@@ -156,8 +165,13 @@ class DataAudit {
           step.segment.any(flag::rst | flag::syn) || is_older(step.segment, item.segment)) {
         continue;
       }
-      if (!before(step.segment.acknowledgment + window_of(step), item.segment.end())) {
+      std::uint32_t const offer = step.segment.acknowledgment + window_of(step);
+      if (!before(offer, item.segment.end())) {
         return false;
+      }
+      // A host that has closed its window for want of memory may have offered more before.
+      if (step.segment.window == 0 && before(offer, edge_)) {
+        continue;
       }
       if (step.at > item.at + recorded_late) {
         return true;
@@ -278,9 +292,8 @@ class DataAudit {
   std::uint32_t peer_next_ = 0;  ///< the peer's SND.NXT as seen in its segments
   bool peer_known_ = false;
   std::size_t steps_ = 0, syn_steps_ = 0, parts_ = 0;
-  std::size_t beyond_ = 0,
-              beyond_steps_ =
-                  0;  ///< how often the window was exceeded, and the step count of the last time
+  std::size_t beyond_ = 0;       ///< how often the window was exceeded ...
+  std::size_t beyond_seen_ = 0;  ///< ... and after how many of the peer's segments the last time
 };
 
 }  // namespace

@@ -169,11 +169,13 @@ class AgainAudit {
       if (in_.run.steps[steps_].dropped == Drop::tcp_out_of_window) {
         continue;
       }
+      if (step.segment.sum == tools::SumState::bad) {
+        continue;
+      }
       std::uint32_t const ack = step.segment.acknowledgment;
-      // A device discards a damaged segment, and one that acknowledges what it has not sent.
-      bool const discarded = step.segment.sum == tools::SumState::bad ||
-                             (opened_ && before(high_, ack)) ||
-                             in_.run.steps[steps_].dropped != Drop::none;
+      // A device discards a segment that acknowledges what it has not sent.
+      bool const discarded =
+          (opened_ && before(high_, ack)) || in_.run.steps[steps_].dropped != Drop::none;
       if (!discarded) {
         note_evidence(step);
       }
@@ -360,14 +362,18 @@ class AgainAudit {
     return in_silence >= 3 && !before(item.segment.end(), high_);
   }
 
-  /// Whether the gaps consist of a timer that doubles and of a constant, as in BSD: their
-  /// differences double. A sender may always wait longer than its RTO (RFC 6298, 1).
+  /// Whether the gaps consist of a timer that doubles and of a constant, as in BSD. A sender may
+  /// always wait longer than its RTO (RFC 6298, 1).
   bool doubles_below(Duration gap) const {
-    if (gap_before_ == Duration{} || gap <= gap_ || gap_ <= gap_before_) {
+    constexpr Duration jitter = Duration::milliseconds(20);
+    if (gap_before_ == Duration{} || gap > gap_ * 2 || gap_ > gap_before_ * 2) {
       return false;
     }
-    Duration const rise = gap - gap_;
-    return rise.ns * 8 >= gap.ns && rise.ns * 2 >= (gap_ - gap_before_).ns * 3;
+    // Of r + c and 2r + c, twice the first less the second is c.
+    Duration const earlier = gap_before_ * 2 - gap_;
+    Duration const later = gap_ * 2 - gap;
+    bool const rises = (gap - gap_).ns * 8 >= gap.ns && gap_ > gap_before_;
+    return rises && std::max(earlier, later) - std::min(earlier, later) <= jitter;
   }
 
   /// Whether the segment is shorter than the last transmission of its octets was on the wire.

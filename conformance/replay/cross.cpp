@@ -363,7 +363,8 @@ class Data {
   }
 
   /// How much of this time has passed for certain: the capture's clock may have been set once. The
-  /// timestamp clocks show that it was not; without them it may have been in the longest silence.
+  /// timestamp clocks show that it was not; without them it may have been in the longest silence,
+  /// and the capture may lack a retransmission, after which the timer is twice as long.
   Duration passed(Instant from, Instant until) const {
     StampedTime ours(from, until);
     StampedTime theirs(from, until);
@@ -389,7 +390,7 @@ class Data {
     for (std::size_t i = 1; i < times.size(); ++i) {
       longest = std::max(longest, times[i].since(times[i - 1]));
     }
-    return until.since(from) - longest;
+    return (until.since(from) - longest) / 3;
   }
 
   /// Whether the captured device had sent the octet by then.

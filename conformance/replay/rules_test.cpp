@@ -235,6 +235,7 @@ TEST(Recovery, AConstantMayBeAddedToATimerThatDoubles) {
   }
   EXPECT_NE(verdict_of_times(slower), "violates 6298:RTO-14");
   EXPECT_EQ(verdict_of_times(even), "violates 6298:RTO-14");
+  EXPECT_EQ(verdict_of_times({20, 1'020, 2'520, 4'770, 8'145, 13'208}), "violates 6298:RTO-14");
 }
 
 TEST(Recovery, ATimerBelowTheLeastOneIsJudgedWhenItNeverDoubles) {

@@ -120,9 +120,26 @@ bool is_later_offer(const Moment& m, Claim& claim) {
   return sure;
 }
 
-// If the receiver's next right edge is still below the data that was sent, no earlier edge was
-// further right, because edges do not move left. That does not hold for a host that may have closed
-// its window for want of memory, as Linux does, or that has moved its edge left before.
+// Whether the receiver's right edge shows that no earlier one was further right: edges do not move
+// left. That does not hold for a host that may have closed its window for want of memory, as Linux
+// does, unless it took a part of the segment, or its window stays closed time and again. Nor does
+// it hold for a host that has moved its edge left before.
+bool shows_earlier_edges(const Moment& m, const Claim& claim) {
+  constexpr std::uint32_t ignored_least = 3;
+  if (!claim.shut && !m.speaker.edge_went_left) {
+    return true;
+  }
+  wire::Segment const& segment = m.segment();
+  bool const shut = segment.window.value == 0;
+  bool const part = claim.single && segment.acknowledgment.after(claim.begin) &&
+                    segment.acknowledgment.before(claim.upto);
+  bool const stays = claim.was_shut && shut && segment.acknowledgment == claim.from;
+  m.other.shut_ignored += stays ? 1 : 0;
+  return shut && (part || (stays && m.other.shut_ignored >= ignored_least));
+}
+
+// If the receiver's next right edge is still below the data that was sent, the sender did not wait
+// for a larger window.
 void settle_edge(const Moment& m, Claim& claim) {
   wire::Segment const& segment = m.segment();
   if (!segment.flags.ack() || segment.flags.any_of(wire::flag::rst | wire::flag::syn)) {
@@ -139,7 +156,7 @@ void settle_edge(const Moment& m, Claim& claim) {
     return;
   } else if (!is_later_offer(m, claim)) {
     return;
-  } else if (claim.shut || m.speaker.edge_went_left) {
+  } else if (!shows_earlier_edges(m, claim)) {
     m.judge.weaken_claim(m, claim.place, Ambiguity::unconfirmed);
   }
   claim.kind = Claim::Kind::none;
@@ -182,6 +199,8 @@ void await(const Moment& m, const Claim& claim) {
       place.begin = m.segment().sequence;
       bool const fresh = !m.said.text().empty() && m.said.end().after(m.speaker.sent);
       place.fresh_end = fresh ? m.said.end() : place.begin;
+      place.was_shut = m.other.offered && m.other.last_window.empty();
+      place.single = m.said.text() <= full_size(m);
       place.left = m.segment().acknowledgment;
       place.left_sent = m.other.text.holds(place.left, place.left.next());
       place.timer_from = m.other.front_known ? m.other.front_at : Instant{};

@@ -73,7 +73,7 @@ struct EndpointState {
   Sequence sent_ack;  // ... with this acknowledgment
   Sequence former;    // `sent` of the previous connection
   bool has_former = false;
-  bool has_rival = false;  // ... in which it had sent nothing but its SYN, as far as is known
+  bool has_rival = false;  // ... in which it had sent nothing but its SYN-ACK to the same SYN
   bool fin_sent = false;
   Sequence fin_end;
   Sequence fin_ack;       // the FIN's acknowledgment number
@@ -101,10 +101,13 @@ struct EndpointState {
 
   // --- What it sent: acknowledgments and windows ---
   bool offered = false;
-  bool edge_of_syn = false;      // its SYN-ACK offered the furthest edge
-  bool edge_went_left = false;   // a later segment offered less
-  Sequence edge;                 // the furthest right edge that it offered ...
-  Sequence edge_ack;             // ... with this acknowledgment ...
+  bool edge_of_syn = false;     // its SYN-ACK offered the furthest edge
+  bool edge_went_left = false;  // a later segment offered less
+  Sequence edge;                // the furthest right edge that it offered ...
+  Sequence edge_ack;            // ... with this acknowledgment ...
+  Sequence plain_edge;          // the same if its windows are not scaled
+  bool plain_known = false;
+  bool scales = false;           // its windows are certainly scaled
   std::uint32_t edge_stamp = 0;  // ... and this timestamp
   // To detect recording out of order: its highest acknowledgment, when that rose, and what it was
   // at least 20 ms and 40 ms before.
@@ -136,6 +139,7 @@ struct EndpointState {
   Sequence limit_ack;         // the highest acknowledgment
   bool limit_unread = false;  // ... is known from a keep-alive alone, which its receiver drops
   Bytes limit_widest;
+  std::uint32_t shut_ignored = 0;  // how often it sent beyond a closed window that stayed closed
 
   // --- Timestamps ---
   bool stamp_known = false;

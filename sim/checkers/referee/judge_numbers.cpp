@@ -324,6 +324,23 @@ void judge_bare(const Moment& m) {
   }
 }
 
+// Whether a firewall behind the capture point may have taken the scale out of one SYN, so that the
+// windows are not scaled: the side has received no more than they permit then, and they do not
+// shrink then.
+bool may_be_unscaled(const Moment& m) {
+  EndpointState& v = m.speaker;
+  wire::Segment const& segment = m.segment();
+  if (m.terms.whole || segment.flags.syn() || unit_of(v, m.other, false) == 1) {
+    return false;
+  }
+  Sequence const edge = segment.acknowledgment + Bytes{segment.window.value};
+  v.scales = v.scales || (v.plain_known && segment.acknowledgment.after(v.plain_edge));
+  bool const shrinks = v.plain_known && v.plain_edge.after(edge);
+  v.plain_edge = shrinks ? v.plain_edge : edge;
+  v.plain_known = true;
+  return !v.scales && !shrinks;
+}
+
 // The offered right edge never moves left, and there is at most one ACK for each segment.
 void judge_edge(const Moment& m) {
   wire::Segment const& segment = m.segment();
@@ -343,6 +360,7 @@ void judge_edge(const Moment& m) {
       m.other.fin_seen && !m.terms.is_strict() && segment.acknowledgment == m.other.fin_seen_end;
   // A SYN-ACK, whose window is unscaled, may arrive after later segments with scaled windows.
   std::uint32_t const rounding = unit_of(v, m.other, false) - 1;
+  bool const unscaled = may_be_unscaled(m);
   if (v.offered && !scale_unsure(m) && v.edge.after(edge + Bytes{rounding})) {
     bool const late = !m.own && v.edge_ack.after(segment.acknowledgment);
     // A host without memory may close the window completely, as Linux does.
@@ -354,7 +372,7 @@ void judge_edge(const Moment& m) {
       m.judge.call_whole(m, Rule::edge_moved_left,
                          shares_window(m)           ? Ambiguity::shared_window
                          : shut || over             ? Ambiguity::hidden
-                         : proxied                  ? Ambiguity::middlebox
+                         : proxied || unscaled      ? Ambiguity::middlebox
                          : order != Ambiguity::none ? order
                                                     : ambiguity_of_reuse(m, v.edge_ack),
                          {v.edge.value, edge.value});

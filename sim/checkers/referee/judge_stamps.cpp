@@ -102,7 +102,10 @@ void judge_presence(const Moment& m) {
   //= rfc7323#3.2
   //# 7323:TS-9 once agreed on, every segment except a RST has a timestamp
   if (both && !has) {
-    m.judge.call_whole(m, Rule::stamp_missing, Ambiguity::none, {1, 0});
+    // A firewall behind the capture point may have taken the option out of one SYN.
+    bool const agreed = speaker.stamp_known || m.own || m.terms.whole;
+    m.judge.call_whole(m, Rule::stamp_missing, agreed ? Ambiguity::none : Ambiguity::middlebox,
+                       {1, 0});
   }
   bool const answered = ours.is_answer != theirs.is_answer;
   //= rfc7323#3.2

@@ -228,6 +228,33 @@ TEST(RefereePath, ABlockOfInjectedDataGrows) {
   }
 }
 
+// A sender ignores a closed window. One may have been opened and closed again by what the recorder
+// lost, but not each time.
+TEST(RefereePath, AClosedWindowStaysClosed) {
+  for (std::uint32_t const times : {2u, 5u}) {
+    Conversation t;
+    t.open({.window = 1'000, .mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 1'000});
+    t.b("A", {.seq = 1, .ack = 1'001, .window = 0});
+    for (std::uint32_t i = 1; i <= times; ++i) {
+      t.a("A", {.seq = 1'001 + 100 * i, .ack = 1, .text = 100});
+      t.b("A", {.seq = 1, .ack = 1'001, .after_ms = 50, .window = 0});
+    }
+    EXPECT_EQ(t.found(Rule::beyond_window), times == 2 ? "likely" : "certain");
+  }
+}
+
+// A receiver that takes a part of a segment shows where its window ended.
+TEST(RefereePath, AClosedWindowEndsWithinASegment) {
+  for (std::uint32_t const ack : {701u, 1'001u}) {
+    Conversation t;
+    t.open({.window = 1'000, .mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 700});
+    t.b("A", {.seq = 1, .ack = 701, .after_ms = 5, .window = 300});
+    t.a("A", {.seq = 701, .ack = 1, .text = 700});
+    t.b("A", {.seq = 1, .ack = ack, .after_ms = 50, .window = 0});
+    EXPECT_EQ(t.found(Rule::beyond_window), ack == 701 ? "likely" : "certain");
+  }
+}
+
 // The timestamp of a damaged packet seems to be later than all others, and all others than it.
 TEST(RefereePath, TheTimestampOfAPacketThatWasDamaged) {
   Conversation t;
@@ -343,6 +370,56 @@ TEST(RefereePath, WhatTurnsLikelyHidesNothingOfTheNextConnection) {
   t.b("SA", {.seq = 90'000, .ack = 90'001, .mss = 1'460});
   t.a("A", {.seq = 90'001, .ack = 90'001, .reserved = 4});
   EXPECT_EQ(t.found(Rule::reserved_bits), "certain");
+}
+
+// The capture lacks the end of one connection and the beginning of the next one on the same ports,
+// whose numbers overlap by chance. Its clock or its acknowledgments do not.
+TEST(RefereePath, NumbersMayOverlapByChance) {
+  struct Case {
+    std::uint32_t stamp, ack;
+    bool goes_on;
+  };
+  for (Case const& next : {Case{3'400, 1, true}, Case{90'000'000, 1, false},
+                           Case{4'000'000'000, 1, false}, Case{3'400, 90'000'000, false}}) {
+    Conversation t;
+    t.open({.mss = 1'460, .stamp = 1'000});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 100, .stamp = 1'020, .echo = 1'000});
+    t.b("A", {.seq = 1, .ack = 101, .stamp = 1'020, .echo = 1'020});
+    t.a("AP", {.seq = 1,
+               .ack = next.ack,
+               .text = 100,
+               .after_ms = 2'380,
+               .stamp = next.stamp,
+               .echo = 1'020,
+               .octet = 9});
+    EXPECT_EQ(t.found(Rule::text_changed), next.goes_on ? "certain" : "likely") << next.stamp;
+  }
+}
+
+// A firewall behind the capture point takes an option out of one SYN: the other side does not use
+// it.
+TEST(RefereePath, AnOptionThatDidNotArriveIsNotUsed) {
+  for (std::uint16_t const less : {std::uint16_t{1'000}, std::uint16_t{2'000}}) {
+    Conversation t;
+    t.open({.mss = 1'460, .scale = 7});
+    for (std::uint16_t i = 0; i < 8; ++i) {
+      t.b("A", {.seq = 1 + i * 1'000u, .ack = 1, .text = 1'000});
+      t.a("A", {.seq = 1,
+                .ack = 1'001 + i * 1'000u,
+                .window = static_cast<std::uint16_t>(60'000 - i * less)});
+    }
+    EXPECT_EQ(t.found(Rule::edge_moved_left), less == 1'000 ? "likely" : "certain");
+  }
+  for (bool const uses : {false, true}) {
+    Conversation t;
+    t.open({.mss = 1'460, .stamp = 1'000});
+    if (uses) {
+      t.b("A", {.seq = 1, .ack = 1, .stamp = 1'010, .echo = 1'000});
+    }
+    t.a("AP", {.seq = 1, .ack = 1, .text = 100, .stamp = 1'020, .echo = 1'000});
+    t.b("A", {.seq = 1, .ack = 101, .after_ms = 20});
+    EXPECT_EQ(t.found(Rule::stamp_missing), uses ? "certain" : "likely");
+  }
 }
 
 }  // namespace

@@ -37,7 +37,8 @@ void begin(const Moment& m) {
   EndpointState& v = m.speaker;
   if (!v.begun || v.iss != m.segment().sequence) {
     v.has_former = v.begun || v.has_former;
-    v.has_rival = v.begun ? !v.spoke_on : v.has_rival;
+    bool const same = v.offered && v.last_ack == m.segment().acknowledgment;
+    v.has_rival = v.begun ? (!v.spoke_on && same) || v.middle : v.has_rival;
     v.spoke_on = false;
     v.former = v.begun ? v.sent : v.former;
     v.begun = true;
@@ -225,6 +226,7 @@ void Referee::see(const Sighting& said, const Allowances* own) {
   EndpointState& speaker = c.endpoints[side];
   see_hop_limit(c, said, side, own != nullptr);
   c.unverified = c.unverified || said.sum == Sum::unknown || said.ip_sum == Sum::unknown;
+  ends_ += said.segment.flags.any_of(wire::flag::fin | wire::flag::rst) ? 1 : 0;
   static constexpr Allowances anything;
   Moment m{said,
            speaker,
@@ -461,8 +463,9 @@ void Referee::weaken_order(const Moment& m) {
 }
 
 bool Referee::may_keep(const Moment& m, std::uint64_t more) {
-  // One look at all connections for as many refusals.
-  if (kept_ + more > terms_.kept_total_max && refused_++ % (connections_.size() + 1) == 0) {
+  // One look at all connections for each eighth of them that ends.
+  if (kept_ + more > terms_.kept_total_max && ends_ * 8 > connections_.size()) {
+    ends_ = 0;
     forget_what_is_over(m.connection);
   }
   bool const room = kept_ + more <= terms_.kept_total_max;

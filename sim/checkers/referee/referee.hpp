@@ -65,7 +65,9 @@ struct Claim {
   Sequence begin = {};      // its SEG.SEQ ...
   Sequence fresh_end = {};  // ... and the end of its data, if that is new; otherwise `begin`
   bool doubted = false;     // one later packet confirms it, but may have been overtaken
-  bool shut = false;        // the other side has closed its window completely since
+  bool shut = false;        // the other side has closed its window completely since ...
+  bool was_shut = false;    // ... and before
+  bool single = false;      // the segment is no larger than the MSS
   // block: what the other side may retransmit.
   Sequence left = {};       // the segment's acknowledgment
   bool left_sent = false;   // the octet there was seen before ...
@@ -201,7 +203,7 @@ class Referee {
   std::vector<FirstNumbers> first_numbers_;  // sorted by address; at most first_numbers_max
   std::uint64_t unjudged_ = 0;
   std::uint64_t kept_ = 0;
-  std::uint64_t refused_ = 0;
+  std::uint64_t ends_ = 0;  // FINs and resets since forget_what_is_over()
 };
 
 }  // namespace lockstep::sim::referee

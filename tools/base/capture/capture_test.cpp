@@ -466,6 +466,17 @@ TEST(Decode, WhatIsTooShortForATunnelWasNotCut) {
   }
 }
 
+// A scan of the protocols of IPv6: the packet is whole, and its extension header is not there.
+TEST(Decode, AnExtensionHeaderThatIsNotThereWasNotCut) {
+  for (unsigned const next : {0u, 43u, 44u, 51u, 60u}) {
+    auto bytes = words({0x6000, 0, 0, next << 8 | 64});
+    bytes.resize(40);
+    EXPECT_EQ(decode(frame_of(bytes), LinkLayer::raw_ip).kind, FrameKind::not_tcp) << next;
+    bytes[5] = std::byte{8};  // its length says that there is one
+    EXPECT_EQ(decode(frame_of(bytes), LinkLayer::raw_ip).kind, FrameKind::cut_short) << next;
+  }
+}
+
 // No link carries such a packet, and each of its segments would be judged.
 TEST(Decode, APacketLargerThanAnyOffloadIsNone) {
   std::vector<std::byte> bytes = words({0x6000, 0, 0, 6 << 8 | 64});
@@ -493,8 +504,10 @@ TEST(Decode, LeavesOtherTunnelsClosed) {
 TEST(Decode, OtherProtocolsOverPppAreIgnored) {
   EXPECT_EQ(decode(frame_of({std::byte{0xc0}, std::byte{0x21}}), LinkLayer::ppp).kind,
             FrameKind::not_ip);  // LCP
-  EXPECT_EQ(decode(frame_of({std::byte{0xff}, std::byte{0x03}, std::byte{}}), LinkLayer::ppp).kind,
-            FrameKind::cut_short);
+  auto cut = frame_of({std::byte{0xff}, std::byte{0x03}, std::byte{}});
+  EXPECT_EQ(decode(cut, LinkLayer::ppp).kind, FrameKind::not_tcp);
+  cut.original_bytes += 40;
+  EXPECT_EQ(decode(cut, LinkLayer::ppp).kind, FrameKind::cut_short);
 }
 
 TEST(Decode, DetectsBadSumsAndTruncatedPayloads) {

@@ -283,14 +283,22 @@ FrameKind read_icmp(const Transport& from, IcmpError& out) {
   return FrameKind::icmp_error;
 }
 
+/// Whether the first fragment of a UDP datagram is that of a tunnel: a scan of the port is too
+/// short.
+bool begins_tunnel(const Transport& transport) {
+  constexpr std::uint16_t least = 8 + 8;  // UDP's header and the tunnel's
+  Bytes const udp = transport.bytes;
+  return udp.size() >= 8 && word_at(udp, 4) >= least &&
+         open_tunnel(transport.protocol, udp).has_value();
+}
+
 /// Of a fragment, whether it may hide a part of a TCP segment, and between which addresses. Later
 /// fragments of a tunnel over UDP are not known as such, but the first one is.
 void read_fragment(const Transport& transport, Decoded& out) {
   constexpr std::uint8_t tcp = 6, udp = 17;
   std::uint8_t const protocol = transport.protocol;
-  bool const tunnel =
-      protocol == 4 || protocol == 41 || protocol == 47 ||
-      (protocol == udp && transport.begins && open_tunnel(protocol, transport.bytes).has_value());
+  bool const tunnel = protocol == 4 || protocol == 41 || protocol == 47 ||
+                      (protocol == udp && transport.begins && begins_tunnel(transport));
   // What follows another extension header is unknown: TCP, or a tunnel.
   bool const behind = transport.ipv6 && is_extension(protocol);
   if (protocol == tcp) {
@@ -352,13 +360,19 @@ void expect_tcp(const std::string& capture, std::uint64_t packets, const FrameCo
 
 namespace {
 
+/// Whether an IP packet says that it is longer than what there is of it.
+bool is_incomplete(Bytes ip, std::uint8_t version) {
+  std::size_t const at = version == 4 ? 2 : 4;
+  return ip.size() < at + 2 || word_at(ip, at) + (version == 4 ? 0u : 40u) > ip.size();
+}
+
 /// Opens the frame down to the innermost packet. `cut`: whether octets of that may be missing.
 Decoded opened(const CapturedFrame& frame, LinkLayer link, bool& cut) {
   Decoded out;
   IpPart ip = strip_link(frame.bytes, link);
   auto lost = static_cast<std::uint32_t>(frame.original_bytes - frame.bytes.size());
   for (int depth = 0; depth <= tunnels_max; ++depth) {
-    cut = depth == 0 || lost != 0;
+    cut = lost != 0;
     out.kind = ip.kind;
     if (ip.kind != FrameKind::tcp) {
       return out;
@@ -372,6 +386,7 @@ Decoded opened(const CapturedFrame& frame, LinkLayer link, bool& cut) {
       out.kind = FrameKind::not_ip;
       return out;
     }
+    cut = cut || (depth == 0 && is_incomplete(ip.bytes, version));
     Transport const transport = version == 4 ? open_v4(ip.bytes, lost) : open_v6(ip.bytes, lost);
     out.kind = transport.kind;
     if (out.kind == FrameKind::fragment) {
@@ -400,9 +415,9 @@ Decoded decode(const CapturedFrame& frame, LinkLayer link) {
   if (frame.bytes.size() > frame_most) {
     return {};
   }
-  bool cut = true;
+  bool cut = false;
   Decoded out = opened(frame, link, cut);
-  // Where nothing was cut, what is too short for a tunnel is none, as a scan of its port.
+  // Where nothing was cut, what is too short is not TCP: a scan of a tunnel's port, or a runt.
   if (out.kind == FrameKind::cut_short && !cut) {
     out.kind = FrameKind::not_tcp;
   }

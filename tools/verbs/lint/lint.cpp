@@ -83,7 +83,9 @@ class FirstLook {
     }
     return each;
   }
-  bool has(const IpAddress& source) const { return sums_.contains(key_of(source)); }
+  bool has(const IpAddress& source) const {
+    return sums_.contains(key_of(source)) || sums_.size() == places_max;
+  }
   /// What wrong checksums of a source mean; either, if there were too many sources to count.
   WrongSum wrong_sum(const IpAddress& source) const {
     const auto found = sums_.find(key_of(source));
