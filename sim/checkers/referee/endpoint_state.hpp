@@ -73,7 +73,7 @@ struct EndpointState {
   Sequence sent_ack;  // ... with this acknowledgment
   Sequence former;    // `sent` of the previous connection
   bool has_former = false;
-  bool has_rival = false;  // ... in which it had sent nothing but its SYN-ACK to the same SYN
+  bool has_rival = false;  // ... in which it had sent nothing but its SYN-ACK
   bool fin_sent = false;
   Sequence fin_end;
   Sequence fin_ack;       // the FIN's acknowledgment number

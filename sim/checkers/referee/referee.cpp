@@ -37,8 +37,12 @@ void begin(const Moment& m) {
   EndpointState& v = m.speaker;
   if (!v.begun || v.iss != m.segment().sequence) {
     v.has_former = v.begun || v.has_former;
-    bool const same = v.offered && v.last_ack == m.segment().acknowledgment;
-    v.has_rival = v.begun ? (!v.spoke_on && same) || v.middle : v.has_rival;
+    // Of two SYNs that a host with cookies has answered, either may become the connection; a
+    // deployed client has given up the former. What was acknowledged before is unknown if it was
+    // not judged.
+    bool const either =
+        m.terms.is_strict() || !v.offered || v.last_ack == m.segment().acknowledgment;
+    v.has_rival = v.begun ? (!v.spoke_on && either) || v.middle : v.has_rival;
     v.spoke_on = false;
     v.former = v.begun ? v.sent : v.former;
     v.begun = true;

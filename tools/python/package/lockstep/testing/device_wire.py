@@ -138,9 +138,9 @@ def write_all(to, octets):
 class Device:
     """What serve() needs of a device, and the methods that it calls if they are there.
 
-    Times are in nanoseconds. Handles and results are those of device.h. `packets` is a list to which
-    the device appends the packets (bytes, from the IP header on) that it sends. `options` are those
-    of device.h, as text; `profile` is always among them. A ValueError of the constructor refuses to
+    Times are in nanoseconds. Handles and results are those of device.h. `packets` is a list to
+    which the device appends the packets (bytes, from the IP header on) that it sends. `options` are
+    those of device.h, as text; `profile` is always among them. A ValueError of the constructor refuses to
     make the device; if it begins with "unsupported", the test is skipped. What the device prints
     goes to its standard error.
 
