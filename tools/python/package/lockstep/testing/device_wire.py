@@ -139,10 +139,10 @@ class Device:
     """What serve() needs of a device, and the methods that it calls if they are there.
 
     Times are in nanoseconds. Handles and results are those of device.h. `packets` is a list to
-    which the device appends the packets (bytes, from the IP header on) that it sends. `options` are
-    those of device.h, as text; `profile` is always among them. A ValueError of the constructor refuses to
-    make the device; if it begins with "unsupported", the test is skipped. What the device prints
-    goes to its standard error.
+    which the device appends the packets (bytes, from the IP header on) that it sends. `options`
+    are those of device.h, as text; `profile` is always among them. A ValueError of the constructor
+    refuses to make the device; if it begins with "unsupported", the test is skipped. What the
+    device prints goes to its standard error.
 
     Further methods, each of which may be missing:
         listen(port, backlog), unlisten(listener), accept(listener), connect(local_port,
