@@ -339,21 +339,7 @@ std::int64_t get(lockstep_device* d, std::int64_t handle, const char* name) {
   if (!info.exists) {
     return gone;
   }
-  std::pair<std::string_view, std::uint64_t> const variables[] = {
-      {"snd_una", info.send.una.value},
-      {"snd_nxt", info.send.nxt.value},
-      {"snd_wnd", info.send.wnd.count},
-      {"snd_mss", info.send.mss.count},
-      {"rcv_nxt", info.receive.nxt.value},
-      {"rcv_wnd", info.receive.wnd.count},
-      {"cwnd", info.cwnd.count},
-      {"ssthresh", info.ssthresh.count},
-      {"fast_recovery", info.fast_recovery ? 1 : 0},
-      {"sacked", info.sacked.count},
-      {"srtt_ns", info.srtt.ns},
-      {"rto_ns", info.rto.ns},
-  };
-  for (const auto& [known, value] : variables) {
+  for (const auto& [known, value] : tools::python::variables_of(info)) {
     if (known == name) {
       return static_cast<std::int64_t>(value);
     }

@@ -37,6 +37,22 @@ SettingKind setting_named(std::string_view name) {
                 "the setting is '" + std::string(name) + "', expected one of " + all);
 }
 
+std::array<std::pair<std::string_view, std::uint64_t>, 12> variables_of(
+    const ConnectionInfo& info) {
+  return {{{"snd_una", info.send.una.value},
+           {"snd_nxt", info.send.nxt.value},
+           {"snd_wnd", info.send.wnd.count},
+           {"snd_mss", info.send.mss.count},
+           {"rcv_nxt", info.receive.nxt.value},
+           {"rcv_wnd", info.receive.wnd.count},
+           {"cwnd", info.cwnd.count},
+           {"ssthresh", info.ssthresh.count},
+           {"fast_recovery", info.fast_recovery ? 1U : 0U},
+           {"sacked", info.sacked.count},
+           {"srtt_ns", info.srtt.ns},
+           {"rto_ns", info.rto.ns}}};
+}
+
 void Inbox::on_event(Stack& stack, const TimedEvent& event) {
   if (sockets != nullptr) {
     sockets->on_event(stack, event.event);

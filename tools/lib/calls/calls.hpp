@@ -2,6 +2,7 @@
 // observer's.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -10,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/stack/stack.hpp"
@@ -59,6 +61,10 @@ struct Inbox {
 
 /// The setting of this name; if there is none, throws Failure listing all names.
 SettingKind setting_named(std::string_view name);
+
+/// The variables of a connection that a test may read, by their names in Python; sequence numbers
+/// as on the wire, sizes in octets, times in nanoseconds.
+std::array<std::pair<std::string_view, std::uint64_t>, 12> variables_of(const ConnectionInfo& info);
 
 /// The calls of Stack. A refusal is thrown as `Refused`.
 class Calls {

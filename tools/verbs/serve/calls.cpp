@@ -44,20 +44,12 @@ void accept_or_throw(Refusal refusal) {
   }
 }
 
-/// The variables of a connection that a test can read, by their names in Python.
 nlohmann::json variables(const ConnectionInfo& info) {
-  return {{"snd_una", info.send.una.value},
-          {"snd_nxt", info.send.nxt.value},
-          {"snd_wnd", info.send.wnd.count},
-          {"snd_mss", info.send.mss.count},
-          {"rcv_nxt", info.receive.nxt.value},
-          {"rcv_wnd", info.receive.wnd.count},
-          {"cwnd", info.cwnd.count},
-          {"ssthresh", info.ssthresh.count},
-          {"fast_recovery", info.fast_recovery},
-          {"sacked", info.sacked.count},
-          {"srtt_ns", info.srtt.ns},
-          {"rto_ns", info.rto.ns}};
+  nlohmann::json out;
+  for (const auto& [name, value] : python::variables_of(info)) {
+    out[std::string(name)] = value;
+  }
+  return out;
 }
 
 /// The name of an event.
