@@ -16,9 +16,10 @@ constexpr std::uint32_t probes_max = 256;
 constexpr std::uint32_t no_place = ~std::uint32_t{0};
 
 std::uint64_t hash_of(const std::array<Endpoint, 2>& ends) {
+  constexpr std::uint64_t odd = 0x9e37'79b9'7f4a'7c15;  // so that no two bits simply cancel out
   TableHash hash({});
   for (Endpoint const& end : ends) {
-    hash.add(end.address.high).add(end.address.low);
+    hash.add(end.address.high * odd + end.address.low);
   }
   hash.add(std::uint64_t{ends[0].port.value} << 16 | ends[1].port.value);
   return hash.finish();
