@@ -142,7 +142,8 @@ def instructions(place, commands):
         if "-o" in words and words[words.index("-o") + 1].split("/")[-1] in (*TESTS, "lockstep"):
             links.append(words)
     compiled(place, lines, shlex.split(next(
-        command for command in commands if command.endswith("_test.cpp"))), "core/units/teller.cpp")
+        command for command in commands if " -c " in command and command.endswith("_test.cpp"))),
+        "core/units/teller.cpp")
     lines.append(f"build core.a: archive {' '.join(objects)}")
     for words in links:
         linked(place, lines, words)
