@@ -134,7 +134,12 @@ bool shows_earlier_edges(const Moment& m, const Claim& claim) {
   bool const part = claim.single && segment.acknowledgment.after(claim.begin) &&
                     segment.acknowledgment.before(claim.upto);
   bool const stays = claim.was_shut && shut && segment.acknowledgment == claim.from;
-  m.other.shut_ignored += stays ? 1 : 0;
+  // One ACK counts once, whatever it replies to.
+  bool const again = m.other.shut_ignored == 0 || claim.at > m.other.shut_ignored_at;
+  if (stays && again) {
+    ++m.other.shut_ignored;
+    m.other.shut_ignored_at = m.said.at;
+  }
   return shut && (part || (stays && m.other.shut_ignored >= ignored_least));
 }
 

@@ -101,11 +101,12 @@ struct EndpointState {
 
   // --- What it sent: acknowledgments and windows ---
   bool offered = false;
-  bool edge_of_syn = false;     // its SYN-ACK offered the furthest edge
-  bool edge_went_left = false;  // a later segment offered less
-  Sequence edge;                // the furthest right edge that it offered ...
-  Sequence edge_ack;            // ... with this acknowledgment ...
-  Sequence plain_edge;          // the same if its windows are not scaled
+  bool edge_of_syn = false;      // its SYN-ACK offered the furthest edge
+  bool edge_went_left = false;   // a later segment offered less ...
+  std::uint32_t edge_moves = 0;  // ... so often, without closed windows
+  Sequence edge;                 // the furthest right edge that it offered ...
+  Sequence edge_ack;             // ... with this acknowledgment ...
+  Sequence plain_edge;           // the same if its windows are not scaled
   bool plain_known = false;
   bool scales = false;           // its windows are certainly scaled
   std::uint32_t edge_stamp = 0;  // ... and this timestamp
@@ -140,6 +141,7 @@ struct EndpointState {
   bool limit_unread = false;  // ... is known from a keep-alive alone, which its receiver drops
   Bytes limit_widest;
   std::uint32_t shut_ignored = 0;  // how often it sent beyond a closed window that stayed closed
+  Instant shut_ignored_at;         // ... which an ACK showed last at this instant
 
   // --- Timestamps ---
   bool stamp_known = false;
@@ -227,6 +229,8 @@ struct EndpointState {
   std::uint32_t largest_text = 0;  // the largest payload that it sent
   std::uint32_t drawn = 0;         // pure ACKs that received segments entitle it to ...
   std::uint32_t undrawn = 0;       // ... and those sent beyond them, since the last such segment
+  std::uint32_t old_acks = 0;      // equal ACKs of less than it had acknowledged
+  Sequence old_ack;
   Sequence storm_edge;
   bool acks_ignored_reported = false;
   Instant third_duplicate_at;

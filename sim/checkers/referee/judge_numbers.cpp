@@ -111,8 +111,9 @@ void judge_claim(const Moment& m, Sequence last) {
   if (!m.terms.whole && m.other.opening_count == 0 && !m.other.middle) {
     return;
   }
+  // A whole capture may begin after the other's SYN.
   Ambiguity const ambiguity =
-      m.other.opening_count == 0 && !m.terms.whole ? Ambiguity::middle : Ambiguity::none;
+      m.other.opening_count == 0 && !m.terms.is_strict() ? Ambiguity::middle : Ambiguity::none;
   std::uint32_t const place = m.judge.call_whole(m, Rule::ack_of_unheard, ambiguity,
                                                  {last.value, segment.acknowledgment.value});
   note_unheard(m, Claim::Kind::ack, last, segment.acknowledgment, place);
@@ -330,7 +331,7 @@ void judge_bare(const Moment& m) {
 bool may_be_unscaled(const Moment& m) {
   EndpointState& v = m.speaker;
   wire::Segment const& segment = m.segment();
-  if (m.terms.whole || segment.flags.syn() || unit_of(v, m.other, false) == 1) {
+  if (m.terms.whole || m.own || segment.flags.syn() || unit_of(v, m.other, false) == 1) {
     return false;
   }
   Sequence const edge = segment.acknowledgment + Bytes{segment.window.value};
@@ -367,17 +368,26 @@ void judge_edge(const Moment& m) {
     bool const shut = window.empty() && !m.terms.is_strict();
     // A proxy may have answered the SYN with a window of its own, or removed the window scale.
     bool const proxied = v.edge_of_syn && !m.own && !m.terms.whole;
+    // ... and the segment that did so may have been lost; then a smaller window follows. So one or
+    // two moves are certain only if nothing that the host sent is missing.
+    constexpr std::uint32_t moves_least = 3;
+    bool const all_seen = m.terms.is_strict() || (m.own && m.terms.whole);
+    v.edge_moves += late || shut ? 0 : 1;
+    bool const hidden = !all_seen && v.edge_moves < moves_least;
     if (!late) {
       Ambiguity const order = ambiguity_of_order(m);
       m.judge.call_whole(m, Rule::edge_moved_left,
                          shares_window(m)           ? Ambiguity::shared_window
-                         : shut || over             ? Ambiguity::hidden
+                         : shut || over || hidden   ? Ambiguity::hidden
                          : proxied || unscaled      ? Ambiguity::middlebox
                          : order != Ambiguity::none ? order
                                                     : ambiguity_of_reuse(m, v.edge_ack),
                          {v.edge.value, edge.value});
     }
-    v.edge = !late && shut ? edge : v.edge;
+    // What follows is compared with the new edge, so that each move counts once.
+    bool const moved = !late && !m.terms.is_strict();
+    v.edge = moved ? edge : v.edge;
+    v.edge_ack = moved ? segment.acknowledgment : v.edge_ack;
     v.edge_went_left = v.edge_went_left || !late;
   }
   bool const pure = m.said.length().empty() && segment.sequence == v.sent;

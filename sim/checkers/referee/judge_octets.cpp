@@ -19,9 +19,13 @@ bool make_room(const Moment& m, KeptText& kept, Sequence begin, Sequence end) {
     kept.grow(octets);
   }
   Sequence const oldest = m.speaker.limited ? first_of(m.speaker.limit_ack, begin) : begin;
-  while (end.since(oldest).count > kept.size() && kept.size() < m.terms.kept_octets_max &&
-         m.judge.may_keep(m, kept.size())) {
-    kept.grow(kept.size() * 2);
+  std::uint32_t size = kept.size();
+  while (end.since(oldest).count > size && size < m.terms.kept_octets_max &&
+         m.judge.may_keep(m, size)) {
+    size *= 2;
+  }
+  if (size > kept.size()) {
+    kept.grow(size);
   }
   return true;
 }

@@ -32,10 +32,16 @@ bool answers_other(const Moment& m) {
 }
 
 // Whether the host may have sent data up to the reset's number without a record of it: its own
-// queue may drop packets before the place of the capture, and the recorder others.
+// queue may drop packets before the place of the capture, the recorder or a filter others, and the
+// connection may be older than the capture.
 bool may_follow_unseen(const Moment& m) {
+  if (m.terms.is_strict()) {
+    return false;
+  }
   std::int32_t const off = m.segment().sequence.distance_from(m.speaker.sent);
-  return !m.terms.is_strict() && m.speaker.begun && off > 0 && off <= near_most;
+  bool const near = off > 0 && off <= near_most;
+  bool const far = off > near_most || off < -near_most;
+  return m.speaker.opening_count == 0 || near || (far && !m.terms.whole);
 }
 
 // Sequence numbers of one connection are not this far apart, so the reset belongs to another
@@ -99,7 +105,9 @@ void judge_resets(const Moment& m) {
   //= rfc9293#3.10.7.1
   //# 9293:P-CLOSED-RST without a connection a reset gets no reply
   if (matches && m.speaker.resets >= m.other.segments - m.other.resets) {
-    m.judge.call_whole(m, Rule::reset_answers_reset, m.own ? Ambiguity::none : Ambiguity::order,
+    // Without --whole the capture may lack data that the reset replies to.
+    Ambiguity const own = m.terms.whole ? Ambiguity::none : Ambiguity::lost_packets;
+    m.judge.call_whole(m, Rule::reset_answers_reset, m.own ? own : Ambiguity::order,
                        {m.other.segments - m.other.resets, m.speaker.resets + 1});
   }
 }

@@ -105,7 +105,7 @@ std::uint32_t draws_of(std::uint32_t octets) { return 2 + octets / 512; }
 
 std::uint32_t drawn_max(const EndpointState& sender, const EndpointState& other) {
   bool const flying = other.offered && sender.sent.after(other.last_ack);
-  return 4 * storm_least + (flying ? draws_of(sender.sent.value - other.last_ack.value) : 0);
+  return 2 * storm_least + (flying ? draws_of(sender.sent.value - other.last_ack.value) : 0);
 }
 
 // Pure ACKs without cause: each segment that occupies sequence space or has an unexpected number
@@ -120,7 +120,15 @@ void judge_storm(const Moment& m) {
   if (!pure || update) {
     return;
   }
-  if (v.drawn != 0) {
+  // No segment causes an ACK of less than was acknowledged; but the path may reorder a few.
+  Sequence const ack = m.segment().acknowledgment;
+  if (m.other.moved_known && ack.before(m.other.moved_to)) {
+    v.old_acks = ack == v.old_ack ? v.old_acks + 1 : 1;
+    v.old_ack = ack;
+    if (v.old_acks > storm_least) {
+      m.judge.call_whole(m, Rule::too_many_acks, Ambiguity::lost_packets, {storm_least, v.old_acks});
+    }
+  } else if (v.drawn != 0) {
     --v.drawn;
   } else if (++v.undrawn > storm_least) {
     m.judge.call_whole(m, Rule::too_many_acks, Ambiguity::lost_packets, {storm_least, v.undrawn});

@@ -83,9 +83,14 @@ void judge_answer_stamps(const Moment& m) {
                               : options.has_timestamps && !stamped  ? 8
                                                                     : 0;
   if (which != 0) {
-    m.speaker.answer_place = m.judge.call_whole(
-        m, Rule::option_unoffered,
-        is_passive(m) && acks_opening(m) ? Ambiguity::none : Ambiguity::lost_packets, {0, which});
+    bool const asked_so = is_passive(m) && acks_opening(m);
+    m.speaker.answer_place =
+        m.judge.call_whole(m, Rule::option_unoffered,
+                           asked_so ? Ambiguity::none : Ambiguity::lost_packets, {0, which});
+    // The SYN with that option is missing, so the options that follow are of that SYN, too.
+    if (!asked_so) {
+      m.judge.weaken_whole(m);
+    }
   }
 }
 

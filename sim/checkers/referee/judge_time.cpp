@@ -188,7 +188,7 @@ void hear_time(const Moment& m) {
       other.front_at = later(other.front_at, m.said.at);
       other.sacked.forget_before(segment.acknowledgment);
       other.recovering = other.recovering && segment.acknowledgment.before(other.recover);
-    } else if (m.said.length().empty()) {
+    } else if (m.said.length().empty() && other.sent.after(segment.acknowledgment)) {
       other.gap_reported = true;
       other.third_duplicate_at = ++other.duplicates == 3 ? m.said.at : other.third_duplicate_at;
     }

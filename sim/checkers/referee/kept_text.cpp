@@ -2,6 +2,7 @@
 #include "sim/checkers/referee/kept_text.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace lockstep::sim::referee {
@@ -48,12 +49,17 @@ void KeptText::grow(std::uint32_t size) {
   settle();
   std::vector<std::byte> octets(size);
   Bits known(size / word_bits);
-  for (std::uint32_t i = 1; i <= old; ++i) {
-    std::uint32_t const at = (top_ - Bytes{i}).value;
-    std::uint32_t const from = at & (old - 1);
-    std::uint32_t const to = at & (size - 1);
-    octets[to] = octets_[from];
-    known[to / word_bits] |= std::uint64_t{bit_of(known_, from)} << (to % word_bits);
+  // Only what is known is copied: most of a ring that has just grown is not.
+  for (std::uint32_t word = 0; word * word_bits < old; ++word) {
+    std::uint64_t const bits = known_[word];
+    for (std::uint64_t left = bits; left != 0; left &= left - 1) {
+      std::uint32_t const from =
+          word * word_bits + static_cast<std::uint32_t>(std::countr_zero(left));
+      std::uint32_t const back = (top_.value - 1 - from) & (old - 1);
+      std::uint32_t const to = (top_.value - 1 - back) & (size - 1);
+      octets[to] = octets_[from];
+      known[to / word_bits] |= std::uint64_t{1} << (to % word_bits);
+    }
   }
   octets_.swap(octets);
   known_.swap(known);

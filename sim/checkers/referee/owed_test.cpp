@@ -196,6 +196,38 @@ TEST(RefereeOwed, AStormOfAcks) {
   }
 }
 
+// Data that was acknowledged long ago excuses no storm.
+TEST(RefereeOwed, AStormAfterMuchData) {
+  for (std::uint32_t const count : {20u, 250u}) {
+    Conversation t;
+    t.open({.window = 65'000, .mss = 1'460});
+    for (std::uint32_t i = 0; i < 100; ++i) {
+      t.a("A", {.seq = 1 + 1'460 * i, .ack = 1, .text = 1'460});
+      t.b("A", {.seq = 1, .ack = 1 + 1'460 * (i + 1), .window = 65'000});
+    }
+    for (std::uint32_t i = 0; i < count; ++i) {
+      t.b("A", {.seq = 1, .ack = 146'001, .after_ms = 0, .after_us = 300, .window = 65'000});
+    }
+    EXPECT_EQ(t.found(Rule::too_many_acks), count == 250 ? "likely" : "no");
+  }
+}
+
+// Arriving data excuses no ACKs below what was acknowledged.
+TEST(RefereeOwed, AStormOfOldAcksBesideData) {
+  for (std::uint32_t const count : {20u, 100u}) {
+    Conversation t;
+    t.open({.window = 65'000, .mss = 1'460});
+    t.a("A", {.seq = 1, .ack = 1, .text = 1'460});
+    t.b("A", {.seq = 1, .ack = 1'461, .window = 65'000});
+    for (std::uint32_t i = 1; i <= count; ++i) {
+      t.a("A", {.seq = 1 + 1'460 * i, .ack = 1, .text = 1'460});
+      t.b("A", {.seq = 1, .ack = 1 + 1'460 * (i + 1), .window = 65'000});
+      t.b("A", {.seq = 1, .ack = 1'461, .after_ms = 0, .after_us = 300, .window = 65'000});
+    }
+    EXPECT_EQ(t.found(Rule::too_many_acks), count == 100 ? "likely" : "no");
+  }
+}
+
 TEST(RefereeOwed, AnAckForEachOfAThousandInFlight) {
   for (std::uint32_t const acks : {1'000u, 6'000u}) {
     Conversation t;

@@ -312,8 +312,11 @@ TEST(RefereeNumbers, SackBlocksToTheSideThatPermitsThem) {
 TEST(RefereeNumbers, AShrunkWindow) {
   Conversation wrong;
   wrong.open({.window = 500}).b("A", {.seq = 1, .ack = 1, .window = 500});
-  wrong.a("AP", {.seq = 1, .ack = 1, .text = 10});
-  wrong.b("A", {.seq = 1, .ack = 11, .window = 489});
+  for (std::uint16_t i = 0; i < 3; ++i) {
+    wrong.a("AP", {.seq = 1 + 10u * i, .ack = 1, .text = 10});
+    auto const window = static_cast<std::uint16_t>(489 - 11 * i);
+    wrong.b("A", {.seq = 1, .ack = 11 + 10u * i, .window = window});
+  }
   EXPECT_EQ(wrong.found(Rule::edge_moved_left), "certain");
   Conversation right;
   right.open({.window = 500}).a("AP", {.seq = 1, .ack = 1, .text = 10});
@@ -324,18 +327,6 @@ TEST(RefereeNumbers, AShrunkWindow) {
   rounded.open({.window = 500, .scale = 4}).b("A", {.seq = 1, .ack = 1, .window = 100});
   rounded.a("AP", {.seq = 1, .ack = 1, .text = 15}).b("A", {.seq = 1, .ack = 16, .window = 99});
   EXPECT_EQ(rounded.found(Rule::edge_moved_left), "no");
-}
-
-// With an equal acknowledgment number the smaller window may be the older one.
-TEST(RefereeNumbers, AWindowThatSeemsShrunkMayHaveBeenOvertaken) {
-  Conversation t;
-  t.open({.window = 500}).b("A", {.seq = 1, .ack = 1, .window = 400});
-  EXPECT_EQ(t.found(Rule::edge_moved_left), "likely");
-  Conversation stamped;
-  stamped.open({.window = 500, .stamp = 10});
-  stamped.b("A", {.seq = 1, .ack = 1, .window = 500, .stamp = 10, .echo = 10});
-  stamped.b("A", {.seq = 1, .ack = 1, .window = 400, .stamp = 11, .echo = 10});
-  EXPECT_EQ(stamped.found(Rule::edge_moved_left), "certain");
 }
 
 TEST(RefereeNumbers, MoreAcksThanSegments) {
@@ -554,7 +545,7 @@ TEST(RefereeResets, TheNumberOfAReset) {
   for (std::uint32_t const ack : {1u, 0x70000000u}) {
     Conversation foreign;
     foreign.open().a("RA", {.seq = 0x60000000, .ack = ack, .after_ms = 4'000, .own = true});
-    EXPECT_EQ(foreign.found(Rule::reset_outside), ack == 1 ? "certain" : "likely");
+    EXPECT_EQ(foreign.found(Rule::reset_outside), "likely");
   }
   Conversation right;
   right.open().a("R", {.seq = 1, .own = true});
@@ -566,7 +557,9 @@ TEST(RefereeResets, TheNumberOfAReset) {
 }
 
 TEST(RefereeResets, NoneAnswersAnother) {
-  Conversation wrong;
+  Terms whole;
+  whole.whole = true;
+  Conversation wrong(whole);
   wrong.a("R", {.seq = 7}).b("RA", {.ack = 7, .own = true});
   EXPECT_EQ(wrong.found(Rule::reset_answers_reset), "certain");
   Conversation right;

@@ -40,6 +40,20 @@ TEST(RefereeTime, ATimerThatRunsOutTooSoon) {
   EXPECT_EQ(fast.found(Rule::timeout_too_soon), "no");
 }
 
+// An ACK without outstanding data, such as the reply to a keep-alive, reports no loss.
+TEST(RefereeTime, ATimerThatRunsOutTooSoonAfterKeepAlives) {
+  Conversation t;
+  t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 5});
+  t.b("A", {.seq = 1, .ack = 6});
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    t.a("A", {.seq = 5, .ack = 1, .after_ms = 1'000});
+    t.b("A", {.seq = 1, .ack = 6});
+  }
+  t.a("AP", {.seq = 6, .ack = 1, .text = 5});
+  t.a("AP", {.seq = 6, .ack = 1, .text = 5, .after_ms = 10});
+  EXPECT_EQ(t.found(Rule::timeout_too_soon), "likely");
+}
+
 TEST(RefereeTime, ATimerThatIsNotDoubled) {
   for (std::uint32_t const second : {1'500u, 2'000u}) {
     Conversation t;

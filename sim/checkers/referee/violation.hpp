@@ -134,10 +134,11 @@ class Violations {
     }
     return kept_max_;
   }
-  // Makes this connection's violations likely that are certain only in a whole capture.
-  void weaken_connection(std::uint32_t connection, Ambiguity why) {
+  // Makes this connection's violations likely, from the one at `first` on, that are certain only in
+  // a whole capture.
+  void weaken_connection(std::uint32_t connection, std::uint32_t first, Ambiguity why) {
     std::uint32_t place = connection < last_of_.size() ? last_of_[connection] : no_place;
-    for (; place != no_place; place = before_[place]) {
+    for (; place != no_place && place >= first; place = before_[place]) {
       if (kept_[place].rests_on_whole) {
         weaken(place, why);
       }

@@ -38,6 +38,7 @@ struct Say {
   std::uint16_t mss = 0;
   std::uint8_t hop_limit = 64;
   std::uint8_t octet = 7;  ///< the value of every payload octet
+  bool loopback = false;   ///< both addresses are 127.0.0.1
 };
 
 std::vector<std::byte> tcp_of(const Say& say, std::uint32_t pseudo) {
@@ -71,8 +72,9 @@ std::vector<std::byte> v4_of(const Say& say) {
   put_octet(out, say.hop_limit);
   put_octet(out, 6);
   put_word(out, 0);
-  put_long(out, say.from_first ? 0x0a000001 : 0x0a000002);
-  put_long(out, say.from_first ? 0x0a000002 : 0x0a000001);
+  bool const loopback = say.loopback;
+  put_long(out, loopback ? 0x7f000001 : say.from_first ? 0x0a000001 : 0x0a000002);
+  put_long(out, loopback ? 0x7f000001 : say.from_first ? 0x0a000002 : 0x0a000001);
   auto const header = std::span<const std::byte>(out);
   auto const sum = static_cast<std::uint16_t>(~ones_fold(ones_sum(header)));
   std::uint32_t const pseudo = ones_sum(header.subspan(12, 8));
@@ -230,6 +232,24 @@ TEST(LintHonest, AWholeCaptureOfJoinedSegments) {
     EXPECT_EQ(count_of(linted, Rule::mss_exceeded), 1u);
     EXPECT_EQ(linted.certain(), size == 2'800 ? 0u : 1u) << table_of(linted, 0);
   }
+}
+
+// A connection over the loopback interface has another MSS than those of the network.
+TEST(LintHonest, JoinedSegmentsBesideALoopbackConnection) {
+  Written file("beside.pcapng");
+  file.add({.flags = syn, .sequence = 99, .mss = 1'460});
+  file.add({.from_first = false,
+            .flags = syn | ack,
+            .sequence = 499,
+            .acknowledgment = 100,
+            .mss = 1'460});
+  file.add({.sequence = 100, .acknowledgment = 500});
+  file.add({.flags = ack | psh, .sequence = 100, .acknowledgment = 500, .text = 2'920});
+  file.add({.from_first = false, .sequence = 500, .acknowledgment = 3'020});
+  file.add({.flags = syn, .mss = 65'495, .loopback = true});
+  Linted const linted = file.lint(true);
+  EXPECT_EQ(linted.joined, 1u);
+  EXPECT_EQ(linted.certain(), 0u) << table_of(linted, 0);
 }
 
 // An --at address that does not occur is an error: else the option would silently have no effect.

@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "core/wire/tcp_options.hpp"
 #include "tools/base/capture/octets.hpp"
@@ -32,11 +33,10 @@ struct Sums {
   }
 };
 
-using SumsBySource = std::map<std::pair<std::uint64_t, std::uint64_t>, Sums>;
+using Address = std::pair<std::uint64_t, std::uint64_t>;
+using SumsBySource = std::map<Address, Sums>;
 
-std::pair<std::uint64_t, std::uint64_t> key_of(const IpAddress& address) {
-  return {address.high, address.low};
-}
+Address key_of(const IpAddress& address) { return {address.high, address.low}; }
 
 /// The first pass: facts about the whole capture.
 class FirstLook {
@@ -47,11 +47,7 @@ class FirstLook {
     ++out_.segments;
     count_sum(segment);
     ++records_[std::min<std::size_t>(copies_.records_before(segment), copies_most)];
-    for (const TcpOption& option : options_of(segment)) {
-      bool const mss = option.kind == 2 && option.data.size() == 2;
-      mss_most_ = mss ? std::max<std::uint32_t>(mss_most_, word_at(option.data, 0)) : mss_most_;
-    }
-    ++sizes_[std::min<std::uint32_t>(segment.data_bytes(), size_most)];
+    take_sizes(segment);
   }
 
   void take_fragment(const Segment& fragment) {
@@ -64,8 +60,9 @@ class FirstLook {
   }
 
   void end() {
-    for (std::uint32_t size = mss_most_ + 1; size <= size_most; ++size) {
-      out_.joined += sizes_[size];
+    for (const auto& [what, count] : large_) {
+      const auto& [from, to, size] = what;
+      out_.joined += size > std::min(mss_of(from), mss_of(to)) ? count : 0;
     }
   }
 
@@ -93,9 +90,11 @@ class FirstLook {
   }
 
  private:
-  static constexpr std::uint32_t size_most = 65'536;
+  /// What a segment holds on Ethernet: one that is not longer was not joined.
+  static constexpr std::uint32_t mss_ethernet = 1'460;
   /// Sources, and pairs with fragments, that are told apart.
   static constexpr std::size_t places_max = std::size_t{1} << 20;
+  static constexpr std::size_t sizes_max = std::size_t{1} << 16;
 
   void count_sum(const Segment& segment) {
     const auto key = key_of(segment.source.address);
@@ -110,6 +109,29 @@ class FirstLook {
     }
   }
 
+  /// A host's own SYNs say what its interface carries; another's are of another interface.
+  void take_sizes(const Segment& segment) {
+    const Address from = key_of(segment.source.address);
+    for (const TcpOption& option : options_of(segment)) {
+      const bool known = mss_most_.size() < places_max || mss_most_.contains(from);
+      if (option.kind == 2 && option.data.size() == 2 && known) {
+        std::uint32_t& most = mss_most_[from];
+        most = std::max<std::uint32_t>(most, word_at(option.data, 0));
+      }
+    }
+    if (segment.data_bytes() > mss_ethernet) {
+      const std::tuple what(from, key_of(segment.destination.address), segment.data_bytes());
+      // Of further ones it is not known.
+      const bool room = large_.size() < sizes_max || large_.contains(what);
+      ++(room ? large_[what] : out_.joined);
+    }
+  }
+
+  std::uint32_t mss_of(const Address& address) const {
+    const auto found = mss_most_.find(address);
+    return std::max(mss_ethernet, found == mss_most_.end() ? 0 : found->second);
+  }
+
   static constexpr std::uint32_t copies_most = 8;
 
   Linted& out_;
@@ -118,8 +140,9 @@ class FirstLook {
   bool unknown_ = false;
   Copies copies_{Copies::any_number};
   std::array<std::uint64_t, copies_most + 1> records_{};  // by the number of those before it
-  std::uint32_t mss_most_ = 1'460;
-  std::vector<std::uint64_t> sizes_ = std::vector<std::uint64_t>(size_most + 1);
+  std::map<Address, std::uint32_t> mss_most_;             ///< of each source's SYNs
+  /// How many segments have more data, by source, destination and size.
+  std::map<std::tuple<Address, Address, std::uint32_t>, std::uint64_t> large_;
 };
 
 FirstLook first_look(const std::string& path, Linted& out) {

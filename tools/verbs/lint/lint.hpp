@@ -28,7 +28,7 @@ struct Linted {
   std::uint64_t connections = 0;
   std::uint64_t unjudged = 0;  ///< segments of connections beyond the limit
   std::uint64_t copies = 0;    ///< second records of a packet, which are not judged
-  std::uint64_t joined = 0;    ///< segments with more data than the largest MSS in the capture
+  std::uint64_t joined = 0;    ///< segments with more data than an MSS of both hosts
   FrameCounts kinds{};         ///< frames by FrameKind
   std::string warning;         ///< where the file is truncated; empty if it is not
 

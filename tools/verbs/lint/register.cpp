@@ -68,7 +68,8 @@ void print(const Linted& linted, const std::string& capture, bool whole) {
   }
   if (linted.joined != 0) {
     fmt::print(
-        "{} exceed every MSS: hardware has joined them or will split them (TSO, GSO, GRO), so no "
+        "{} exceed the MSS of their hosts: hardware has joined or will split them (TSO, GRO), so "
+        "no "
         "certain finding depends on a segment's size{}\n",
         counted(linted.joined, "segment"), whole ? "; --whole does not apply to sizes" : "");
   }

@@ -1,0 +1,190 @@
+// What a capture does not show must not cause certain findings: a lost packet that closed a window,
+// data that a filter left out, a connection that is older than the capture.
+#include <gtest/gtest.h>
+
+#include "sim/checkers/referee/conversation.hpp"
+#include "sim/checkers/referee/referee.hpp"
+
+namespace lockstep::sim::referee {
+namespace {
+
+Terms whole() {
+  Terms terms;
+  terms.whole = terms.deployed = true;
+  return terms;
+}
+
+// Linux closes its window if it has no memory. If that ACK is lost, the right edge has moved left
+// once, or twice; a host that moves it time and again breaks the rule.
+TEST(RefereeHidden, TheAckThatClosedTheWindow) {
+  for (std::uint32_t const moves : {1u, 2u, 3u}) {
+    for (bool const all : {false, true}) {
+      Conversation t(all ? whole() : Terms{});
+      t.open({.mss = 1'460});
+      for (std::uint32_t i = 0; i < moves; ++i) {
+        t.a("AP", {.seq = 1 + 10 * i, .ack = 1, .text = 10});
+        t.b("A", {.seq = 1,
+                  .ack = 11 + 10 * i,
+                  .after_ms = 20,
+                  .window = static_cast<std::uint16_t>(9'000 - 1'000 * i)});
+        t.b("A", {.seq = 1,
+                  .ack = 11 + 10 * i,
+                  .after_ms = 20,
+                  .window = static_cast<std::uint16_t>(9'000 - 1'000 * i)});
+      }
+      EXPECT_EQ(t.found(Rule::edge_moved_left), moves == 3 ? "certain" : "likely") << moves;
+    }
+  }
+}
+
+// With an equal acknowledgment number the smaller window may be the older one.
+TEST(RefereeHidden, AWindowThatSeemsShrunkMayHaveBeenOvertaken) {
+  Conversation t;
+  t.open({.window = 500}).b("A", {.seq = 1, .ack = 1, .window = 400});
+  EXPECT_EQ(t.found(Rule::edge_moved_left), "likely");
+  Conversation stamped;
+  stamped.open({.window = 500, .stamp = 10});
+  stamped.b("A", {.seq = 1, .ack = 1, .window = 500, .stamp = 10, .echo = 10});
+  for (std::uint32_t i = 1; i < 4; ++i) {
+    stamped.b("A", {.seq = 1,
+                    .ack = 1,
+                    .window = static_cast<std::uint16_t>(500 - 100 * i),
+                    .stamp = 10 + i,
+                    .echo = 10});
+  }
+  EXPECT_EQ(stamped.found(Rule::edge_moved_left), "certain");
+}
+
+// A firewall or load balancer answers the SYN in place of the server, with a window of its own.
+TEST(RefereeHidden, AProxyAnsweredTheSyn) {
+  for (bool const proxied : {true, false}) {
+    Conversation t;
+    t.open({.window = 14'600, .mss = 1'460});
+    if (!proxied) {
+      t.a("AP", {.seq = 1, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 11, .window = 14'600});
+    }
+    for (std::uint32_t next = proxied ? 1 : 11; next < (proxied ? 10u : 40u); next += 10) {
+      auto const window = static_cast<std::uint16_t>(7'300 - 20 * next);
+      t.a("AP", {.seq = next, .ack = 1, .text = 10});
+      t.b("A", {.seq = 1, .ack = next + 10, .window = window});
+    }
+    EXPECT_EQ(t.found(Rule::edge_moved_left), proxied ? "likely" : "certain");
+  }
+}
+
+// At the host itself nothing is lost before the capture point.
+TEST(RefereeHidden, TheHostsOwnEdgeInAWholeCapture) {
+  Conversation t(whole());
+  t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 10});
+  t.b("A", {.seq = 1, .ack = 11, .window = 9'000, .own = true});
+  EXPECT_EQ(t.found(Rule::edge_moved_left), "certain");
+}
+
+// With scales of 1 to 3 a host never receives more than the unscaled window between two ACKs.
+TEST(RefereeHidden, TheHostKnowsItsOwnScale) {
+  Conversation t;
+  t.a("S", {.mss = 1'460, .scale = 7});
+  t.b("SA", {.ack = 1, .window = 40'000, .mss = 1'460, .scale = 2, .own = true});
+  t.a("A", {.seq = 1, .ack = 1});
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    t.a("AP", {.seq = 1 + 1'460 * i, .ack = 1, .text = 1'460});
+    t.b("A", {.seq = 1,
+              .ack = 1'461 + 1'460 * i,
+              .window = static_cast<std::uint16_t>(19'000 - 1'000 * i),
+              .own = true});
+  }
+  EXPECT_EQ(t.found(Rule::edge_moved_left), "certain");
+}
+
+// The window was closed, and the ACK that opened it is missing. One ACK that takes nothing of four
+// segments shows no more than that.
+TEST(RefereeHidden, OneAckShowsAClosedWindowOnce) {
+  for (std::uint32_t const rounds : {1u, 4u}) {
+    Conversation t;
+    t.open({.window = 2'920, .mss = 1'460});
+    t.a("A", {.seq = 1, .ack = 1, .text = 1'460}).a("A", {.seq = 1'461, .ack = 1, .text = 1'460});
+    t.b("A", {.seq = 1, .ack = 2'921, .after_ms = 20, .window = 0});
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      t.a("A", {.seq = 2'921 + 1'460 * i,
+                .ack = 1,
+                .text = 1'460,
+                .after_ms = i == 0        ? 900u
+                            : rounds == 1 ? 0u
+                                          : 1u});
+      for (std::uint32_t each = 0; each < (rounds == 1 ? (i == 3 ? 2u : 0u) : 2u); ++each) {
+        t.b("A", {.seq = 1, .ack = 2'921, .after_ms = 40, .window = 0});
+      }
+    }
+    EXPECT_EQ(t.found(Rule::beyond_window), rounds == 4 ? "certain" : "likely");
+  }
+}
+
+// A SYN-ACK that echoes no SYN of the capture answers one that is missing, whose options count.
+TEST(RefereeHidden, TheSynThatASynAckAnswers) {
+  for (bool const missing : {false, true}) {
+    Conversation t;
+    t.a("S", {.mss = 1'460});
+    t.b("SA",
+        {.ack = 1, .mss = 1'460, .stamp = missing ? 9'000u : 0u, .echo = missing ? 100u : 0u});
+    t.a("A", {.seq = 1, .ack = 1, .stamp = 120, .echo = 9'000});
+    t.b("AP", {.seq = 1, .ack = 1, .text = 10, .stamp = 9'010, .echo = 120});
+    t.b("AP", {.seq = 11, .ack = 1, .text = 10, .stamp = 9'020, .echo = 120});
+    EXPECT_EQ(t.found(Rule::stamp_unnegotiated), missing ? "likely" : "certain");
+  }
+}
+
+// With --whole a capture still begins somewhere.
+TEST(RefereeHidden, AWholeCaptureOfAnOlderConnection) {
+  Conversation reset(whole());
+  reset.a("AP", {.seq = 500, .ack = 9'000, .text = 300});
+  reset.b("AP", {.seq = 9'000, .ack = 800, .text = 31, .own = true});
+  reset.b("RA", {.seq = 9'031, .ack = 800, .own = true});
+  EXPECT_NE(reset.found(Rule::reset_outside), "certain");
+  Conversation t(whole());
+  t.b("SA", {.ack = 1, .mss = 1'460}).a("A", {.seq = 1, .ack = 1});
+  t.a("AP", {.seq = 1, .ack = 1, .text = 100});
+  t.b("A", {.seq = 1, .ack = 101});
+  EXPECT_NE(t.found(Rule::ack_of_unheard), "certain");
+}
+
+// A filter for SYN, FIN and RST, or for RST alone, at the host that resets.
+TEST(RefereeHidden, TheDataBeforeAReset) {
+  Conversation t;
+  t.open({.mss = 1'460});
+  t.b("RA", {.seq = 20'000'001, .ack = 301, .after_ms = 3'000, .own = true});
+  EXPECT_EQ(t.found(Rule::reset_outside), "likely");
+  Conversation other;
+  other.a("RA", {.seq = 777, .ack = 5'001});
+  other.b("RA", {.seq = 885'001, .ack = 991'234, .after_ms = 600'000, .own = true});
+  EXPECT_EQ(other.found(Rule::reset_outside), "likely");
+  Conversation reply;
+  reply.a("RA", {.seq = 777, .ack = 5'001});
+  reply.b("R", {.seq = 5'001, .after_ms = 1'800'000, .own = true});
+  EXPECT_EQ(reply.found(Rule::reset_answers_reset), "likely");
+}
+
+// A packet that is missing in a later connection on the same ports says nothing of the first.
+TEST(RefereeHidden, AGapInALaterConnection) {
+  for (bool const gap : {false, true}) {
+    Conversation t;
+    t.open({.mss = 1'460});
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      t.a("AP", {.seq = 1 + 10 * i, .ack = 1, .text = 10});
+      t.b("A",
+          {.seq = 1, .ack = 11 + 10 * i, .window = static_cast<std::uint16_t>(9'000 - 1'000 * i)});
+    }
+    t.a("AF", {.seq = 41, .ack = 1}).b("AF", {.seq = 1, .ack = 42}).a("A", {.seq = 42, .ack = 2});
+    t.a("S", {.seq = 70'000, .after_ms = 5'000, .mss = 1'460});
+    t.b("SA", {.seq = 90'000, .ack = 70'001, .mss = 1'460});
+    t.a("A", {.seq = 70'001, .ack = 90'001});
+    if (!gap) {
+      t.a("AP", {.seq = 70'001, .ack = 90'001, .text = 10});
+    }
+    t.a("AP", {.seq = 70'011, .ack = 90'001, .text = 10});
+    t.b("A", {.seq = 90'001, .ack = 70'021});
+    EXPECT_EQ(t.found(Rule::edge_moved_left), "certain");
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::sim::referee
