@@ -1,10 +1,10 @@
 # The folder's library loads devices; the devices themselves are modules in devices/ of the build.
 set(LIBS lockstep_calls lockstep_process)
 
-# devices/NAME.so from conformance/devices/NAME.
-function(lockstep_device name)
-  set(folder "${PROJECT_SOURCE_DIR}/conformance/devices/${name}")
-  add_library(device_${name} MODULE "${folder}/device.cpp")
+# devices/NAME.so from SOURCE, which exports what the map beside it says.
+function(lockstep_device name source)
+  get_filename_component(folder "${PROJECT_SOURCE_DIR}/conformance/devices/${source}" DIRECTORY)
+  add_library(device_${name} MODULE "${PROJECT_SOURCE_DIR}/conformance/devices/${source}")
   set_target_properties(device_${name} PROPERTIES PREFIX "" OUTPUT_NAME "${name}"
     LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/devices"
     LINK_DEPENDS "${folder}/exports.map")
@@ -18,6 +18,66 @@ function(lockstep_device name)
   endif()
 endfunction()
 
+# What cargo knows of the crates that conformance/devices/NAME/Cargo.toml names, as JSON; empty
+# without cargo, or without the crates that `tools/setup --with devices` downloads.
+function(lockstep_crates result name)
+  set(${result} "" PARENT_SCOPE)
+  find_program(LOCKSTEP_CARGO cargo HINTS "$ENV{HOME}/.cargo/bin")
+  if(NOT LOCKSTEP_CARGO OR LOCKSTEP_SANITIZE)
+    return()
+  endif()
+  execute_process(COMMAND "${LOCKSTEP_CARGO}" metadata --format-version 1 --locked --offline
+      --manifest-path "${PROJECT_SOURCE_DIR}/conformance/devices/${name}/Cargo.toml"
+    RESULT_VARIABLE failed OUTPUT_VARIABLE known ERROR_QUIET)
+  if(NOT failed)
+    set(${result} "${known}" PARENT_SCOPE)
+  endif()
+endfunction()
+
+# The folder of lwIP's development head, which the crate lwip contains; empty without it.
+function(lockstep_lwip_head result)
+  set(${result} "" PARENT_SCOPE)
+  lockstep_crates(known lwip_head)
+  string(REGEX MATCH "\"manifest_path\":\"([^\"]*/lwip-[0-9.]+)/Cargo.toml\"" found "${known}")
+  if(found AND EXISTS "${CMAKE_MATCH_1}/src/core/tcp.c")
+    set(${result} "${CMAKE_MATCH_1}/src" PARENT_SCOPE)
+  endif()
+endfunction()
+
+# devices/NAME.so from the Rust in conformance/devices/NAME.
+function(lockstep_device_of_crate name)
+  set(folder "${PROJECT_SOURCE_DIR}/conformance/devices/${name}")
+  lockstep_crates(known ${name})
+  if(NOT known)
+    return()
+  endif()
+  set(target "${PROJECT_BINARY_DIR}/devices/cargo")
+  set(module "${PROJECT_BINARY_DIR}/devices/${name}.so")
+  add_custom_command(OUTPUT "${module}"
+    COMMAND "${LOCKSTEP_CARGO}" build --quiet --release --locked --offline
+            --manifest-path "${folder}/Cargo.toml" --target-dir "${target}"
+    COMMAND ${CMAKE_COMMAND} -E copy "${target}/release/liblockstep_device_${name}.so" "${module}"
+    DEPENDS "${folder}/device.rs" "${folder}/Cargo.toml" "${folder}/Cargo.lock" VERBATIM)
+  add_custom_target(device_${name} DEPENDS "${module}")
+  add_dependencies(program_lockstep device_${name})
+  if(PROJECT_IS_TOP_LEVEL)
+    install(FILES "${module}" DESTINATION lib/lockstep/devices)
+  endif()
+endfunction()
+
+# devices/NAME/device from conformance/devices/NAME/device.py, with the MORE files beside it.
+function(lockstep_device_in_python name)
+  set(from "${PROJECT_SOURCE_DIR}/conformance/devices/${name}")
+  set(to "${PROJECT_BINARY_DIR}/devices/${name}")
+  configure_file("${from}/device.py" "${to}/device" COPYONLY)
+  foreach(file IN LISTS ARGN)
+    configure_file("${from}/${file}" "${to}/${file}" COPYONLY)
+  endforeach()
+  if(PROJECT_IS_TOP_LEVEL)
+    install(DIRECTORY "${to}" DESTINATION lib/lockstep/devices USE_SOURCE_PERMISSIONS)
+  endif()
+endfunction()
+
 function(lockstep_devices)
   set(folder "${PROJECT_SOURCE_DIR}/conformance/devices")
   add_library(lockstep_device_program STATIC "${folder}/program.c")
@@ -26,7 +86,7 @@ function(lockstep_devices)
   target_compile_options(lockstep_device_program PRIVATE -Wall -Wextra -Wpedantic -Wconversion
     -Wshadow $<$<BOOL:${LOCKSTEP_WERROR}>:-Werror>)
   target_link_libraries(lockstep_devices PUBLIC lockstep_device_program ${CMAKE_DL_LIBS})
-  lockstep_device(lockstep lockstep_calls lockstep_third_party)
+  lockstep_device(lockstep lockstep/device.cpp lockstep_calls lockstep_third_party)
   if(TARGET devices_test)
     add_dependencies(devices_test device_lockstep)
   endif()
@@ -34,8 +94,26 @@ function(lockstep_devices)
   find_path(LOCKSTEP_LWIP_INCLUDE lwip/tcp.h PATH_SUFFIXES lwip)
   find_library(LOCKSTEP_LWIP_LIBRARY lwip)
   if(LOCKSTEP_LWIP_INCLUDE AND LOCKSTEP_LWIP_LIBRARY)
-    lockstep_device(lwip "${LOCKSTEP_LWIP_LIBRARY}")
+    lockstep_device(lwip lwip/device.cpp "${LOCKSTEP_LWIP_LIBRARY}")
     target_include_directories(device_lwip SYSTEM PRIVATE "${LOCKSTEP_LWIP_INCLUDE}")
+  endif()
+  lockstep_lwip_head(head)
+  if(head)
+    file(GLOB sources "${head}/core/*.c" "${head}/core/ipv4/*.c" "${head}/core/ipv6/*.c")
+    lockstep_device(lwip_head lwip/device.cpp)
+    target_sources(device_lwip_head PRIVATE ${sources})
+    set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS -w)
+    target_compile_definitions(device_lwip_head PRIVATE LOCKSTEP_LWIP_NAME="lwip_head")
+    target_include_directories(device_lwip_head SYSTEM PRIVATE
+      "${PROJECT_SOURCE_DIR}/conformance/devices/lwip_head" "${head}/include")
+  endif()
+  lockstep_device_of_crate(smoltcp)
+  lockstep_device_in_python(linux guest.py)
+  if(TARGET lockstep_ns3 AND NOT LOCKSTEP_SANITIZE)
+    lockstep_ns3_modules(modules core network internet)
+    lockstep_device(ns3 ns3/device.cpp ${modules})
+    target_compile_definitions(device_ns3 PRIVATE
+      LOCKSTEP_NS3_VERSION="${LOCKSTEP_NS3_VERSION}")
   endif()
 endfunction()
 cmake_language(DEFER CALL lockstep_devices)

@@ -64,6 +64,8 @@ struct lockstep_device_calls {
   const char* abilities;
   /* Timers expire on multiples of this many nanoseconds; 1: to the nanosecond. */
   uint64_t timer_grain;
+  /* ... and up to this many thousandths of their duration later, as on a wheel; 0: exactly. */
+  uint32_t timer_late;
 
   /*
    * Makes the device. NULL: it cannot be made; `why` (at most `room` octets with its NUL) says why
@@ -108,7 +110,7 @@ struct lockstep_device_calls {
   int64_t (*get)(struct lockstep_device* d, int64_t connection, const char* name);
   /*
    * The state that a segment from `remote_port` to `local_port` meets, by the RFC's name, as
-   * "SYN-RECEIVED", "LISTEN" or "CLOSED".
+   * "SYN-RECEIVED", "LISTEN" or "CLOSED". NULL: it cannot be seen now.
    */
   const char* (*state)(struct lockstep_device* d, uint16_t local_port, uint16_t remote_port);
   /*

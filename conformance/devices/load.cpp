@@ -93,14 +93,23 @@ std::vector<fs::path> found_devices() {
     std::vector<fs::path> here;
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(folder, none)) {
-      if (entry.path().extension() == ".so" && names.insert(entry.path().stem()).second) {
-        here.push_back(entry.path());
+      const fs::path program = entry.path() / "device";
+      const bool runs = fs::is_regular_file(program, none);
+      const bool is_device = runs || entry.path().extension() == ".so";
+      if (is_device && names.insert(entry.path().stem()).second) {
+        here.push_back(runs ? program : entry.path());
       }
     }
     out.insert(out.end(), here.begin(), here.end());
   }
-  std::ranges::sort(out, {}, [](const fs::path& path) { return path.stem(); });
+  std::ranges::sort(out, {}, device_name);
   return out;
+}
+
+bool is_program(const fs::path& path) { return path.extension() != ".so"; }
+
+std::string device_name(const fs::path& path) {
+  return is_program(path) ? path.parent_path().filename().string() : path.stem().string();
 }
 
 fs::path device_path(const std::string& name) {
@@ -113,10 +122,10 @@ fs::path device_path(const std::string& name) {
   }
   std::string known;
   for (const fs::path& path : found_devices()) {
-    if (path.stem() == name) {
+    if (device_name(path) == name) {
       return path;
     }
-    known += (known.empty() ? "" : ", ") + path.stem().string();
+    known += (known.empty() ? "" : ", ") + device_name(path);
   }
   throw Failure(ExitCode::bad_input,
                 fmt::format("device {}: there is none of this name; choose {}, or write the path "

@@ -13,11 +13,17 @@ namespace lockstep::conformance {
 /// by colons; the build's; the installation's.
 std::vector<std::filesystem::path> device_folders();
 
-/// The paths of the devices in these folders, by name; of two with one name the first.
+/// The paths of the devices in these folders, by name; of two with one name the first. A device is
+/// NAME.so, or the program NAME/device.
 std::vector<std::filesystem::path> found_devices();
 
-/// The path of a device: `name` itself if it has a slash, otherwise NAME.so in a folder. Throws
-/// Failure (bad_input), naming those that there are.
+/// Whether the path of a device is that of a program, not of a shared library.
+bool is_program(const std::filesystem::path& path);
+/// The name of a device by its path.
+std::string device_name(const std::filesystem::path& path);
+
+/// The path of a device: `name` itself if it has a slash, otherwise the one found by that name.
+/// Throws Failure (bad_input), naming those that there are.
 std::filesystem::path device_path(const std::string& name);
 
 /// Loads the library, which stays loaded, and checks that it has this version of the interface and

@@ -171,13 +171,13 @@ static void about(struct session* s) {
   const int length = snprintf(
       text, sizeof text,
       "version %u\nname %s\nstack %s\nabilities %s\ntimer_grain "
-      "%llu\ncalls%s%s%s%s%s%s%s%s%s%s%s%s%s%s\n",
+      "%llu\ntimer_late %u\ncalls%s%s%s%s%s%s%s%s%s%s%s%s%s%s\n",
       (unsigned)c->version, c->name, c->stack, c->abilities, (unsigned long long)c->timer_grain,
-      c->listen ? " listen" : "", c->unlisten ? " unlisten" : "", c->accept ? " accept" : "",
-      c->connect ? " connect" : "", c->send ? " send" : "", c->receive ? " receive" : "",
-      c->finish ? " finish" : "", c->close ? " close" : "", c->abort ? " abort" : "",
-      c->urgent ? " urgent" : "", c->set ? " set" : "", c->get ? " get" : "",
-      c->state ? " state" : "", c->events ? " events" : "");
+      (unsigned)c->timer_late, c->listen ? " listen" : "", c->unlisten ? " unlisten" : "",
+      c->accept ? " accept" : "", c->connect ? " connect" : "", c->send ? " send" : "",
+      c->receive ? " receive" : "", c->finish ? " finish" : "", c->close ? " close" : "",
+      c->abort ? " abort" : "", c->urgent ? " urgent" : "", c->set ? " set" : "",
+      c->get ? " get" : "", c->state ? " state" : "", c->events ? " events" : "");
   add(&s->answer, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
 }
 

@@ -22,7 +22,7 @@ extern "C" {
  */
 enum lockstep_device_call {
   LOCKSTEP_CALL_ABOUT = 1, /* answer: lines "version 1", "name lwip", "stack ...", "abilities ...",
-                              "timer_grain 1", "calls listen accept ..." */
+                              "timer_grain 1", "timer_late 0", "calls listen accept ..." */
   LOCKSTEP_CALL_CREATE,    /* octets: lines "local=10.0.0.1", "remote=", "mtu=", "seed=", "start=",
                               in this order, then the options */
   LOCKSTEP_CALL_ADVANCE,   /* first: until when; stops earlier if a packet is sent */

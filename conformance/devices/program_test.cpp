@@ -99,6 +99,7 @@ lockstep_device_calls table() {
   calls.stack = "Fake 1.0";
   calls.abilities = "ipv4";
   calls.timer_grain = 7;
+  calls.timer_late = 125;
   calls.create = create;
   calls.destroy = destroy;
   calls.advance = advance;
@@ -212,6 +213,7 @@ class ServedDevice : public testing::Test {
 TEST_F(ServedDevice, SaysWhatItIs) {
   EXPECT_EQ(ask(LOCKSTEP_CALL_ABOUT).octets,
             "version 1\nname fake\nstack Fake 1.0\nabilities ipv4\ntimer_grain 7\n"
+            "timer_late 125\n"
             "calls send receive state\n");
 }
 

@@ -237,3 +237,11 @@ def test_how_it_ended(tcp, how):
     tcp.established().send(how)
     tcp.advance("500ms").drain()
     tcp.expect_event("peer_finished" if how == "FA" else "closed:reset")
+
+
+#= rfc9293#3.10.4
+## 9293:P-CLOSE-SYNRCVD closed in SYN-RECEIVED: a SYN,ACK that was lost is sent again, then the FIN
+def test_close_in_syn_received_again(tcp):
+    tcp.syn_received(active=True).finish().advance("1500ms")
+    again = tcp.drain()
+    tcp.check("SYN", True, bool(again) and "S" in str(again[0][TCP].flags)).ignore_rest()

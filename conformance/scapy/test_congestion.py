@@ -286,3 +286,11 @@ def test_smaller_of_both(tcp, window):
         flight = len(sent)
         tcp.check("flight", True, flight * MSS <= window)
     tcp.ignore_rest()
+
+
+#= rfc5681#3.1
+## 5681:CC-3 no more than four segments, also of a small MSS (RFC 6928: ten)
+@pytest.mark.parametrize("mss", [64, 100])
+def test_initial_window_of_a_small_mss(tcp, mss):
+    tcp.established(options=[("MSS", mss)]).offer(bytes(20_000))
+    tcp.check("segments", True, len(tcp.drain()) <= 4).ignore_rest()

@@ -267,3 +267,12 @@ def test_kept_above_a_gap(tcp, gap, flags):
     tcp.check("ack", 1 + len(text) + (flags == "FA"), (last[TCP].ack - tcp.peer_iss) % (1 << 32))
     tcp.expect_read(text).expect_state("CLOSE-WAIT" if flags == "FA" else "ESTABLISHED")
     tcp.ignore_rest()
+
+
+#= rfc9293#3.10.7.4
+## 9293:P-TEXT-ACK data that an ACK has overtaken on the way is accepted
+def test_text_overtaken_by_an_ack(tcp):
+    tcp.established().write(b"sent").expect("PA", seq=1)
+    tcp.send("A", seq=1, ack=5)
+    tcp.send("PA", seq=1, ack=1, payload=b"text").expect("A", within="499ms", ack=5)
+    tcp.expect_read(b"text")

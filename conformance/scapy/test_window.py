@@ -201,3 +201,41 @@ def test_urgent_sent(tcp):
     packet = tcp.expect("PAU", seq=11, payload=b"urgent")
     tcp.check("pointer", 6, packet[TCP].urgptr)
     tcp.ignore_rest()
+
+
+def held(tcp):
+    """Two segments of 500 octets fill a window of 1,000; nothing else waits."""
+    tcp.established(window=1000, options=[("MSS", 500)]).write(1000)
+    tcp.expect(seq=1, length=500)
+    tcp.expect(seq=501, length=500)
+    return tcp
+
+
+#= rfc9293#3.8.6
+## 9293:MUST-34 data beyond an edge that has moved left is retransmitted when the window opens again
+def test_shrunk_to_zero_and_opened(tcp):
+    held(tcp).send("A", seq=1, ack=501, window=0).advance("500ms")
+    tcp.drain()
+    tcp.send("A", seq=1, ack=501, window=1000).advance("10m")
+    again = [(packet[TCP].seq - tcp.device_iss) % (1 << 32) for packet in tcp.drain()]
+    tcp.check("again", True, 501 in again).ignore_rest()
+
+
+#= rfc9293#3.8.6
+## 9293:MUST-35 a window that shrinks to zero is probed, with a segment that draws an answer
+@pytest.mark.parametrize("ack", [1, 501])
+def test_shrunk_to_zero_is_probed(tcp, ack):
+    held(tcp).send("A", seq=1, ack=ack, window=0).advance("10s")
+    octets = [len(bytes(packet[TCP].payload)) for packet in tcp.drain()]
+    tcp.check("probes", True, any(octets)).ignore_rest()
+
+
+#= rfc9293#3.10.7.4
+## 9293:P-WND-UPDATE the window of an overtaken segment is ignored
+def test_window_of_an_overtaken_segment(tcp):
+    tcp.established(window=1000, options=[("MSS", 500)]).write(2000)
+    tcp.drain()
+    tcp.send("PA", seq=101, ack=1001, window=0, payload=100).expect("A", ack=1)
+    tcp.send("PA", seq=1, ack=1001, window=1000, payload=100).advance("400ms")
+    tcp.check("data", 0, sum(len(bytes(packet[TCP].payload)) for packet in tcp.drain()))
+    tcp.ignore_rest()

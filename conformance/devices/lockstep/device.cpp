@@ -368,6 +368,7 @@ extern "C" [[gnu::visibility("default")]] const lockstep_device_calls* lockstep_
                                            "Lockstep",
                                            "ipv4 ipv6 deterministic",
                                            1,
+                                           0,
                                            create,
                                            destroy,
                                            advance,

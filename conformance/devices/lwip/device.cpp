@@ -1,4 +1,5 @@
-// lwIP as a device: Debian's library, one host with one interface, and its raw calls.
+// lwIP as a device: one host with one interface, and its raw calls. Debian's library, or with
+// LOCKSTEP_LWIP_NAME another version.
 #include <lwip/init.h>
 #include <lwip/ip.h>
 #include <lwip/ip4.h>
@@ -20,6 +21,10 @@
 #include <vector>
 
 #include "conformance/devices/device.h"
+
+#ifndef LOCKSTEP_LWIP_NAME
+#define LOCKSTEP_LWIP_NAME "lwip"
+#endif
 
 // Debian's library is built for several threads, but its core may be called from one as long as
 // tcpip_init() was not called. It has global variables, so a process has one device at a time.
@@ -581,10 +586,11 @@ const char* events(lockstep_device* d, std::int64_t handle) {
 
 extern "C" [[gnu::visibility("default")]] const lockstep_device_calls* lockstep_device_entry(void) {
   static const lockstep_device_calls calls{LOCKSTEP_DEVICE_VERSION,
-                                           "lwip",
+                                           LOCKSTEP_LWIP_NAME,
                                            "lwIP " LWIP_VERSION_STRING,
                                            "ipv4 ipv6 udp deterministic",
                                            500 * ms,
+                                           0,
                                            create,
                                            destroy,
                                            advance,

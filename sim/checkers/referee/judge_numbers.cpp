@@ -342,6 +342,14 @@ bool may_be_unscaled(const Moment& m) {
   return !v.scales && !shrinks;
 }
 
+// A host without memory may have closed its window by a segment that was lost; then a smaller
+// window follows. So one or two moves are certain only if nothing that the host sent is missing.
+bool may_have_been_shut(const Moment& m) {
+  constexpr std::uint32_t moves_least = 3;
+  bool const all_seen = m.terms.is_strict() || (m.own && m.terms.whole);
+  return !all_seen && m.speaker.edge_moves < moves_least;
+}
+
 // The offered right edge never moves left, and there is at most one ACK for each segment.
 void judge_edge(const Moment& m) {
   wire::Segment const& segment = m.segment();
@@ -368,17 +376,13 @@ void judge_edge(const Moment& m) {
     bool const shut = window.empty() && !m.terms.is_strict();
     // A proxy may have answered the SYN with a window of its own, or removed the window scale.
     bool const proxied = v.edge_of_syn && !m.own && !m.terms.whole;
-    // ... and the segment that did so may have been lost; then a smaller window follows. So one or
-    // two moves are certain only if nothing that the host sent is missing.
-    constexpr std::uint32_t moves_least = 3;
-    bool const all_seen = m.terms.is_strict() || (m.own && m.terms.whole);
     v.edge_moves += late || shut ? 0 : 1;
-    bool const hidden = !all_seen && v.edge_moves < moves_least;
     if (!late) {
       Ambiguity const order = ambiguity_of_order(m);
       m.judge.call_whole(m, Rule::edge_moved_left,
                          shares_window(m)           ? Ambiguity::shared_window
-                         : shut || over || hidden   ? Ambiguity::hidden
+                         : shut || over             ? Ambiguity::hidden
+                         : may_have_been_shut(m)    ? Ambiguity::hidden
                          : proxied || unscaled      ? Ambiguity::middlebox
                          : order != Ambiguity::none ? order
                                                     : ambiguity_of_reuse(m, v.edge_ack),

@@ -126,7 +126,8 @@ void judge_storm(const Moment& m) {
     v.old_acks = ack == v.old_ack ? v.old_acks + 1 : 1;
     v.old_ack = ack;
     if (v.old_acks > storm_least) {
-      m.judge.call_whole(m, Rule::too_many_acks, Ambiguity::lost_packets, {storm_least, v.old_acks});
+      m.judge.call_whole(m, Rule::too_many_acks, Ambiguity::lost_packets,
+                         {storm_least, v.old_acks});
     }
   } else if (v.drawn != 0) {
     --v.drawn;

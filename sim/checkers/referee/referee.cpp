@@ -399,7 +399,7 @@ void Referee::weaken_whole(const Moment& m) {
   if (!m.connection.lossy && !terms_.whole) {
     m.connection.lossy = true;
     violations_.weaken_connection(static_cast<std::uint32_t>(&m.connection - connections_.data()),
-                                  m.connection.first_place, Ambiguity::lost_packets);
+                                  Ambiguity::lost_packets, m.connection.first_place);
   }
 }
 
@@ -463,7 +463,7 @@ void Referee::weaken_order(const Moment& m) {
   if (!m.connection.disordered && !terms_.whole) {
     m.connection.disordered = true;
     violations_.weaken_connection(static_cast<std::uint32_t>(&m.connection - connections_.data()),
-                                  m.connection.first_place, Ambiguity::order);
+                                  Ambiguity::order, m.connection.first_place);
   }
 }
 

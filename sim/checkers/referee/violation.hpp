@@ -136,7 +136,7 @@ class Violations {
   }
   // Makes this connection's violations likely, from the one at `first` on, that are certain only in
   // a whole capture.
-  void weaken_connection(std::uint32_t connection, std::uint32_t first, Ambiguity why) {
+  void weaken_connection(std::uint32_t connection, Ambiguity why, std::uint32_t first) {
     std::uint32_t place = connection < last_of_.size() ? last_of_[connection] : no_place;
     for (; place != no_place && place >= first; place = before_[place]) {
       if (kept_[place].rests_on_whole) {

@@ -38,8 +38,8 @@ TEST(Violations, AWeakenedConnectionIsItselfAlone) {
     violations.add(violation);
   }
   violations.add({});
-  violations.weaken_connection(1, 0, Ambiguity::lost_packets);
-  violations.weaken_connection(77, 0, Ambiguity::lost_packets);
+  violations.weaken_connection(1, Ambiguity::lost_packets, 0);
+  violations.weaken_connection(77, Ambiguity::lost_packets, 0);
   std::string seen;
   for (Violation const& violation : violations.kept()) {
     seen += violation.certainty() == Certainty::certain ? 'c' : 'l';

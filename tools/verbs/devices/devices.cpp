@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -31,8 +33,13 @@ std::vector<DeviceRow> device_rows() {
   std::vector<DeviceRow> out;
   for (const std::filesystem::path& path : conformance::found_devices()) {
     DeviceRow row;
-    row.name = path.stem().string();
+    row.name = conformance::device_name(path);
     row.path = path.string();
+    if (conformance::is_program(path)) {
+      row.program = true;
+      out.push_back(row);
+      continue;
+    }
     try {
       const lockstep_device_calls& calls = conformance::load_device(path);
       row.stack = calls.stack;
@@ -53,6 +60,10 @@ std::string devices_text(const std::vector<DeviceRow>& rows, std::size_t width) 
                    {"abilities", Align::left},
                    {"calls that it lacks", Align::left}});
   for (const DeviceRow& row : rows) {
+    if (row.program) {
+      table.add({row.name, "a program", "-", "-"});
+      continue;
+    }
     table.add({row.name, row.wrong.empty() ? row.stack : "-", row.abilities,
                row.wrong.empty() ? row.missing.empty() ? "none" : row.missing : row.wrong});
   }
@@ -63,7 +74,9 @@ std::string devices_json(const std::vector<DeviceRow>& rows) {
   auto out = nlohmann::ordered_json::array();
   for (const DeviceRow& row : rows) {
     nlohmann::ordered_json one{{"name", row.name}, {"path", row.path}};
-    if (row.wrong.empty()) {
+    if (row.program) {
+      one["program"] = true;
+    } else if (row.wrong.empty()) {
       one["stack"] = row.stack;
       one["abilities"] = words_of(row.abilities);
       one["missing"] = words_of(row.missing);
@@ -76,7 +89,13 @@ std::string devices_json(const std::vector<DeviceRow>& rows) {
 }
 
 int serve_device(const std::string& device) {
-  const lockstep_device_calls& calls = conformance::load_device(conformance::device_path(device));
+  const std::filesystem::path path = conformance::device_path(device);
+  if (device.find('/') == std::string::npos && conformance::is_program(path)) {
+    execl(path.c_str(), path.c_str(), static_cast<char*>(nullptr));
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("{}: it cannot be run: {}", path.string(), std::strerror(errno)));
+  }
+  const lockstep_device_calls& calls = conformance::load_device(path);
   // What the device prints goes to the standard error.
   const int out = dup(STDOUT_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);

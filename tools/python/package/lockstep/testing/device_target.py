@@ -83,7 +83,8 @@ class DeviceTarget(Target):
         except Unsupported:
             return False
         folders += [own / "devices", own.parent / "lib/lockstep/devices"]
-        return any((folder / f"{name}.so").is_file() for folder in folders)
+        return any((folder / f"{name}.so").is_file() or (folder / name / "device").is_file()
+                   for folder in folders)
 
     def __init__(self, wanted: Wanted):
         self.ip_version = wanted.ip_version
@@ -127,7 +128,8 @@ class DeviceTarget(Target):
         self.speaks_udp = "udp" in abilities
         self.stack = about.get("stack", "?")
         self._grain = int(about["timer_grain"])
-        self.exact = self._grain == 1
+        self._late = int(about.get("timer_late", "0"))
+        self.exact = self._grain == 1 and not self._late
         self._can = set(about.get("calls", "").split())
         if f"ipv{self.ip_version}" not in abilities:
             raise Unsupported(f"target {self.name}: it has no IPv{self.ip_version}")
@@ -225,7 +227,8 @@ class DeviceTarget(Target):
         if self.exact or timing is Timing.AT_ONCE:
             return due, due
         early = ACK_DELAY_MAX if timing is Timing.DELAYED_ACK else self._grain
-        return due - early, due + self._grain
+        late = max(0, due - self._now) * self._late // 1_000
+        return due - early, due + self._grain + late
 
     def quiet(self, until):
         return until if self.exact else max(self._now, until - self._grain)
@@ -282,7 +285,8 @@ class DeviceTarget(Target):
     def state(self, local_port, remote_port):
         if "state" not in self._can:
             return None
-        return self.ask(Call.STATE, local_port, remote_port).text
+        answer = self.ask(Call.STATE, local_port, remote_port)
+        return None if answer.result == UNSUPPORTED else answer.text
 
     def events(self, connection):
         if "events" not in self._can:

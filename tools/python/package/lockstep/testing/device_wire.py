@@ -156,6 +156,7 @@ class Device:
     stack = "?"
     abilities = "ipv4"
     timer_grain = 1
+    timer_late = 0
 
     def __init__(self, local, remote, mtu, seed, start, options):
         self.local, self.remote, self.mtu, self.seed = local, remote, mtu, seed
@@ -248,8 +249,9 @@ def answered(kind, device, call, arguments):
     if call == Call.ABOUT:
         names = " ".join(name for name in [*RESULTS.values(), *OCTETS.values()]
                          if hasattr(kind, name))
-        return 0, (f"version 1\nname {kind.name}\nstack {kind.stack}\nabilities {kind.abilities}\n"
-                   f"timer_grain {kind.timer_grain}\ncalls {names}\n").encode()
+        return 0, (f"version 1\nname {kind.name}\nstack {kind.stack}\n"
+                   f"abilities {kind.abilities}\ntimer_grain {kind.timer_grain}\n"
+                   f"timer_late {kind.timer_late}\ncalls {names}\n").encode()
     if call == Call.ADVANCE:
         run(device, arguments[0])
         return 0, b""

@@ -254,16 +254,7 @@ class Program:
 
     def inspect(self, number):
         """TCP_INFO's fields that have another name or unit."""
-        info = tcp_info(self.sockets[number])
-        word = {name: struct.unpack_from("=I", info, 8 + 4 * at)[0]
-                for name, at in INFO_WORDS.items()}
-        mss = word["snd_mss"]
-        return {
-            "cwnd": word["cwnd"] * mss, "ssthresh": min(word["ssthresh"] * mss, 0xFFFF_FFFF),
-            "sacked": word["sacked"] * mss, "fast_recovery": info[1] == CA_RECOVERY,
-            "srtt_ns": word["rtt"] * 1000, "rto_ns": word["rto"] * 1000,
-            "snd_wnd": struct.unpack_from("=I", info, INFO_SND_WND)[0],
-        }
+        return variables(tcp_info(self.sockets[number]))
 
     def state(self, local_port, remote_port):
         """The state in /proc/net/tcp: of the connection, or of the listener, or CLOSED."""
@@ -282,6 +273,18 @@ class Program:
 def tcp_info(made):
     """The octets of TCP_INFO."""
     return made.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+
+
+def variables(info):
+    """Fields of TCP_INFO's octets by our names, in our units."""
+    word = {name: struct.unpack_from("=I", info, 8 + 4 * at)[0] for name, at in INFO_WORDS.items()}
+    mss = word["snd_mss"]
+    return {
+        "cwnd": word["cwnd"] * mss, "ssthresh": min(word["ssthresh"] * mss, 0xFFFF_FFFF),
+        "sacked": word["sacked"] * mss, "fast_recovery": info[1] == CA_RECOVERY,
+        "srtt_ns": word["rtt"] * 1000, "rto_ns": word["rto"] * 1000,
+        "snd_wnd": struct.unpack_from("=I", info, INFO_SND_WND)[0],
+    }
 
 
 def write_later(made, octets):
