@@ -225,7 +225,7 @@ static void packet_in(struct lockstep_device* d, const void* p, size_t n) {}
 static size_t packet_out(struct lockstep_device* d, void* p, size_t n) { return 0; }
 LINKAGE int64_t listen(struct lockstep_device* d, uint16_t port, uint32_t backlog) { return 7; }
 const struct lockstep_device_calls* lockstep_device_entry(void) {
-  static const struct lockstep_device_calls c = {1, "trap", "Trap", "ipv4", 1, create, destroy,
+  static const struct lockstep_device_calls c = {1, "trap", "Trap", "ipv4", 1, 0, create, destroy,
     advance, deadline, packet_in, packet_out, listen};
   return &c;
 }
