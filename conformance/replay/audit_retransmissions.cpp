@@ -5,6 +5,7 @@
 
 #include "conformance/replay/audit.hpp"
 #include "conformance/replay/circle.hpp"
+#include "conformance/replay/gaps.hpp"
 #include "conformance/replay/options.hpp"
 #include "conformance/replay/stamped_time.hpp"
 #include "conformance/replay/transmissions.hpp"
@@ -186,8 +187,7 @@ class AgainAudit {
         una_at_ = step.at;
         acks_of_una_ = 1;
         duplicates_ = 0;
-        gap_ = gap_before_ = {};
-        even_ = short_even_ = 0;
+        forget_gaps();
         continue;
       }
       acks_of_una_ += opened_ && ack == una_ ? 1u : 0u;
@@ -298,13 +298,15 @@ class AgainAudit {
     if (!first_hole || fast || too_big) {
       return;
     }
-    if (in_.script.selective && !only_timer_left(index)) {
-      gap_ = gap_before_ = Duration{};
-      even_ = short_even_ = 0;
-      return;
-    }
     Instant const last = later(previous(index), una_at_);
     Duration const gap = item.at.since(last);
+    if (in_.script.selective && !only_timer_left(index)) {
+      forget_gaps();
+      if (sent_in_silence(index) == silent_min - 1) {
+        gaps_.add(gap);
+      }
+      return;
+    }
     bool const go_back = timed_out_ && item.at.since(una_at_) <= prompt;
     if (go_back || drawn(item)) {
       return;  // slow start over lost data (RFC 5681 3.1)
@@ -328,11 +330,12 @@ class AgainAudit {
     alone_after_timeout(index, !short_gap && !shorter, last);
   }
 
-  /// Compares the gap between two transmissions with the one before.
+  /// Compares the gap between two transmissions with those before.
   void judge_doubling(std::size_t index, Duration gap, bool short_gap) {
-    bool const even = gap_ > Duration{} && gap.ns * 10 < gap_.ns * 17 && !doubles_below(gap);
+    bool const even = gaps_.is_even(gap);
     bool const counts = even && may_double(trace_[index].segment, gap);
-    even_ = !even ? 0 : even_ + (counts && !short_gap ? 1 : 0);
+    unsigned const more = counts && !short_gap && gaps_.is_known(gap) ? 1 : 0;
+    even_ = !even || gaps_.is_shorter(gap) ? 0 : even_ + more;
     short_even_ = counts && short_gap ? short_even_ + 1 : 0;
     // If the capture lacks a transmission, two gaps look like one: less than half of the next gap
     // is missing, and the gap after that is as expected. An ICMP error that the capture lacks may
@@ -344,37 +347,29 @@ class AgainAudit {
       breach(trace_[index].at, {"6298:RTO-14"}, "the timer was not doubled", index,
              (often || even_ > 1) && in_.script.unfiltered);
     }
-    gap_before_ = gap_;
-    gap_ = gap;
+    gaps_.add(gap);
   }
 
-  /// Whether nothing but the retransmission timer sends the segment although SACK was agreed:
-  /// nothing of the peer arrived since it was sent three times, and nothing else is outstanding of
-  /// which the peer could have reported the arrival. The first retransmission may be a tail loss
-  /// probe.
-  bool only_timer_left(std::size_t index) const {
+  void forget_gaps() {
+    gaps_.forget();
+    even_ = short_even_ = 0;
+  }
+
+  /// How often the segment was sent since something of the peer arrived, if nothing else is
+  /// outstanding of which the peer could have reported the arrival.
+  unsigned sent_in_silence(std::size_t index) const {
     const Item& item = trace_[index];
-    unsigned in_silence = 0;
+    unsigned out = 0;
     sent_.each(item.segment.sequence, [&](std::size_t earlier) {
       bool const same = earlier < index && trace_[earlier].steps_before == item.steps_before;
-      in_silence += same ? 1 : 0;
+      out += same ? 1 : 0;
     });
-    return in_silence >= 3 && !before(item.segment.end(), high_);
+    return before(item.segment.end(), high_) ? 0 : out;
   }
 
-  /// Whether the gaps consist of a timer that doubles and of a constant, as in BSD. A sender may
-  /// always wait longer than its RTO (RFC 6298, 1).
-  bool doubles_below(Duration gap) const {
-    constexpr Duration jitter = Duration::milliseconds(20);
-    if (gap_before_ == Duration{} || gap > gap_ * 2 || gap_ > gap_before_ * 2) {
-      return false;
-    }
-    // Of r + c and 2r + c, twice the first less the second is c.
-    Duration const earlier = gap_before_ * 2 - gap_;
-    Duration const later = gap_ * 2 - gap;
-    bool const rises = (gap - gap_).ns * 8 >= gap.ns && gap_ > gap_before_;
-    return rises && std::max(earlier, later) - std::min(earlier, later) <= jitter;
-  }
+  /// Whether nothing but the retransmission timer sends the segment although SACK was agreed. The
+  /// first retransmission may be a tail loss probe.
+  bool only_timer_left(std::size_t index) const { return sent_in_silence(index) >= silent_min; }
 
   /// Whether the segment is shorter than the last transmission of its octets was on the wire.
   bool is_shorter(std::size_t index) const {
@@ -486,6 +481,7 @@ class AgainAudit {
   };
 
   static constexpr Duration at_once_ = Duration::microseconds(500);
+  static constexpr unsigned silent_min = 3;
   const AuditInput& in_;
   const Trace& trace_;
   Transmissions sent_;
@@ -509,11 +505,11 @@ class AgainAudit {
   std::uint32_t isn_ = 0, una_ = 0, high_ = 0, recover_ = 0, duplicates_ = 0;
   std::uint32_t timeout_high_ = 0;  ///< data below this is retransmitted as the window allows
   std::uint32_t acks_of_una_ = 0;   ///< number of segments that acknowledged up to una_
-  unsigned even_ = 0;               ///< consecutive gaps that were not twice the previous gap
+  unsigned even_ = 0;               ///< consecutive gaps that were not twice the one before
   unsigned short_even_ = 0;         ///< the same, of gaps below the least timer
   std::uint16_t window_ = 0;
   Instant una_at_;
-  Duration gap_, gap_before_;  ///< the last two gaps between transmissions of one octet
+  Gaps gaps_;  ///< between transmissions of one octet
   std::size_t steps_ = 0;
 };
 

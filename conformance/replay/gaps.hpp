@@ -1,0 +1,53 @@
+// Shows from the gaps between transmissions whether the timer doubles (RFC 6298, 5.5).
+#pragma once
+
+#include <algorithm>
+
+#include "core/units/time.hpp"
+
+namespace lockstep::conformance {
+
+/// How late a timer may expire, as captured: its granularity, a busy host, a hop before the capture
+/// point. In what is computed from several expiries these errors add up.
+constexpr Duration expires_late = Duration::milliseconds(20);
+
+/// The gaps between the transmissions of one octet.
+class Gaps {
+ public:
+  void forget() { last_ = before_ = {}; }
+
+  void add(Duration gap) {
+    before_ = is_shorter(gap) ? Duration{} : last_;
+    last_ = gap;
+  }
+
+  /// Whether this gap shows that the timer has not doubled since the one before.
+  bool is_even(Duration gap) const {
+    return last_ > Duration{} && gap.ns * 10 < last_.ns * 17 && !doubles_below(gap);
+  }
+
+  /// Whether the gap is shorter than the one before. No timer does that: a transmission is missing
+  /// in the one before.
+  bool is_shorter(Duration gap) const { return gap + expires_late * 2 < last_; }
+
+  /// Whether the two gaps before this one are known, and each has one timer.
+  bool is_known(Duration gap) const { return before_ > Duration{} && !is_shorter(gap); }
+
+ private:
+  /// Whether the gaps consist of a timer that doubles and of a constant, as in BSD. A sender may
+  /// always wait longer than its RTO (RFC 6298, 1).
+  bool doubles_below(Duration gap) const {
+    if (before_ == Duration{} || gap > last_ * 2 || last_ > before_ * 2) {
+      return false;
+    }
+    // Of r + c and 2r + c, twice the first less the second is c.
+    Duration const earlier = before_ * 2 - last_;
+    Duration const later = last_ * 2 - gap;
+    bool const rises = (gap - last_).ns * 8 >= gap.ns && last_ > before_;
+    return rises && std::max(earlier, later) - std::min(earlier, later) <= expires_late * 6;
+  }
+
+  Duration last_, before_;  ///< zero if unknown
+};
+
+}  // namespace lockstep::conformance

@@ -1,0 +1,111 @@
+// What a device's retransmission timer seems to do in a capture, and what else explains it: a timer
+// that expires late, time that stands still, a peer that closes its window. Each test also has a
+// capture of a device that violates the clause.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+#include "conformance/replay/conversation.hpp"
+#include "conformance/replay/replay.hpp"
+#include "conformance/replay/report.hpp"
+#include "tools/base/capture/octets.hpp"
+
+namespace lockstep::conformance {
+namespace {
+
+/// The clauses that the device of this capture violates.
+std::string accused_of(const Flow& flow, const Endpoint& device) {
+  std::string out;
+  Replayed const result = replay_flow(flow, device, nullptr);
+  for (const Violation& violation : result.verdict.violations) {
+    out += (out.empty() ? "" : " ") + violation.clause;
+  }
+  return out;
+}
+
+std::string accused_of(const Conversation& conversation) {
+  return accused_of(conversation.flow(), conversation.device_side());
+}
+
+/// The options that both sides have.
+struct Options {
+  bool selective = false, stamps = false;
+};
+
+/// The time between two transmissions, in ms. While the device is suspended, its timers and its
+/// timestamp clock stand still.
+struct Gap {
+  std::uint64_t awake = 0, suspended = 0;
+};
+
+/// The clauses for a device whose 300 octets were lost until the last of these transmissions.
+std::string accused_of(const std::vector<Gap>& gaps, Options options) {
+  Conversation c;
+  std::uint64_t ms = 0;
+  std::uint64_t own = 0;
+  auto const stamp = [&](bool ours) {
+    auto const now = static_cast<std::uint32_t>(ours ? 5'000 + own : 1'000 + ms);
+    if (options.stamps) {
+      c.stamp(now, ours ? 1'000 : 5'000);
+    }
+  };
+  auto const permit = [&] {
+    if (options.selective) {
+      c.last().options.insert(c.last().options.end(),
+                              {std::byte{4}, std::byte{2}, std::byte{1}, std::byte{1}});
+    }
+  };
+  c.peer(0, "S", {0, 0});
+  permit();
+  stamp(false);
+  c.device(0, "SA", {0, 1});
+  permit();
+  stamp(true);
+  ms = own = 10;
+  c.peer(ms, "A", {1, 1});
+  stamp(false);
+  c.peer(ms, "PA", {1, 1, 100});
+  stamp(false);
+  c.device(ms, "A", {1, 101});
+  stamp(true);
+  ms = own = 200;
+  c.device(ms, "PA", {1, 101, 300});
+  stamp(true);
+  for (Gap const gap : gaps) {
+    ms += gap.awake + gap.suspended;
+    own += gap.awake;
+    c.device(ms, "PA", {1, 101, 300});
+    stamp(true);
+  }
+  ms += 10;
+  c.peer(ms, "A", {101, 301});
+  stamp(false);
+  Flow flow = c.flow();
+  flow.unfiltered = true;
+  return accused_of(flow, c.device_side());
+}
+
+constexpr std::array<Options, 3> all_options{{{false, false}, {true, false}, {true, true}}};
+
+// BSD adds 200 ms to an RTO that doubles, and each expiry may be late.
+TEST(Timers, AnExpiryOfATimerWithAConstantMayBeLate) {
+  for (Options const options : all_options) {
+    EXPECT_EQ(accused_of({{230}, {260}, {320}, {448}, {680}, {1'160}, {2'120}}, options), "");
+    EXPECT_EQ(accused_of({{230}, {268}, {320}, {440}, {680}, {1'160}, {2'120}}, options), "");
+    EXPECT_EQ(accused_of({{235}, {275}, {300}, {460}, {665}, {1'175}, {2'120}}, options), "");
+    EXPECT_EQ(accused_of({{1'000}, {1'500}, {2'250}, {3'375}, {5'063}, {7'594}}, options),
+              "6298:RTO-14");
+  }
+}
+
+TEST(Timers, ATransmissionOfATimerWithAConstantMayBeMissing) {
+  for (Options const options : all_options) {
+    EXPECT_EQ(accused_of({{490}, {320}, {440}, {680}, {1'160}, {2'120}}, options), "");
+    EXPECT_EQ(accused_of({{230}, {580}, {440}, {680}, {1'160}, {2'120}}, options), "");
+    EXPECT_EQ(accused_of({{230}, {260}, {760}, {680}, {1'160}, {2'120}}, options), "");
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::conformance
