@@ -429,7 +429,8 @@ class AgainAudit {
 
   /// Some stacks retransmit SYNs at equal intervals for a while, and no RTO need exceed one minute.
   bool may_double(const Segment& segment, Duration gap) const {
-    return !in_.script.unaided || (!segment.any(flag::syn) && gap < Duration::seconds(60));
+    bool const greatest = gap + expires_late >= Duration::seconds(60);
+    return !in_.script.unaided || (!segment.any(flag::syn) && !greatest);
   }
 
   /// After a timeout at most one full-sized segment is sent, then the sender waits for an ACK

@@ -107,5 +107,19 @@ TEST(Timers, ATransmissionOfATimerWithAConstantMayBeMissing) {
   }
 }
 
+// RFC 6298, 2.5 permits a maximal RTO of 60 s. The capture's clock differs from the device's.
+TEST(Timers, AMaximumOfSixtySecondsMayBeRecordedAsSlightlyLess) {
+  for (Options const options : all_options) {
+    for (std::uint64_t const most : {59'999u, 59'000u}) {
+      std::vector<Gap> gaps;
+      for (std::uint64_t ms = 1'000; ms < most; ms *= 2) {
+        gaps.push_back({ms});
+      }
+      gaps.insert(gaps.end(), 4, {most});
+      EXPECT_EQ(accused_of(gaps, options), most == 59'999 ? "" : "6298:RTO-14");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::conformance
