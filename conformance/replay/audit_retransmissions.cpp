@@ -303,7 +303,7 @@ class AgainAudit {
     if (in_.script.selective && !only_timer_left(index)) {
       forget_gaps();
       if (sent_in_silence(index) == silent_min - 1) {
-        gaps_.add(gap);
+        add_gap(index, gap);
       }
       return;
     }
@@ -332,7 +332,9 @@ class AgainAudit {
 
   /// Compares the gap between two transmissions with those before.
   void judge_doubling(std::size_t index, Duration gap, bool short_gap) {
-    bool const even = gaps_.is_even(gap);
+    auto const own = own_gap(index);
+    bool const suspended = own && own_gaps_.has_doubled(*own);
+    bool const even = gaps_.is_even(gap) && !suspended;
     bool const counts = even && may_double(trace_[index].segment, gap);
     unsigned const more = counts && !short_gap && gaps_.is_known(gap) ? 1 : 0;
     even_ = !even || gaps_.is_shorter(gap) ? 0 : even_ + more;
@@ -347,12 +349,38 @@ class AgainAudit {
       breach(trace_[index].at, {"6298:RTO-14"}, "the timer was not doubled", index,
              (often || even_ > 1) && in_.script.unfiltered);
     }
+    add_gap(index, gap);
+  }
+
+  void add_gap(std::size_t index, Duration gap) {
     gaps_.add(gap);
+    if (auto const own = own_gap(index)) {
+      own_gaps_.add(*own);
+    } else {
+      own_gaps_.forget();
+    }
   }
 
   void forget_gaps() {
     gaps_.forget();
+    own_gaps_.forget();
     even_ = short_even_ = 0;
+  }
+
+  /// The time since the last transmission of the segment by the device's timestamp clock, which
+  /// stands still while the device is suspended. Nothing if that is unknown, or a tick is too long.
+  std::optional<Duration> own_gap(std::size_t index) const {
+    constexpr std::uint32_t telling = 2;
+    constexpr Duration most = Duration::seconds(1'000);
+    auto const last = sent_.last(trace_[index].segment.sequence, index);
+    auto const now = stamps_of(trace_[index].segment);
+    auto const then = last ? stamps_of(trace_[*last].segment) : std::nullopt;
+    if (!in_.script.unaided || !now || !then || !clock_.tick()) {
+      return std::nullopt;
+    }
+    std::uint32_t const ticks = now->value - then->value;
+    Duration const out = *clock_.tick() * ticks;
+    return ticks >= telling && out <= most ? std::optional(out) : std::nullopt;
   }
 
   /// How often the segment was sent since something of the peer arrived, if nothing else is
@@ -510,7 +538,7 @@ class AgainAudit {
   unsigned short_even_ = 0;         ///< the same, of gaps below the least timer
   std::uint16_t window_ = 0;
   Instant una_at_;
-  Gaps gaps_;  ///< between transmissions of one octet
+  Gaps gaps_, own_gaps_;  ///< between transmissions of one octet: captured, by its timestamps
   std::size_t steps_ = 0;
 };
 

@@ -11,13 +11,14 @@ namespace lockstep::conformance {
 /// point. In what is computed from several expiries these errors add up.
 constexpr Duration expires_late = Duration::milliseconds(20);
 
-/// The gaps between the transmissions of one octet.
+/// The gaps between the transmissions of one octet, by one clock.
 class Gaps {
  public:
   void forget() { last_ = before_ = {}; }
 
   void add(Duration gap) {
-    before_ = is_shorter(gap) ? Duration{} : last_;
+    bool const longer = gap > last_ * 2 + expires_late * 3;
+    before_ = longer || is_shorter(gap) ? Duration{} : last_;
     last_ = gap;
   }
 
@@ -26,8 +27,11 @@ class Gaps {
     return last_ > Duration{} && gap.ns * 10 < last_.ns * 17 && !doubles_below(gap);
   }
 
-  /// Whether the gap is shorter than the one before. No timer does that: a transmission is missing
-  /// in the one before.
+  bool has_doubled(Duration gap) const { return last_ > Duration{} && !is_even(gap); }
+
+  /// Whether the gap is shorter than the one before. No timer does that: in the one before, a
+  /// transmission is missing or time stood still. So it is in a gap that is longer than twice the
+  /// one before.
   bool is_shorter(Duration gap) const { return gap + expires_late * 2 < last_; }
 
   /// Whether the two gaps before this one are known, and each has one timer.

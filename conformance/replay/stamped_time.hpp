@@ -109,6 +109,9 @@ class DepartureClock {
     }
   }
 
+  /// The time between two ticks, about; nothing if it is unknown.
+  std::optional<Duration> tick() const { return tick_; }
+
   /// When a segment with this TSval left at the latest, to one tick and the least delay; nothing if
   /// the clock's rate is unknown.
   std::optional<Instant> departure(std::uint32_t stamp) const {

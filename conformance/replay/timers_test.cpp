@@ -121,5 +121,25 @@ TEST(Timers, AMaximumOfSixtySecondsMayBeRecordedAsSlightlyLess) {
   }
 }
 
+// A phone dozes, a laptop is in standby, a virtual machine is paused. Timestamps show for how long,
+// and without them a gap that is shorter than the one before does.
+TEST(Timers, ADeviceMayBeSuspended) {
+  for (Options const options : all_options) {
+    EXPECT_EQ(
+        accused_of({{220}, {440}, {880}, {1'760, 20'000}, {3'520, 9'000}, {7'040, 2'000}, {14'080}},
+                   options),
+        "");
+    EXPECT_EQ(accused_of({{1'000}, {1'000}, {1'000}, {1'000}, {1'000}, {1'000}, {1'000, 20'000}},
+                         options),
+              "6298:RTO-14");
+  }
+}
+
+// Each gap is as long as no doubled timer explains, if the device was awake.
+TEST(Timers, TimestampsShowForHowLongADeviceWasSuspended) {
+  EXPECT_EQ(accused_of({{1'000, 450}, {2'000, 850}, {4'000, 750}, {8'000}}, {false, true}), "");
+  EXPECT_EQ(accused_of({{1'450}, {2'850}, {4'750}, {8'000}}, {false, true}), "6298:RTO-14");
+}
+
 }  // namespace
 }  // namespace lockstep::conformance
