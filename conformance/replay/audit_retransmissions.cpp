@@ -327,7 +327,7 @@ class AgainAudit {
     judge_doubling(index, gap, short_gap);
     timeout_high_ = timed_out_ && before(una_, timeout_high_) ? timeout_high_ : high_;
     timed_out_ = true;
-    alone_after_timeout(index, !short_gap && !shorter, last);
+    alone_after_timeout(index, !short_gap && !shorter && !may_be_released(index), last);
   }
 
   /// Compares the gap between two transmissions with those before.
@@ -393,6 +393,33 @@ class AgainAudit {
       out += same ? 1 : 0;
     });
     return before(item.segment.end(), high_) ? 0 : out;
+  }
+
+  /// Whether the peer has acknowledged data or changed its window since the octets were last sent.
+  /// Such an ACK may take effect long after it was captured: it waits until a station wakes, or for
+  /// a buffer in the device.
+  bool may_be_released(std::size_t index) const {
+    auto const last = sent_.last(trace_[index].segment.sequence, index);
+    const std::vector<Step>& steps = in_.script.steps;
+    std::size_t const end = std::min(trace_[index].steps_before, steps.size());
+    std::size_t const from = last ? trace_[*last].steps_before : 0;
+    auto const is_ack = [&](std::size_t i) {
+      return steps[i].kind == Step::Kind::segment && steps[i].segment.any(flag::ack);
+    };
+    std::size_t at = std::min(from, end);
+    while (at > 0 && !is_ack(at - 1)) {
+      --at;
+    }
+    const Segment* known = at > 0 ? &steps[at - 1].segment : nullptr;
+    for (; at < end; ++at) {
+      const Segment& next = steps[at].segment;
+      bool const same = known != nullptr && known->acknowledgment == next.acknowledgment &&
+                        known->window == next.window;
+      if (is_ack(at) && !same) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /// Whether nothing but the retransmission timer sends the segment although SACK was agreed. The

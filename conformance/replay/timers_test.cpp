@@ -141,5 +141,31 @@ TEST(Timers, TimestampsShowForHowLongADeviceWasSuspended) {
   EXPECT_EQ(accused_of({{1'450}, {2'850}, {4'750}, {8'000}}, {false, true}), "6298:RTO-14");
 }
 
+/// Four segments of which the last three are lost. The timer expires; `ms` after the ACK of the
+/// second one the device sends the other two. `acked`: that ACK was captured.
+Conversation two_at_once(std::uint64_t ms, bool acked) {
+  Conversation c;
+  c.handshake().peer(11, "PA", {1, 1, 100}).device(11, "A", {1, 101});
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    c.device(12, i == 3 ? "PA" : "A", {1 + 1460 * i, 101, 1460});
+  }
+  if (acked) {
+    c.peer(22, "A", {101, 1461})
+        .device(1'512, "A", {1461, 101, 1460})
+        .peer(1'532, "A", {101, 2921});
+  }
+  std::uint32_t const next = acked ? 2921 : 1;
+  c.device(1'532 + ms, "A", {next, 101, 1460}).device(1'532 + ms, "PA", {next + 1460, 101, 1460});
+  return c.peer(1'542 + ms, "A", {101, 5841});
+}
+
+// An ACK waits at an access point until its station wakes, or in a device that has no buffers left.
+TEST(Timers, AnAckMayTakeEffectLongAfterItWasCaptured) {
+  for (std::uint64_t const ms : {260u, 900u}) {
+    EXPECT_EQ(accused_of(two_at_once(ms, true)), "");
+    EXPECT_EQ(accused_of(two_at_once(ms, false)), "5681:CC-12");
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::conformance
