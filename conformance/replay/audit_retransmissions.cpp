@@ -490,10 +490,12 @@ class AgainAudit {
 
   /// After a timeout at most one full-sized segment is sent, then the sender waits for an ACK
   /// (RFC 5681 3.1, the loss window). Smaller segments share that window: some TCPs retransmit each
-  /// as the application wrote it. `timeout`: nothing but a timeout explains the retransmission.
+  /// as the application wrote it. The same octets fill it once. `timeout`: nothing but a timeout
+  /// explains the retransmission.
   /// `last`: when the timer was started.
   void alone_after_timeout(std::size_t index, bool timeout, Instant last) {
     std::uint32_t sent = trace_[index].segment.data_bytes();
+    std::uint32_t high = trace_[index].segment.sequence + sent;
     for (std::size_t next = index + 1; next < trace_.size(); ++next) {
       const Item& item = trace_[next];
       bool const at_once = item.at.since(trace_[index].at) <= prompt;
@@ -503,7 +505,12 @@ class AgainAudit {
       if (item.segment.data_bytes() == 0 || item.segment.any(flag::rst) || copies_[next]) {
         continue;
       }
-      sent += item.segment.data_bytes();
+      std::uint32_t const end = item.segment.sequence + item.segment.data_bytes();
+      if (at_or_before(end, high)) {
+        continue;
+      }
+      sent += end - (before(high, item.segment.sequence) ? item.segment.sequence : high);
+      high = end;
       if (sent > in_.script.peer_mss.count) {
         // Sent before an ACK can have arrived: the capture may lack that ACK or have it too late.
         Duration const apart = item.at.since(trace_[index].at);

@@ -167,5 +167,22 @@ TEST(Timers, AnAckMayTakeEffectLongAfterItWasCaptured) {
   }
 }
 
+/// The timer retransmits a full segment, and 100 us later `second` follows.
+Conversation after_the_first(Conversation::Numbers second) {
+  Conversation c;
+  c.handshake().peer(11, "PA", {1, 1, 100}).device(11, "A", {1, 101});
+  c.device(12, "A", {1, 101, 1460}).device(12, "PA", {1461, 101, 1460});
+  c.device(1'512, "A", {1, 101, 1460}).device(1'512, "A", second);
+  c.last().time = c.last().time + Duration::microseconds(100);
+  return c.peer(1'522, "A", {101, 2921});
+}
+
+// A gateway reports that the segment was too big, or two copies waited in one queue.
+TEST(Timers, TheSameOctetsFillTheLossWindowOnce) {
+  EXPECT_EQ(accused_of(after_the_first({1, 101, 1360})), "");
+  EXPECT_EQ(accused_of(after_the_first({1, 101, 1460, 60'000})), "");
+  EXPECT_EQ(accused_of(after_the_first({1461, 101, 1460})), "5681:CC-12");
+}
+
 }  // namespace
 }  // namespace lockstep::conformance
