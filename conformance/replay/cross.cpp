@@ -291,8 +291,21 @@ class Data {
                                    [&](Instant at) { return at > silent_since && at < until; });
     // A SYN-ACK with a cookie is sent once for each SYN, and giving up in SYN-SENT sends nothing.
     return syns != 0 && !item.segment.any(flag::syn) && !heeds && until > silent_since &&
+           !closes(item, silent_since, until) &&
            passed(silent_since, until) > first_timer * (std::uint64_t{1} << doublings) &&
            is_seen(silent_since, until);
+  }
+
+  /// Whether the peer closes its window below the octet in this time. BSD then cancels the
+  /// retransmission timer, and the one that probes the window takes longer.
+  bool closes(const Item& item, Instant from, Instant until) const {
+    return std::any_of(in_.script.steps.begin(), in_.script.steps.end(), [&](const Step& step) {
+      const Segment& segment = step.segment;
+      auto const edge = segment.acknowledgment + static_cast<std::uint32_t>(step.window_bytes);
+      return step.kind == Step::Kind::segment && segment.any(flag::ack) &&
+             !segment.any(flag::rst) && step.at >= from && step.at <= until &&
+             at_or_before(edge, item.segment.sequence);
+    });
   }
 
   /// Whether the capture has what the device sent in this time. A link may have failed, and before

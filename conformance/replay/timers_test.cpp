@@ -184,5 +184,25 @@ TEST(Timers, TheSameOctetsFillTheLossWindowOnce) {
   EXPECT_EQ(accused_of(after_the_first({1461, 101, 1460})), "5681:CC-12");
 }
 
+/// The device's second segment is acknowledged after 4 s, and never retransmitted. Just before, the
+/// peer offers this window.
+Conversation never_again(std::uint16_t window) {
+  Conversation c;
+  c.peer(0, "S", {0, 0}).stamp(500, 0).device(0, "SA", {0, 1}).stamp(900, 500);
+  c.peer(10, "A", {1, 1}).stamp(510, 900);
+  c.device(11, "PA", {1, 1, 100}).stamp(911, 510).peer(21, "A", {1, 101}).stamp(521, 911);
+  c.device(30, "PA", {101, 1, 100}).stamp(930, 521);
+  c.peer(4'029, "A", {0, 101, 0, window}).stamp(4'529, 911);
+  c.peer(4'030, "A", {1, 201}).stamp(4'530, 930);
+  return c.device(4'030, "FA", {201, 1}).stamp(4'930, 4'530);
+}
+
+// BSD cancels the retransmission timer when the peer closes its window, and starts the one that
+// probes the window, which takes longer.
+TEST(Timers, ATimerIsCancelledWhenTheWindowCloses) {
+  EXPECT_EQ(accused_of(never_again(0)), "");
+  EXPECT_EQ(accused_of(never_again(2'000)), "9293:P-RTO");
+}
+
 }  // namespace
 }  // namespace lockstep::conformance
