@@ -263,7 +263,8 @@ class Data {
       out_.rules.insert(Rule::timing);
       return;
     }
-    Instant const silent_since = later(last_sent(item), last_advance(item.at));
+    const Item& last = last_sent(item);
+    Instant const silent_since = later(last.at, last_advance(item.at));
     bool const long_silence = item.at.since(silent_since) >= least_timer;
     bool const judged = long_silence || !in_.script.inferred;
     if (judged && next_ack(item) >= item.at + in_.script.round_trip / 2) {
@@ -271,6 +272,7 @@ class Data {
       breach(item.at, {probe ? "8985:TLP-4" : "9293:P-RTO"},
              "the timer expired and the captured device does not retransmit", nullptr, &item);
       out_.breaches.back().breach.sure = overdue(item, silent_since);
+      out_.breaches.back().sent_last = last.index;
     } else {
       out_.rules.insert(Rule::timing);
     }
@@ -413,14 +415,14 @@ class Data {
     });
   }
 
-  Instant last_sent(const Item& item) const {
-    Instant at;
+  /// The last segment that had carried the octet by then. There is one.
+  const Item& last_sent(const Item& item) const {
+    const Item* out = &captured_.front();
     for (const Item& other : captured_) {
-      if (other.at <= item.at && covers(other.segment, item.segment.sequence)) {
-        at = other.at;
-      }
+      bool const carries = other.at <= item.at && covers(other.segment, item.segment.sequence);
+      out = carries ? &other : out;
     }
-    return at;
+    return *out;
   }
 
   Instant last_advance(Instant until) const {

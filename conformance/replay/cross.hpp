@@ -15,6 +15,8 @@ struct CrossBreach {
   Breach breach;
   Divergence::Kind kind = Divergence::Kind::differs;
   std::optional<std::size_t> captured, live;
+  /// If the capture lacks a retransmission: the last transmission, an index into Script::sent.
+  std::optional<std::size_t> sent_last = std::nullopt;
 };
 
 struct CrossResult {

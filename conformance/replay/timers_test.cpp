@@ -204,5 +204,12 @@ TEST(Timers, ATimerIsCancelledWhenTheWindowCloses) {
   EXPECT_EQ(accused_of(never_again(2'000)), "9293:P-RTO");
 }
 
+TEST(Timers, AMissingRetransmissionIsNamedByItsSegment) {
+  Conversation const c = never_again(2'000);
+  Replayed const result = replay_flow(c.flow(), c.device_side(), nullptr);
+  ASSERT_EQ(result.verdict.violations.size(), 1u);
+  EXPECT_EQ(result.verdict.violations[0].packet, 6u);
+}
+
 }  // namespace
 }  // namespace lockstep::conformance

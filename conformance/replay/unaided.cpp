@@ -80,7 +80,8 @@ Instant reset_at(const Script& script) {
 }
 
 std::uint64_t packet_of(const Script& script, const CrossBreach& breach) {
-  return breach.captured ? script.sent[*breach.captured].segment.number : 0;
+  auto const sent = breach.captured ? breach.captured : breach.sent_last;
+  return sent ? script.sent[*sent].segment.number : 0;
 }
 
 /// The number of the first packet at or after this time.

@@ -40,7 +40,9 @@ struct Divergence {
 
 /// A violation of one clause by the captured device: its first occurrence and the count.
 struct Violation {
-  std::uint64_t packet = 0;  ///< packet of the capture; 0 if something is missing
+  /// Of the capture; that of the last transmission if a retransmission is missing, and 0 if
+  /// something else is.
+  std::uint64_t packet = 0;
   std::string clause, text;
   std::uint64_t count = 1;
 };
