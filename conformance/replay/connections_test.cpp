@@ -17,7 +17,7 @@ struct Parts {
   std::vector<std::size_t> judged;
   std::vector<std::uint64_t> later;
   std::vector<std::string> verdicts;
-  std::vector<Finding> findings;
+  std::vector<Finding> findings;  ///< that became certain behind the judged part
 };
 
 tools::Decoded decoded(tools::Segment segment) {
@@ -35,10 +35,14 @@ Parts parts_of(const std::vector<tools::Segment>& segments, const KeepLimits& li
          out.judged.push_back(connection.flow.segments.size());
          out.verdicts.push_back(verdict_text(
              replay_flow(connection.flow, choose_device(connection.flow), nullptr).verdict));
+         for (const tools::Segment& segment : connection.flow.segments) {
+           connection.watch.take(segment);
+         }
        },
        [&](Connection& connection) {
          out.later.push_back(connection.later);
-         for (const Finding& finding : connection.watch.findings(connection.flow.second)) {
+         for (const Finding& finding :
+              connection.watch.findings(connection.flow.second, connection.judged_until)) {
            out.findings.push_back(finding);
          }
        }});
@@ -223,6 +227,34 @@ TEST(Connections, OnlyTheFirstPartIsKept) {
   EXPECT_EQ(parts.judged, std::vector<std::size_t>{50});
   EXPECT_EQ(parts.later, std::vector<std::uint64_t>{153});
   EXPECT_NE(parts.verdicts[0].substr(0, 8), "violates");
+}
+
+/// The device sends six segments that exceed the peer's MSS.
+Conversation oversized() {
+  Conversation c;
+  c.peer(0, "S", {0, 0}).last().options = {std::byte{2}, std::byte{4}, std::byte{2}, std::byte{24}};
+  c.device(0, "SA", {0, 1}).peer(10, "A", {1, 1}).peer(11, "PA", {1, 1, 100});
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    c.device(11 + 20 * i, "A", {1 + 1400 * i, 101, 1400});
+    c.peer(21 + 20 * i, "A", {101, 1401 + 1400 * i});
+  }
+  return c.identify();
+}
+
+// Three segments make it certain; the first two are in the judged part, or all of them are.
+TEST(Connections, WhatBecomesCertainBehindTheFirstPartIsFound) {
+  for (std::size_t const judged : {8u, 14u}) {
+    KeepLimits limits;
+    limits.segments_max = judged;
+    Parts const parts = parts_of(oversized().flow().segments, limits);
+    EXPECT_EQ(parts.judged, std::vector<std::size_t>{judged});
+    ASSERT_EQ(parts.findings.size(), judged == 8 ? 1u : 0u);
+    EXPECT_EQ(parts.verdicts[0].starts_with("violates"), judged == 14) << parts.verdicts[0];
+    if (judged == 8) {
+      EXPECT_EQ(parts.findings[0].clause, "9293:MUST-16");
+      EXPECT_EQ(parts.findings[0].packet, 5u);
+    }
+  }
 }
 
 // With many connections at once, the largest are judged by what is kept of them; none is lost.

@@ -49,10 +49,10 @@ void Watch::find(Side& side, std::uint64_t packet, std::string_view clause, std:
       return;
     }
   }
-  side.findings.push_back({packet, clause, std::move(text), 1});
+  side.findings.push_back({packet, packet_, clause, std::move(text), 1});
 }
 
-std::vector<Finding> Watch::findings(const Endpoint& side) const {
+std::vector<Finding> Watch::findings(const Endpoint& side, std::uint64_t until) const {
   std::size_t const index = sides_[0].endpoint == side ? 0 : 1;
   if (sides_.at(index).hop_limits.differ() || mixed_) {
     return {};  // a middlebox may have sent some of its segments, or two connections are alive
@@ -65,6 +65,7 @@ std::vector<Finding> Watch::findings(const Endpoint& side) const {
       return finding.clause == "5681:CC-28" || finding.clause == "2018:SACK-14";
     });
   }
+  std::erase_if(out, [&](const Finding& finding) { return finding.certain <= until; });
   std::sort(out.begin(), out.end(),
             [](const Finding& a, const Finding& b) { return a.packet < b.packet; });
   return out;
@@ -80,6 +81,7 @@ void Watch::take(const Segment& segment) {
   Side& side = sides_.at(index);
   Side& other = sides_.at(1 - index);
   began_ = began_ ? began_ : segment.time;
+  packet_ = segment.number;
   other.repeats = 0;
   other.last_ack = {};
   if (segment.sum == tools::SumState::bad) {

@@ -19,6 +19,7 @@ namespace lockstep::conformance {
 /// A violation by one side: the first packet that shows it, and how many more do.
 struct Finding {
   std::uint64_t packet = 0;
+  std::uint64_t certain = 0;  ///< the packet with which it became certain
   std::string_view clause;
   std::string text;
   std::uint64_t count = 1;
@@ -33,8 +34,8 @@ class Watch {
 
   /// Whether two connections with these addresses are alive at once.
   bool is_mixed() const { return mixed_; }
-  /// Sorted by packet.
-  std::vector<Finding> findings(const Endpoint& side) const;
+  /// Those that became certain after the packet `until`, sorted by packet.
+  std::vector<Finding> findings(const Endpoint& side, std::uint64_t until = 0) const;
   /// The number of octets that a side sent, by its sequence numbers, with SYN and FIN.
   std::int64_t extent(const Endpoint& side) const;
 
@@ -186,6 +187,7 @@ class Watch {
 
   std::array<Side, 2> sides_;
   std::optional<Instant> began_;
+  std::uint64_t packet_ = 0;   ///< the current one
   bool mixed_ = false;         ///< two connections with these addresses are alive
   bool ended_before_ = false;  ///< `ended_` before the current segment
   bool ended_ = false;         ///< by a FIN or reset; what follows may be another connection's

@@ -258,9 +258,8 @@ class Session {
     side.notes.push_back(
         fmt::format("replayed up to packet {}; the {} after it were checked without replay",
                     connection.judged_until, counted(connection.later, "packet")));
-    std::vector<Finding> late = connection.watch.findings(side.device);
-    std::erase_if(
-        late, [&](const Finding& finding) { return finding.packet <= connection.judged_until; });
+    std::vector<Finding> const late =
+        connection.watch.findings(side.device, connection.judged_until);
     if (!late.empty()) {
       Verdict rest;
       add_findings(rest, {}, late);
