@@ -429,26 +429,27 @@ void Watch::look_at_reports(Side& side, Side& other, const Segment& segment) {
   }
 }
 
-/// Whether a loop in the network may carry one packet past the capture point again. Without an
-/// identification only a timestamp shows that it is another one.
-bool Watch::is_copy(const Segment& last, const Segment& segment) {
+/// Whether a loop in the network carries one packet past the capture point again. Without an
+/// identification only a timestamp shows that it is another one; nothing if there is none.
+std::optional<bool> Watch::is_copy(const Segment& last, const Segment& segment) {
   if (segment.identification != 0) {
     return segment.identification == last.identification;
   }
   auto const stamps = stamps_of(segment);
   auto const before = stamps_of(last);
-  return !stamps || !before || stamps->value == before->value;
+  return stamps && before ? std::optional(stamps->value == before->value) : std::nullopt;
 }
 
-/// Whether the equal ACKs answer a packet that a loop behind the capture point repeats. A D-SACK
-/// shows that something arrived. Where SACK is agreed there would be one for each copy of data;
-/// else only the time shows it for which such a loop lasts.
-bool Watch::may_answer_copies(const Side& side, const Side& other, const Segment& segment) {
+/// Whether the equal ACKs may be copies of one packet, or answer a packet that a loop behind the
+/// capture point repeats. A D-SACK shows that something arrived. Where SACK is agreed there would
+/// be one for each copy of data; else only the time shows it for which such a loop lasts.
+bool Watch::may_be_copies(const Side& side, const Side& other, const Segment& segment) {
   constexpr Duration loop_most = Duration::seconds(1);
   if (reports_duplicate(segment.acknowledgment, blocks_of(segment))) {
     return true;
   }
-  bool const reports = side.selective && other.selective && other.sent_data && !other.fin_end;
+  bool const reports = !side.repeats_unknown && side.selective && other.selective &&
+                       other.sent_data && !other.fin_end;
   return !reports && segment.time.since(side.repeats_at) <= loop_most;
 }
 
@@ -460,7 +461,8 @@ void Watch::look_at_repeats(Side& side, const Side& other, const Segment& segmen
                     last.acknowledgment == segment.acknowledgment &&
                     last.window == segment.window && last.flags == segment.flags &&
                     blocks_of(last) == blocks_of(segment);
-  if (same && is_copy(last, segment)) {
+  auto const copy = is_copy(last, segment);
+  if (same && copy.value_or(false)) {
     return;
   }
   bool const soon = same && !share_window(side, other) && is_whole(other, segment) &&
@@ -468,11 +470,13 @@ void Watch::look_at_repeats(Side& side, const Side& other, const Segment& segmen
   if (!soon) {
     side.repeats = 0;
   } else {
-    side.repeats_packet = side.repeats == 0 ? segment.number : side.repeats_packet;
-    side.repeats_at = side.repeats == 0 ? segment.time : side.repeats_at;
+    bool const first = side.repeats == 0;
+    side.repeats_packet = first ? segment.number : side.repeats_packet;
+    side.repeats_at = first ? segment.time : side.repeats_at;
+    side.repeats_unknown = !copy || (!first && side.repeats_unknown);
     std::int64_t const drawing = other.flying.total() + other.again.total();
     bool const many = ++side.repeats >= repeats_min + 2 * drawing;
-    if (many && !may_answer_copies(side, other, segment)) {
+    if (many && !may_be_copies(side, other, segment)) {
       find(side, side.repeats_packet, "5681:CC-28", "repeated equal ACKs although nothing arrived");
     }
   }

@@ -123,7 +123,8 @@ class Watch {
     Pieces again;              ///< its retransmissions, by time in nanoseconds
     std::int64_t repeats = 0;  ///< equal ACKs in a row with nothing from the other side in between
     std::uint64_t repeats_packet = 0;
-    Instant repeats_at;  ///< the time of the first of them
+    Instant repeats_at;            ///< the time of the first of them
+    bool repeats_unknown = false;  ///< some of them may be copies of one packet
     tools::Segment last_ack;
     bool ece_pending = false;   ///< the other side echoes marks, and this side has sent no CWR yet
     std::int64_t cwr_end = 0;   ///< the end of the last segment with CWR
@@ -174,8 +175,8 @@ class Watch {
   static void forgive_report(Side& side, const Side& other, const tools::Segment& segment);
   static bool knows_report(const Side& reporter, const Side& side, const tools::Segment& segment);
   static bool is_answered(const Side& other, const tools::Segment& answer);
-  static bool is_copy(const tools::Segment& last, const tools::Segment& segment);
-  static bool may_answer_copies(const Side& side, const Side& other, const tools::Segment& segment);
+  static std::optional<bool> is_copy(const tools::Segment& last, const tools::Segment& segment);
+  static bool may_be_copies(const Side& side, const Side& other, const tools::Segment& segment);
   bool is_intact(const tools::Segment& segment);
   static void note_packet(Side& side, const tools::Segment& segment);
   static void doubt(Side& side, Side& other);
