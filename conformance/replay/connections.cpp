@@ -102,6 +102,7 @@ void ConnectionReader::read(const std::string& path) {
 }
 
 void ConnectionReader::take(tools::Decoded&& decoded) {
+  filter_.take(decoded);
   if (decoded.kind == tools::FrameKind::icmp_error) {
     const auto& icmp = decoded.icmp;
     auto const found = open_.find(std::minmax(icmp.quoted_source, icmp.quoted_destination));
@@ -230,7 +231,8 @@ void ConnectionReader::judge(Connection& connection) {
   connection.is_judged = true;
   connection.judged_until = connection.flow.segments.back().number;
   std::uint64_t const bytes = connection.bytes;
-  connection.flow.unfiltered = is_unfiltered(kinds_);
+  connection.flow.unfiltered = {filter_.is_unfiltered(connection.flow.second.address),
+                                filter_.is_unfiltered(connection.flow.first.address)};
   handlers_.judge(connection);
   connection.flow.segments = {};
   connection.flow.errors = {};

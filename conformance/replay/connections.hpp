@@ -105,6 +105,7 @@ class ConnectionReader {
   std::uint64_t kept_ = 0, packets_ = 0, count_ = 0;
   std::size_t relieved_at_ = 0;
   tools::FrameCounts kinds_{};
+  FilterProof filter_;
   std::string warning_;
   Instant now_;
 };

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <vector>
 
 #include "conformance/replay/conversation.hpp"
@@ -92,13 +93,57 @@ TEST(Connections, ErrorsAreKeptInBoundedMemory) {
   EXPECT_LT(errors.at(0), 250u);
 }
 
+tools::Decoded without_tcp(tools::FrameKind kind, IpAddress source, IpAddress destination) {
+  tools::Decoded out;
+  out.kind = kind;
+  out.segment.source.address = source;
+  out.segment.destination.address = destination;
+  return out;
+}
+
+constexpr IpAddress device_address = IpAddress::v4(10, 0, 0, 1);
+constexpr IpAddress peer_address = IpAddress::v4(10, 0, 0, 2);
+constexpr IpAddress router = IpAddress::v4(10, 0, 0, 3);
+
 // "tcp or arp" hides ICMP.
 TEST(Connections, ArpAloneDoesNotShowThatNothingWasFiltered) {
-  tools::FrameCounts kinds{};
-  kinds[static_cast<std::size_t>(tools::FrameKind::not_ip)] = 1;
-  EXPECT_FALSE(is_unfiltered(kinds));
-  kinds[static_cast<std::size_t>(tools::FrameKind::not_tcp)] = 1;
-  EXPECT_TRUE(is_unfiltered(kinds));
+  FilterProof filter;
+  filter.take({});
+  EXPECT_FALSE(filter.is_unfiltered(peer_address));
+  filter.take(without_tcp(tools::FrameKind::not_tcp, router, device_address));
+  EXPECT_TRUE(filter.is_unfiltered(peer_address));
+}
+
+// "arp or host PEER" hides what a router sends to the device, not a ping of the peer.
+TEST(Connections, AFilterForAHostHidesErrorsOfRouters) {
+  for (tools::FrameKind const kind : {tools::FrameKind::not_tcp, tools::FrameKind::icmp_error}) {
+    FilterProof filter;
+    filter.take({});
+    filter.take(without_tcp(kind, device_address, peer_address));
+    filter.take(without_tcp(kind, peer_address, device_address));
+    filter.take(without_tcp(kind, peer_address, router));
+    EXPECT_FALSE(filter.is_unfiltered(peer_address));
+    EXPECT_TRUE(filter.is_unfiltered(device_address));
+    filter.take(without_tcp(kind, router, device_address));
+    EXPECT_TRUE(filter.is_unfiltered(peer_address));
+  }
+}
+
+// The proof of one side is none for the other.
+TEST(Connections, WhatShowsThatNothingWasFilteredIsOfOneSide) {
+  std::vector<std::array<bool, 2>> unfiltered;
+  ConnectionReader reader(
+      {}, {[&](Connection& connection) { unfiltered.push_back(connection.flow.unfiltered); },
+           [](Connection&) {}});
+  reader.take({});
+  reader.take(without_tcp(tools::FrameKind::not_tcp, router, device_address));
+  Conversation const c = whole();
+  for (const tools::Segment& segment : c.flow().segments) {
+    reader.take(decoded(segment));
+  }
+  reader.finish();
+  ASSERT_EQ(unfiltered.size(), 1u);
+  EXPECT_EQ(unfiltered[0], (std::array<bool, 2>{false, true}));
 }
 
 TEST(Connections, APortThatIsUsedAgainMakesAnother) {

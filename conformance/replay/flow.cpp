@@ -286,13 +286,32 @@ sim::referee::Passed passed(const Segment& segment) {
           segment.window, segment.flags,      segment.identification, segment.hop_limit};
 }
 
-bool is_unfiltered(const tools::FrameCounts& kinds) {
-  auto const has = [&](tools::FrameKind kind) {
-    return kinds[static_cast<std::size_t>(kind)] != 0;
-  };
+void FilterProof::Common::take(const IpAddress& source, const IpAddress& destination) {
+  if (!all_) {
+    all_ = {source, destination};
+  }
+  for (IpAddress& address : *all_) {
+    address = address == source || address == destination ? address : IpAddress{};
+  }
+}
+
+bool FilterProof::Common::lacks(const IpAddress& host) const {
+  return all_ && std::find(all_->begin(), all_->end(), host) == all_->end();
+}
+
+void FilterProof::take(const tools::Decoded& decoded) {
+  const tools::Segment& segment = decoded.segment;
+  not_ip_ |= decoded.kind == tools::FrameKind::not_ip;
+  bool const error = decoded.kind == tools::FrameKind::icmp_error;
+  bool const known = !segment.source.address.is_unspecified();
+  if (known && (error || decoded.kind == tools::FrameKind::not_tcp)) {
+    (error ? errors_ : others_).take(segment.source.address, segment.destination.address);
+  }
+}
+
+bool FilterProof::is_unfiltered(const IpAddress& host) const {
   // "tcp or arp" is a filter that hides ICMP.
-  return has(tools::FrameKind::icmp_error) ||
-         (has(tools::FrameKind::not_ip) && has(tools::FrameKind::not_tcp));
+  return errors_.lacks(host) || (not_ip_ && others_.lacks(host));
 }
 
 bool sort_by_time(std::vector<Segment>& segments) {
@@ -317,6 +336,7 @@ bool sort_by_time(std::vector<Segment>& segments) {
 CaptureFlows read_flows(const std::string& path, std::uint64_t bytes_max) {
   tools::CaptureReader reader(path);
   CaptureFlows out;
+  FilterProof filter;
   std::map<Key, std::size_t> index;
   std::uint64_t kept = 0;
   tools::CapturedFrame frame;
@@ -336,6 +356,7 @@ CaptureFlows read_flows(const std::string& path, std::uint64_t bytes_max) {
     ++out.packets;
     tools::Decoded decoded = tools::decode(frame, reader.link());
     ++out.kinds[static_cast<std::size_t>(decoded.kind)];
+    filter.take(decoded);
     if (decoded.kind == tools::FrameKind::icmp_error) {
       auto const& icmp = decoded.icmp;
       auto const found = index.find(key_of(icmp.quoted_source, icmp.quoted_destination));
@@ -356,7 +377,8 @@ CaptureFlows read_flows(const std::string& path, std::uint64_t bytes_max) {
     out.flows[found->second].segments.push_back(std::move(decoded.segment));
   }
   for (Flow& flow : out.flows) {
-    flow.unfiltered = is_unfiltered(out.kinds);
+    flow.unfiltered = {filter.is_unfiltered(flow.second.address),
+                       filter.is_unfiltered(flow.first.address)};
   }
   out.warning = reader.warning();
   return out;

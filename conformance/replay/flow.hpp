@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,32 @@ struct Flow {
   std::vector<tools::Segment> segments;
   std::vector<tools::IcmpError> errors;
   bool recorded_late = false;  ///< normalise() has put packets before their answers
-  /// No filter excluded ICMP errors from the capture.
-  bool unfiltered = false;
+  /// Whether no filter excluded ICMP errors to `first` from the capture, and to `second`.
+  std::array<bool, 2> unfiltered{};
+};
+
+/// Collects what shows that no filter excluded a router's ICMP errors from a capture: such an error
+/// itself, or both ARP (or another protocol that is not IP) and IP without TCP. A filter for a host
+/// excludes errors between its peer and a router. So frames from or to that host show nothing.
+class FilterProof {
+ public:
+  void take(const tools::Decoded& decoded);
+  /// Whether the capture has the errors that routers send to the peers of this host.
+  bool is_unfiltered(const IpAddress& host) const;
+
+ private:
+  /// The addresses that each frame of a kind is from or to.
+  class Common {
+   public:
+    void take(const IpAddress& source, const IpAddress& destination);
+    bool lacks(const IpAddress& host) const;
+
+   private:
+    std::optional<std::array<IpAddress, 2>> all_;  ///< an unspecified one is none
+  };
+
+  Common errors_, others_;
+  bool not_ip_ = false;
 };
 
 struct CaptureFlows {
@@ -32,10 +57,6 @@ struct CaptureFlows {
 /// Reads a whole capture. Throws Failure (bad_input) as CaptureReader does, and if the data to keep
 /// exceeds `bytes_max`.
 CaptureFlows read_flows(const std::string& path, std::uint64_t bytes_max = std::uint64_t{1} << 30);
-
-/// Whether the capture has frames that a filter for TCP or for ports excludes: an ICMP error, or
-/// both ARP (or another protocol that is not IP) and IP without TCP.
-bool is_unfiltered(const tools::FrameCounts& kinds);
 
 /// Undoes artefacts of capturing as far as possible. Returns one line for each correction. Not for
 /// authored scenarios, whose oddities are intended. `aided`: a scenario states that the capture is

@@ -238,7 +238,7 @@ TEST(Recording, OneTransmissionMayBeMissing) {
   // An ICMP message that says that the host is unreachable undoes the last doubling (RFC 6069). A
   // capture that a filter restricted to TCP lacks it.
   EXPECT_EQ(accused_of(flow, even.device_side()), "");
-  flow.unfiltered = true;
+  flow.unfiltered = {true, true};
   EXPECT_EQ(accused_of(flow, even.device_side()), "6298:RTO-14");
 }
 

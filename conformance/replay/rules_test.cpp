@@ -202,7 +202,7 @@ TEST(Recovery, ATimerIsJudgedInSilenceDespiteSack) {
       }
       c.peer(ms, "A", {101, 301});
       Flow flow = c.flow();
-      flow.unfiltered = true;
+      flow.unfiltered = {true, true};
       std::string const verdict = verdict_text(replay_flow(flow, c.device_side(), nullptr).verdict);
       EXPECT_EQ(verdict == "violates 6298:RTO-14", times == 8 && !doubled) << verdict;
     }
@@ -218,7 +218,7 @@ std::string verdict_of_times(const std::vector<std::uint64_t>& times) {
   }
   c.peer(times.back() + 10, "A", {101, 301});
   Flow flow = c.flow();
-  flow.unfiltered = true;
+  flow.unfiltered = {true, true};
   return verdict_text(replay_flow(flow, c.device_side(), nullptr).verdict);
 }
 

@@ -72,7 +72,7 @@ class Maker {
         scenario == nullptr || (silent && script_.comparison == Comparison::obligations);
     script_.unaided = scenario == nullptr;
     script_.recorded_late = flow.recorded_late;
-    script_.unfiltered = flow.unfiltered;
+    script_.unfiltered = flow.unfiltered.at(flow.first == device ? 0 : 1);
     exact_ = script_.comparison == Comparison::exact;
     agreed_ = negotiation(flow, device);
     content_ = stream_of(original, device);

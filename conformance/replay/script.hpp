@@ -92,7 +92,7 @@ struct Script {
   bool inferred = false;               ///< the calls were inferred from the capture
   bool unaided = false;                ///< no scenario describes the capture point and losses
   bool recorded_late = false;          ///< some packets were recorded after their answers
-  bool unfiltered = false;             ///< no filter excluded ICMP errors from the capture
+  bool unfiltered = false;             ///< no filter excluded ICMP errors to the device
   bool selective = false;              ///< SACK was negotiated
   bool stamped = false;                ///< timestamps were negotiated
   bool marked = false;                 ///< ECN was negotiated

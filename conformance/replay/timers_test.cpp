@@ -82,7 +82,7 @@ std::string accused_of(const std::vector<Gap>& gaps, Options options) {
   c.peer(ms, "A", {101, 301});
   stamp(false);
   Flow flow = c.flow();
-  flow.unfiltered = true;
+  flow.unfiltered = {true, true};
   return accused_of(flow, c.device_side());
 }
 

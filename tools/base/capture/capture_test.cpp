@@ -498,7 +498,9 @@ TEST(Decode, LeavesOtherTunnelsClosed) {
   auto const pptp = within_v4(47, joined(words({0x3001, 0x880b, 4, 0}), bare_tcp()));
   EXPECT_EQ(decode(frame_of(pptp), LinkLayer::raw_ip).kind, FrameKind::not_tcp);
   auto const dns = within_udp(53, bare_tcp());
-  EXPECT_EQ(decode(frame_of(dns), LinkLayer::raw_ip).kind, FrameKind::not_tcp);
+  Decoded const query = decode(frame_of(dns), LinkLayer::raw_ip);
+  EXPECT_EQ(query.kind, FrameKind::not_tcp);
+  EXPECT_EQ(text_of(query.segment.source.address), "192.168.0.1");
 }
 
 TEST(Decode, OtherProtocolsOverPppAreIgnored) {

@@ -292,6 +292,11 @@ bool begins_tunnel(const Transport& transport) {
          open_tunnel(transport.protocol, udp).has_value();
 }
 
+void set_addresses(const Transport& transport, Decoded& out) {
+  out.segment.source.address = transport.source;
+  out.segment.destination.address = transport.destination;
+}
+
 /// Of a fragment, whether it may hide a part of a TCP segment, and between which addresses. Later
 /// fragments of a tunnel over UDP are not known as such, but the first one is.
 void read_fragment(const Transport& transport, Decoded& out) {
@@ -302,10 +307,10 @@ void read_fragment(const Transport& transport, Decoded& out) {
   // What follows another extension header is unknown: TCP, or a tunnel.
   bool const behind = transport.ipv6 && is_extension(protocol);
   if (protocol == tcp) {
-    out.segment.source.address = transport.source;
-    out.segment.destination.address = transport.destination;
+    set_addresses(transport, out);
   } else if (!tunnel && !behind) {
     out.kind = FrameKind::not_tcp;
+    set_addresses(transport, out);
   }
 }
 
@@ -319,8 +324,10 @@ void read_transport(const Transport& transport, const CapturedFrame& frame, Deco
     out.kind = (transport.ipv6 ? read_icmpv6 : read_icmp)(transport, out.icmp);
     out.icmp.number = frame.number;
     out.icmp.time = frame.time;
+    set_addresses(transport, out);
   } else {
     out.kind = FrameKind::not_tcp;
+    set_addresses(transport, out);
   }
 }
 

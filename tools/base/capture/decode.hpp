@@ -15,8 +15,8 @@
 
 namespace lockstep::tools {
 
-/// The result of decoding. Only `tcp` and `icmp_error` fill in more than the kind, and `fragment`
-/// the addresses.
+/// The result of decoding. Only `tcp` and `icmp_error` fill in more than the kind and the addresses
+/// of the innermost IP packet, which `fragment` and `not_tcp` set if they are known.
 enum class FrameKind : std::uint8_t {
   tcp,
   icmp_error,  ///< an ICMP or ICMPv6 error that quotes a TCP segment
