@@ -138,7 +138,7 @@ TEST(Timers, ADeviceMayBeSuspended) {
 // Each gap is as long as no doubled timer explains, if the device was awake.
 TEST(Timers, TimestampsShowForHowLongADeviceWasSuspended) {
   EXPECT_EQ(accused_of({{1'000, 450}, {2'000, 850}, {4'000, 750}, {8'000}}, {false, true}), "");
-  EXPECT_EQ(accused_of({{1'450}, {2'850}, {4'750}, {8'000}}, {false, true}), "6298:RTO-14");
+  EXPECT_EQ(accused_of({{1'450}, {2'850}, {4'750}, {8'000}}, Options{false, true}), "6298:RTO-14");
 }
 
 /// Four segments of which the last three are lost. The timer expires; `ms` after the ACK of the
