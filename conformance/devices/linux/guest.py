@@ -4,8 +4,10 @@ time passes only when it is told so. A message is a header and octets.
 """
 import ctypes
 import os
+import shutil
 import socket
 import struct
+import tempfile
 from pathlib import Path
 
 HEADER = struct.Struct("<IIQqqqq")
@@ -41,13 +43,15 @@ class Guest:
         # The same addresses each time.
         ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)
         quiet = os.open(os.devnull, os.O_RDWR)
+        # It leaves files in its home, for a console that it does not have.
+        home = tempfile.mkdtemp(prefix="lockstep-linux-")
         actions = [(os.POSIX_SPAWN_DUP2, quiet, fd) for fd in (0, 1, 2)]
         actions.append((os.POSIX_SPAWN_DUP2, its.fileno(), CHANNEL))
         self._process = os.posix_spawn(
             binary, ["linux", f"mem={MEMORY}", "time-travel=inf-cpu",
                      f"time-travel-start={BEGIN_NS}", f"lockstep={CHANNEL}", "con=null",
                      "con0=null", "ssl=null"],
-            {"PATH": "/usr/bin:/bin", "HOME": ".", "LS_SEED": str(seed),
+            {"PATH": "/usr/bin:/bin", "HOME": home, "LS_SEED": str(seed),
              "TMPDIR": os.environ.get("TMPDIR", "/dev/shm")}, file_actions=actions)
         os.close(quiet)
         its.close()
@@ -56,7 +60,10 @@ class Guest:
         self.now = self.next = 0
         #: Packets that it has sent: (time, octets).
         self.sent = []
-        self._wait()
+        try:
+            self._wait()
+        finally:
+            shutil.rmtree(home, ignore_errors=True)
 
     # --- messages ---
 
