@@ -156,8 +156,11 @@ def ack_storm(talk, draw):
     """Three hundred equal ACKs within 0.1 s."""
     need(talk.single)
     at = pick(draw, [at for at in talk.pure_acks(talk.device) if at > talk.established()])
-    one = talk.packets[at]
-    many = [talk.like(one, number * 300_000) for number in range(1, 301)]
+    many = [talk.packets[at]]
+    # Each has an identification of its own, unlike copies that a recorder makes.
+    for _ in range(300):
+        many.append(talk.like(many[-1], 300_000))
+    del many[0]
     talk.packets += many
     talk.packets.sort(key=lambda each: each.time)
     return talk.planted(many[0], lasting=True)
