@@ -52,7 +52,7 @@ class Guest:
                      f"time-travel-start={BEGIN_NS}", f"lockstep={CHANNEL}", "con=null",
                      "con0=null", "ssl=null"],
             {"PATH": "/usr/bin:/bin", "HOME": home, "LS_SEED": str(seed),
-             "TMPDIR": os.environ.get("TMPDIR", "/dev/shm")}, file_actions=actions)
+             "TMPDIR": memory_folder()}, file_actions=actions)
         os.close(quiet)
         its.close()
         self._channel = ours
@@ -128,6 +128,15 @@ class Guest:
         if struct.unpack_from("<H", octets, 4)[0] == 2 and error:
             raise OSError(-error, os.strerror(-error))
         return octets
+
+
+def memory_folder():
+    """Where the guest keeps its memory: a folder whose files may be executed."""
+    for folder in (os.environ.get("TMPDIR"), "/dev/shm", "/tmp"):
+        usable = folder and os.access(folder, os.W_OK)
+        if usable and not os.statvfs(folder).f_flag & os.ST_NOEXEC:
+            return folder
+    return "/tmp"
 
 
 def ended(process):
