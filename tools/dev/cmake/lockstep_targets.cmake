@@ -231,7 +231,7 @@ function(lockstep_test name)
   add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   set_tests_properties(${name} PROPERTIES TIMEOUT 900
     ENVIRONMENT "GTEST_OUTPUT=json:${PROJECT_BINARY_DIR}/gtest/${name}.json")
-  if(name MATCHES "^(verb_hostile|stack)$")  # the longest begin first
+  if(name MATCHES "^(verb_hostile|stack|verb_ns3_program|sim_nic)$")  # the longest begin first
     set_tests_properties(${name} PROPERTIES COST 100)
   endif()
 endfunction()
