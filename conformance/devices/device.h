@@ -84,7 +84,10 @@ struct lockstep_device_calls {
   /* Takes the next packet that was sent, at most `room` octets; returns its length, 0 for none. */
   size_t (*packet_out)(struct lockstep_device* d, void* packet, size_t room);
 
-  /* Listens on a port (passive OPEN, RFC 9293 3.10.1); returns the listener. */
+  /*
+   * Listens on a port (passive OPEN, RFC 9293 3.10.1); returns the listener. `backlog`: how many
+   * connections may wait for accept(), at least 1.
+   */
   int64_t (*listen)(struct lockstep_device* d, uint16_t port, uint32_t backlog);
   /* Stops listening; connections that were accepted continue. */
   int64_t (*unlisten)(struct lockstep_device* d, int64_t listener);
@@ -106,7 +109,10 @@ struct lockstep_device_calls {
   int64_t (*urgent)(struct lockstep_device* d, int64_t connection);
   /* Changes a setting: nagle, delayed_ack, keepalive (0 or 1), user_timeout_ms, ttl, dscp, ... */
   int64_t (*set)(struct lockstep_device* d, int64_t connection, const char* name, int64_t value);
-  /* Reads a variable: cwnd, ssthresh, snd_wnd, rcv_wnd (octets), srtt_ns, rto_ns, ... */
+  /*
+   * Reads a variable: cwnd, ssthresh, snd_wnd, rcv_wnd (octets), srtt_ns, rto_ns, ...; error: why
+   * the connection is over, as a number of Linux's errno, once; 0: there is no error.
+   */
   int64_t (*get)(struct lockstep_device* d, int64_t connection, const char* name);
   /*
    * The state that a segment from `remote_port` to `local_port` meets, by the RFC's name, as

@@ -88,7 +88,7 @@ class Session {
   std::int64_t last_read_ = 0;
   std::uint32_t standstill_ = 0;  // consecutive steps that did not advance the clock
   conformance::script::Arena arena_;
-  conformance::script::World world_;
+  conformance::script::StackWorld world_;
   Live live_;
 };
 

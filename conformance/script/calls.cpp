@@ -112,7 +112,7 @@ Given Caller::opened(std::int64_t live) {
 }
 
 void Caller::apply_later(int live) {
-  lockstep_sockets* const s = world_.sockets();
+  SocketCalls& s = world_.calls();
   bool const v6 = script_.head.mode == IpMode::ipv6;
   for (LaterOption const& one : later_) {
     int level = SOL_SOCKET, name = SO_KEEPALIVE;
@@ -123,7 +123,7 @@ void Caller::apply_later(int live) {
       level = v6 ? IPPROTO_IPV6 : IPPROTO_IP;
       name = v6 ? IPV6_UNICAST_HOPS : IP_TTL;
     }
-    if (lockstep_setsockopt(s, live, level, name, &one.value, sizeof one.value) != 0) {
+    if (s.setsockopt(live, level, name, &one.value, sizeof one.value) != 0) {
       throw tools::Failure(
           tools::ExitCode::bad_input,
           fmt::format("{}:{}:{}: an earlier sysctl cannot be applied to the socket of {} "
@@ -166,26 +166,25 @@ Given Caller::carry_out() {
 }
 
 Given Caller::names(const std::string& name) {
-  lockstep_sockets* const s = world_.sockets();
+  SocketCalls& s = world_.calls();
   errno = 0;
   if (name == "socket") {
     int const domain = script_.head.mode == IpMode::ipv4 ? AF_INET : AF_INET6;
-    return opened(lockstep_socket(s, is_any(argument(0)) ? domain : static_cast<int>(number(0)),
-                                  static_cast<int>(number(1)), static_cast<int>(number(2))));
+    return opened(s.socket(is_any(argument(0)) ? domain : static_cast<int>(number(0)),
+                           static_cast<int>(number(1)), static_cast<int>(number(2))));
   }
   if (name == "bind") {
     Name const to = name_at(1, false);
-    return given(lockstep_bind(s, fd(0), reinterpret_cast<const sockaddr*>(&to.bytes), to.length));
+    return given(s.bind(fd(0), reinterpret_cast<const sockaddr*>(&to.bytes), to.length));
   }
   if (name == "listen") {
-    return given(lockstep_listen(s, fd(0), static_cast<int>(number(1))));
+    return given(s.listen(fd(0), static_cast<int>(number(1))));
   }
   if (name == "accept" || name == "accept4") {
     int const flags = name == "accept" ? 0 : static_cast<int>(number(3));
     sockaddr_storage into{};
     socklen_t length = sizeof into;
-    Given out =
-        opened(lockstep_accept4(s, fd(0), reinterpret_cast<sockaddr*>(&into), &length, flags));
+    Given out = opened(s.accept4(fd(0), reinterpret_cast<sockaddr*>(&into), &length, flags));
     judge_name(into, length, out);
     return out;
   }
@@ -193,14 +192,14 @@ Given Caller::names(const std::string& name) {
     return connect();
   }
   if (name == "shutdown") {
-    return given(lockstep_shutdown(s, fd(0), static_cast<int>(number(1))));
+    return given(s.shutdown(fd(0), static_cast<int>(number(1))));
   }
   if (name == "getsockname" || name == "getpeername") {
     sockaddr_storage into{};
     socklen_t length = sizeof into;
     auto* const at = reinterpret_cast<sockaddr*>(&into);
-    Given out = given(name == "getsockname" ? lockstep_getsockname(s, fd(0), at, &length)
-                                            : lockstep_getpeername(s, fd(0), at, &length));
+    Given out = given(name == "getsockname" ? s.getsockname(fd(0), at, &length)
+                                            : s.getpeername(fd(0), at, &length));
     judge_name(into, length, out);
     return out;
   }
@@ -210,7 +209,7 @@ Given Caller::names(const std::string& name) {
     return out;
   }
   int const live = fd(0);
-  Given const out = given(lockstep_close(s, live));
+  Given const out = given(s.close(live));
   if (out.result == 0) {
     fds_.erase(number(0));
     subject_ = subject_ == live ? -1 : subject_;
@@ -221,9 +220,8 @@ Given Caller::names(const std::string& name) {
 Given Caller::connect() {
   Name const to = name_at(1, true);
   int const live = fd(0);
-  lockstep_sockets* const s = world_.sockets();
-  Given out =
-      given(lockstep_connect(s, live, reinterpret_cast<const sockaddr*>(&to.bytes), to.length));
+  SocketCalls& s = world_.calls();
+  Given out = given(s.connect(live, reinterpret_cast<const sockaddr*>(&to.bytes), to.length));
   subject_ = live;
   // With Fast Open connect() returns 0 at once; the SYN is sent with the first data.
   bool const begins = out.result == 0 ? to.bytes.ss_family != AF_UNSPEC : out.error == EINPROGRESS;
@@ -244,13 +242,12 @@ void Caller::refer_to(const Flow& flow) {
                 sizeof port);
     return Port{ntohs(port)};
   };
-  lockstep_sockets* const s = world_.sockets();
+  SocketCalls& s = world_.calls();
   for (auto const& [script, live] : fds_) {
     sockaddr_storage ours{}, theirs{};
     socklen_t length = sizeof ours, other = sizeof theirs;
-    bool const named =
-        lockstep_getsockname(s, live, reinterpret_cast<sockaddr*>(&ours), &length) == 0 &&
-        lockstep_getpeername(s, live, reinterpret_cast<sockaddr*>(&theirs), &other) == 0;
+    bool const named = s.getsockname(live, reinterpret_cast<sockaddr*>(&ours), &length) == 0 &&
+                       s.getpeername(live, reinterpret_cast<sockaddr*>(&theirs), &other) == 0;
     if (named && port_of(ours) == flow.local.port && port_of(theirs) == flow.remote.port) {
       subject_ = live;
     }
@@ -259,14 +256,14 @@ void Caller::refer_to(const Flow& flow) {
 
 /// Continues a connect() that blocks: it is complete when the socket is writable.
 Given Caller::connect_again() {
-  lockstep_sockets* const s = world_.sockets();
+  SocketCalls& s = world_.calls();
   pollfd entry{fd(0), POLLOUT, 0};
   Given out;
-  out.waits = lockstep_poll(s, &entry, 1) == 0;
+  out.waits = s.poll(&entry, 1) == 0;
   if (!out.waits) {
     int error = 0;
     socklen_t length = sizeof error;
-    lockstep_getsockopt(s, fd(0), SOL_SOCKET, SO_ERROR, &error, &length);
+    s.getsockopt(fd(0), SOL_SOCKET, SO_ERROR, &error, &length);
     out.result = error == 0 ? 0 : -1;
     out.error = error;
   }

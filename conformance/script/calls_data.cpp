@@ -112,7 +112,7 @@ std::vector<iovec> Caller::memory_for(const Transfer& what, std::int64_t skip) {
 }
 
 Given Caller::send_all(const Transfer& what) {
-  lockstep_sockets* const s = world_.sockets();
+  SocketCalls& s = world_.calls();
   std::vector<iovec> parts = memory_for(what, done_);
   std::int64_t const size = std::accumulate(what.parts.begin(), what.parts.end(), std::int64_t{0});
   bool const opens = (what.flags & MSG_FASTOPEN) != 0;
@@ -122,21 +122,20 @@ Given Caller::send_all(const Transfer& what) {
   ssize_t taken = 0;
   switch (what.way) {
     case Transfer::Way::plain:
-      taken = lockstep_write(s, fd(0), parts[0].iov_base, parts[0].iov_len);
+      taken = s.write(fd(0), parts[0].iov_base, parts[0].iov_len);
       break;
     case Transfer::Way::flagged:
-      taken = lockstep_send(s, fd(0), parts[0].iov_base, parts[0].iov_len, what.flags);
+      taken = s.send(fd(0), parts[0].iov_base, parts[0].iov_len, what.flags);
       break;
     case Transfer::Way::named:
-      taken = lockstep_sendto(s, fd(0), parts[0].iov_base, parts[0].iov_len, what.flags, to,
-                              name.length);
+      taken = s.sendto(fd(0), parts[0].iov_base, parts[0].iov_len, what.flags, to, name.length);
       break;
     case Transfer::Way::vector:
-      taken = lockstep_writev(s, fd(0), parts.data(), count);
+      taken = s.writev(fd(0), parts.data(), count);
       break;
     case Transfer::Way::message: {
       msghdr const message{to, name.length, parts.data(), parts.size(), nullptr, 0, 0};
-      taken = lockstep_sendmsg(s, fd(0), &message, what.flags);
+      taken = s.sendmsg(fd(0), &message, what.flags);
       break;
     }
   }
@@ -157,31 +156,31 @@ Given Caller::send_all(const Transfer& what) {
 }
 
 Given Caller::receive(const Transfer& what) {
-  lockstep_sockets* const s = world_.sockets();
+  SocketCalls& s = world_.calls();
   std::vector<iovec> parts = memory_for(what, 0);
   sockaddr_storage from{};
   socklen_t length = sizeof from;
   if (what.way == Transfer::Way::plain) {
-    return given(lockstep_read(s, fd(0), parts[0].iov_base, parts[0].iov_len));
+    return given(s.read(fd(0), parts[0].iov_base, parts[0].iov_len));
   }
   if (what.way == Transfer::Way::flagged) {
-    return given(lockstep_recv(s, fd(0), parts[0].iov_base, parts[0].iov_len, what.flags));
+    return given(s.recv(fd(0), parts[0].iov_base, parts[0].iov_len, what.flags));
   }
   if (what.way == Transfer::Way::vector) {
-    return given(lockstep_readv(s, fd(0), parts.data(), static_cast<int>(parts.size())));
+    return given(s.readv(fd(0), parts.data(), static_cast<int>(parts.size())));
   }
   // On a connection no address is returned.
   if (what.name != nullptr && what.name->kind != Value::Kind::ellipsis) {
     refuse(*what.name, "...: a connection returns no address here");
   }
   if (what.way == Transfer::Way::named) {
-    Given out = given(lockstep_recvfrom(s, fd(0), parts[0].iov_base, parts[0].iov_len, what.flags,
-                                        reinterpret_cast<sockaddr*>(&from), &length));
+    Given out = given(s.recvfrom(fd(0), parts[0].iov_base, parts[0].iov_len, what.flags,
+                                 reinterpret_cast<sockaddr*>(&from), &length));
     out.wrong = out.result < 0 ? "" : wrong_length(*what.length, length);
     return out;
   }
   msghdr message{&from, length, parts.data(), parts.size(), nullptr, 0, 0};
-  Given out = given(lockstep_recvmsg(s, fd(0), &message, what.flags));
+  Given out = given(s.recvmsg(fd(0), &message, what.flags));
   const Value* const flags = argument(1).field("msg_flags", 3);
   bool const compared = out.result >= 0 && flags != nullptr && flags->kind != Value::Kind::ellipsis;
   if (compared && number(*flags) != message.msg_flags) {
@@ -218,7 +217,7 @@ Given Caller::get_option() {
     }
     length = static_cast<socklen_t>(octets);
   }
-  Given out = given(lockstep_getsockopt(world_.sockets(), fd(0), level, name, value, &length));
+  Given out = given(world_.calls().getsockopt(fd(0), level, name, value, &length));
   if (out.result != 0) {
     return out;
   }
@@ -280,8 +279,8 @@ Given Caller::set_option() {
     int const set = int_of(value);
     std::memcpy(bytes, &set, sizeof set);
   }
-  return given(lockstep_setsockopt(world_.sockets(), fd(0), int_of(argument(1)),
-                                   int_of(argument(2)), bytes, static_cast<socklen_t>(length)));
+  return given(world_.calls().setsockopt(fd(0), int_of(argument(1)), int_of(argument(2)), bytes,
+                                         static_cast<socklen_t>(length)));
 }
 
 Given Caller::query() {
@@ -292,7 +291,7 @@ Given Caller::query() {
   if (sets) {
     value = static_cast<int>(number(wanted));
   }
-  Given out = given(lockstep_ioctl(world_.sockets(), fd(0), request, &value));
+  Given out = given(world_.calls().ioctl(fd(0), request, &value));
   bool const any = wanted.kind == Value::Kind::ellipsis;
   if (out.result == 0 && !any && !sets && value != number(wanted)) {
     out.wrong = fmt::format("it is {}, not {}", value, number(wanted));
@@ -312,7 +311,7 @@ Given Caller::options(const std::string& name) {
     return query();
   }
   int const argument_of = call_->arguments.size() == 3 ? static_cast<int>(number(2)) : 0;
-  return given(lockstep_fcntl(world_.sockets(), fd(0), static_cast<int>(number(1)), argument_of));
+  return given(world_.calls().fcntl(fd(0), static_cast<int>(number(1)), argument_of));
 }
 
 Given Caller::poll() {
@@ -335,7 +334,7 @@ Given Caller::poll() {
     refuse(argument(1), fmt::format("0 to {}, as many as the list has", entries.size()));
   }
   entries.resize(static_cast<std::size_t>(count));
-  Given out = given(lockstep_poll(world_.sockets(), entries.data(), entries.size()));
+  Given out = given(world_.calls().poll(entries.data(), entries.size()));
   std::int64_t const timeout = number(2);
   bool const timed_out =
       timeout >= 0 && passed_ >= Duration::milliseconds(static_cast<std::uint64_t>(timeout));
@@ -356,7 +355,7 @@ Given Caller::epoll_wait() {
   Value const& first = argument(1);
   epoll_event got[16]{};
   auto const most = static_cast<int>(std::clamp<std::int64_t>(number(2), -1, 16));
-  Given out = given(lockstep_epoll_wait(world_.sockets(), fd(0), got, most));
+  Given out = given(world_.calls().epoll_wait(fd(0), got, most));
   std::int64_t const timeout = number(3);
   bool const timed_out =
       timeout >= 0 && passed_ >= Duration::milliseconds(static_cast<std::uint64_t>(timeout));
@@ -386,7 +385,7 @@ Given Caller::epoll_wait() {
 
 Given Caller::readiness(const std::string& name) {
   errno = 0;
-  lockstep_sockets* const s = world_.sockets();
+  SocketCalls& s = world_.calls();
   if (name == "poll") {
     return poll();
   }
@@ -394,10 +393,10 @@ Given Caller::readiness(const std::string& name) {
     return epoll_wait();
   }
   if (name == "epoll_create") {
-    return opened(lockstep_epoll_create(s, static_cast<int>(number(0))));
+    return opened(s.epoll_create(static_cast<int>(number(0))));
   }
   if (name == "epoll_create1") {
-    return opened(lockstep_epoll_create1(s, static_cast<int>(number(0))));
+    return opened(s.epoll_create1(static_cast<int>(number(0))));
   }
   epoll_event event{};
   Value const& value = argument(3);
@@ -408,7 +407,7 @@ Given Caller::readiness(const std::string& name) {
     event.events = events == nullptr ? 0 : static_cast<std::uint32_t>(number(*events));
     event.data.fd = number_of == nullptr ? 0 : static_cast<int>(number(*number_of));
   }
-  return given(lockstep_epoll_ctl(s, fd(0), static_cast<int>(number(1)), fd(2), &event));
+  return given(s.epoll_ctl(fd(0), static_cast<int>(number(1)), fd(2), &event));
 }
 
 }  // namespace lockstep::conformance::script

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
+#include "conformance/devices/load.hpp"
 #include "tools/base/output/atomic_file.hpp"
 #include "tools/base/output/table.hpp"
 #include "tools/base/output/utf8.hpp"
@@ -24,7 +26,43 @@ using tools::xml_escaped;
 namespace fs = std::filesystem;
 
 std::string_view name_of(Verdict verdict) {
-  return verdict == Verdict::passed ? "passed" : verdict == Verdict::failed ? "FAILED" : "BAD";
+  switch (verdict) {
+    case Verdict::passed:
+      return "passed";
+    case Verdict::failed:
+      return "FAILED";
+    case Verdict::bad:
+      return "BAD";
+    case Verdict::left_out:
+      return "left out";
+  }
+  return "";
+}
+
+/// How many scripts were left out for each reason.
+std::map<std::string, std::size_t> reasons_of(const Report& report) {
+  std::map<std::string, std::size_t> out;
+  for (Ran const& ran : report.scripts) {
+    if (ran.verdict == Verdict::left_out) {
+      ++out[ran.reason];
+    }
+  }
+  return out;
+}
+
+/// The rows that only the report on a device has.
+std::string device_text(const Report& report) {
+  std::uint32_t unasked = 0;
+  for (Ran const& ran : report.scripts) {
+    unasked += ran.unasked;
+  }
+  std::string out =
+      fmt::format("device {}: {} scripts are left out, {} assertions were not asked\n",
+                  report.device, report.count(Verdict::left_out), unasked);
+  for (auto const& [reason, count] : reasons_of(report)) {
+    out += fmt::format("  {:>4}  {}\n", count, reason);
+  }
+  return out;
 }
 
 std::string seconds_text(std::uint64_t ns) {
@@ -88,6 +126,26 @@ void add_file(const fs::path& path, std::vector<std::string>& out) {
 
 }  // namespace
 
+std::string finding_text(const Ran& ran) {
+  Finding const& finding = ran.finding;
+  std::string out =
+      fmt::format("{}:{}: {}\n  {}\n", ran.file, finding.place.line, finding.what, ran.line);
+  std::size_t field = 0, expected = 8;
+  for (Row const& row : finding.rows) {
+    field = std::max(field, row.field.size());
+    expected = std::max(expected, row.expected.size());
+  }
+  if (!finding.rows.empty()) {
+    out += fmt::format("    {:<{}}  {:<{}}  {}\n", "", field, "expected", expected, "actual");
+  }
+  for (Row const& row : finding.rows) {
+    out += fmt::format("  {} {:<{}}  {:<{}}  {}\n", row.differs ? "!" : " ", row.field, field,
+                       row.expected, expected, row.actual);
+  }
+  out += finding.next.empty() ? "" : "  " + finding.next + "\n";
+  return out + "  state: " + finding.state + "\n";
+}
+
 std::size_t Report::count(Verdict verdict) const {
   std::size_t count = 0;
   for (Ran const& ran : scripts) {
@@ -121,6 +179,8 @@ std::vector<std::string> find_scripts(const std::vector<std::string>& paths) {
 
 Report run_all(const std::vector<std::string>& files, const Batch& batch) {
   Report report;
+  report.device =
+      batch.overrides.device.empty() ? "" : conformance::device_name(batch.overrides.device);
   report.scripts.resize(files.size());
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
@@ -159,14 +219,16 @@ std::string table_text(const Report& report, bool only_failed, std::size_t width
                  fmt::format("{}", ran.packets_out), std::string(name_of(ran.verdict))});
       any = true;
     }
-    if (!passed) {
+    if (!passed && ran.verdict != Verdict::left_out) {
       findings += "\n" + (ran.verdict == Verdict::bad ? ran.error + "\n" : finding_text(ran));
     }
   }
-  return (any ? table.text(width) : "") + findings +
-         fmt::format("{}{} of {} scripts pass, {} fail, {} cannot be run\n", any ? "\n" : "",
-                     report.count(Verdict::passed), report.scripts.size(),
-                     report.count(Verdict::failed), report.count(Verdict::bad));
+  std::string const totals =
+      fmt::format("{}{} of {} scripts pass, {} fail, {} cannot be run\n", any ? "\n" : "",
+                  report.count(Verdict::passed), report.scripts.size(),
+                  report.count(Verdict::failed), report.count(Verdict::bad));
+  return (any ? table.text(width) : "") + findings + totals +
+         (report.device.empty() ? "" : device_text(report));
 }
 
 std::string tap_text(const Report& report) {
@@ -179,8 +241,10 @@ std::string tap_text(const Report& report) {
       bool const control = static_cast<unsigned char>(c) < 0x20;
       name += c == '#' || c == '\\' ? std::string{'\\', c} : std::string{control ? '?' : c};
     }
-    out += fmt::format("{} {} - {}\n", passed ? "ok" : "not ok", i + 1, name);
-    if (!passed) {
+    bool const skipped = ran.verdict == Verdict::left_out;
+    out += fmt::format("{} {} - {}{}\n", passed || skipped ? "ok" : "not ok", i + 1, name,
+                       skipped ? " # SKIP " + tools::utf8_only(ran.reason) : "");
+    if (!passed && !skipped) {
       out += fmt::format("  ---\n  message: {}\n  severity: {}\n  ...\n",
                          dumped(what_of(ran), -1),  // valid as a quoted YAML string too
                          ran.verdict == Verdict::bad ? "error" : "fail");
@@ -192,8 +256,9 @@ std::string tap_text(const Report& report) {
 std::string junit_text(const Report& report) {
   std::string out = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
-      "  <testsuite name=\"pkt\" tests=\"{}\" failures=\"{}\" errors=\"{}\">\n",
-      report.scripts.size(), report.count(Verdict::failed), report.count(Verdict::bad));
+      "  <testsuite name=\"pkt\" tests=\"{}\" failures=\"{}\" errors=\"{}\"{}>\n",
+      report.scripts.size(), report.count(Verdict::failed), report.count(Verdict::bad),
+      report.device.empty() ? "" : fmt::format(" skipped=\"{}\"", report.count(Verdict::left_out)));
   for (Ran const& ran : report.scripts) {
     fs::path const path(ran.file);
     std::uint64_t const us = ran.virtual_ns / 1000;
@@ -202,6 +267,11 @@ std::string junit_text(const Report& report) {
                        xml_escaped(path.stem().generic_string()), us / 1'000'000, us % 1'000'000);
     if (ran.verdict == Verdict::passed) {
       out += "/>\n";
+      continue;
+    }
+    if (ran.verdict == Verdict::left_out) {
+      out += fmt::format(">\n      <skipped message=\"{}\"/>\n    </testcase>\n",
+                         xml_escaped(ran.reason));
       continue;
     }
     std::string const kind = ran.verdict == Verdict::bad ? "error" : "failure";
@@ -214,6 +284,10 @@ std::string junit_text(const Report& report) {
 
 std::string json_text(const Report& report) {
   nlohmann::ordered_json out;
+  if (!report.device.empty()) {
+    out["device"] = report.device;
+    out["left_out"] = report.count(Verdict::left_out);
+  }
   out["scripts"] = report.scripts.size();
   out["passed"] = report.count(Verdict::passed);
   out["failed"] = report.count(Verdict::failed);
@@ -222,9 +296,16 @@ std::string json_text(const Report& report) {
   for (Ran const& ran : report.scripts) {
     nlohmann::ordered_json one;
     one["file"] = ran.file;
-    one["verdict"] = ran.verdict == Verdict::passed   ? "passed"
-                     : ran.verdict == Verdict::failed ? "failed"
-                                                      : "bad";
+    one["verdict"] = ran.verdict == Verdict::passed     ? "passed"
+                     : ran.verdict == Verdict::failed   ? "failed"
+                     : ran.verdict == Verdict::left_out ? "left_out"
+                                                        : "bad";
+    if (!report.device.empty()) {
+      one["unasked"] = ran.unasked;
+    }
+    if (ran.verdict == Verdict::left_out) {
+      one["reason"] = ran.reason;
+    }
     one["virtual_ns"] = ran.virtual_ns;
     one["events"] = ran.events;
     one["packets_in"] = ran.packets_in;

@@ -12,6 +12,7 @@ namespace lockstep::conformance::script {
 
 struct Report {
   std::vector<Ran> scripts;  ///< sorted by name
+  std::string device;        ///< that ran them; empty: our stack
   double seconds = 0;        ///< wall clock; affects no result
 
   std::size_t count(Verdict verdict) const;

@@ -7,11 +7,14 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 
+#include "conformance/devices/peer.hpp"
 #include "conformance/script/assertion.hpp"
 #include "conformance/script/calls.hpp"
 #include "conformance/script/constants.hpp"
+#include "conformance/script/early_acks.hpp"
 #include "conformance/script/packet.hpp"
 #include "conformance/script/sysctl.hpp"
 #include "conformance/script/witness.hpp"
@@ -25,6 +28,7 @@ constexpr Duration patience = Duration::seconds(7200);  // for an event without 
 constexpr Duration look_ahead = Duration::seconds(300);
 constexpr std::uint16_t remote_port = 41234;
 constexpr std::uint32_t steps_max = 1'000'000;
+constexpr std::uint16_t flag_psh = 0x08;
 
 /// Seconds since the start of the script.
 std::string time_text(Instant at) {
@@ -55,12 +59,13 @@ class Runner {
         trailing_(script.head.allow_trailing.value_or(false) || overrides.allow_trailing),
         keeps_(overrides.keep_capture),
         cut_(overrides.cut),
-        world_(plan_, arena),
+        world_owner_(world_of(plan_, overrides, arena)),
+        world_(*world_owner_),
         flows_({plan_.local, Port{script.head.bind_port}}, {plan_.remote, Port{remote_port}}),
         caller_(script, plan_, world_, flows_),
         out_(out) {
     if (overrides.referee) {
-      witness_.emplace(plan_);
+      witness_.emplace(plan_, world_.is_ours());
       before_referee_ = overrides.before_referee;
     }
     for (std::size_t i = plan_.first_event; i < script.events.size(); ++i) {
@@ -84,8 +89,14 @@ class Runner {
         save_capture();
       }
     } catch (const Stop&) {
-      out_.verdict = Verdict::failed;
-      out_.exit_code = static_cast<int>(tools::ExitCode::finding);
+      failed();
+    } catch (const DeviceFault& fault) {
+      out_.finding = {current(), fault.what(), {}, {}, "unknown"};
+      keep_finding();
+      failed();
+    } catch (const LeftOut& reason) {
+      out_.verdict = Verdict::left_out;
+      out_.reason = reason.what();
     }
     out_.virtual_ns = world_.now().since(World::origin).ns;
   }
@@ -109,10 +120,21 @@ class Runner {
   [[noreturn]] void fail(Finding finding) {
     finding.state = finding.state.empty() ? state_text() : finding.state;
     out_.finding = std::move(finding);
+    keep_finding();
+    throw Stop{};
+  }
+  /// Without rows: the words say it all.
+  [[noreturn]] void fail_at(Place place, const std::string& what) {
+    fail({place, what, {}, {}, {}});
+  }
+  void keep_finding() {
     std::size_t const line = static_cast<std::size_t>(out_.finding.place.line) - 1;
     out_.line = line < script_.lines.size() ? script_.lines[line] : "";
     save_capture();
-    throw Stop{};
+  }
+  void failed() {
+    out_.verdict = Verdict::failed;
+    out_.exit_code = static_cast<int>(tools::ExitCode::finding);
   }
 
   void save_capture() {
@@ -128,13 +150,13 @@ class Runner {
 
   std::string state_text() {
     Flow const& flow = flows_.now();
-    std::string out(tcp::name_of(world_.stack().state_of({flow.local, flow.remote})));
-    lockstep_tcp_info info{};
-    socklen_t length = sizeof info;
-    if (caller_.subject() < 0 || lockstep_getsockopt(world_.sockets(), caller_.subject(),
-                                                     IPPROTO_TCP, TCP_INFO, &info, &length) != 0) {
+    auto const state = world_.state_of(flow.local, flow.remote);
+    std::string out(state ? tcp::name_of(*state) : "unknown");
+    auto const known = world_.info_of(caller_.subject());
+    if (!known) {
       return out;
     }
+    lockstep_tcp_info const& info = *known;
     return out + fmt::format(
                      ": cwnd {} x {}, unacked {}, sacked {}, lost {}, notsent {}, snd_wnd "
                      "{}, rcv_wnd {}, rto {} us, srtt {} us, retransmits {}",
@@ -163,12 +185,15 @@ class Runner {
   void take_front(const Event& event) {
     show_sent();
     keep(world_.sent.front(), where(event));
+    forget_number();
+    world_.sent.pop_front();
+    ++out_.packets_out;
+  }
+  void forget_number() {
     if (!numbers_.empty()) {
       captured_.back().number = numbers_.front();
       numbers_.pop_front();
     }
-    world_.sent.pop_front();
-    ++out_.packets_out;
   }
   std::string where(const Event& event) const {
     return fmt::format("{}:{}", script_.file, event.place.line);
@@ -188,16 +213,25 @@ class Runner {
     return script_.events[at].place;
   }
 
+  /// A device does not say when a call that waits may return: one looks when it should.
+  Instant next_look() const {
+    if (world_.is_ours() || !waiting_) {
+      return Instant::never();
+    }
+    Instant const due = waiting_->due;
+    Instant const last = due + tolerance_at(due);
+    return due > world_.now() ? due : last > world_.now() ? last : Instant::never();
+  }
+
   /// Performs everything up to and including `until`, while more() is true.
   template <class More>
   void pass(Instant until, More more) {
     settle();
     for (std::uint32_t i = 0; i < steps_max && more(); ++i) {
-      Instant const next = later(world_.next(), world_.now());
-      if (next > until) {
+      Instant const stop = earlier(until, next_look());
+      if (!world_.advance(stop) && stop >= until) {
         return;
       }
-      world_.go_to(next);
       settle();
     }
   }
@@ -214,7 +248,7 @@ class Runner {
     std::uint64_t const passed = at > base_ ? at.since(base_).ns : 0;
     std::uint64_t const part = passed / 1'000'000 * script_.head.tolerance_ppm +
                                passed % 1'000'000 * script_.head.tolerance_ppm / 1'000'000;
-    return Duration{std::max(script_.head.tolerance_ns, part)};
+    return Duration{std::max(script_.head.tolerance_ns, part)} + world_.tolerance(Duration{passed});
   }
 
   Instant begin_of(const Event& event) const {
@@ -227,12 +261,8 @@ class Runner {
     Instant const begin = begin_of(event);
     Duration const tolerance = tolerance_at(begin);
     if (begin + tolerance < world_.now()) {
-      fail({event.place,
-            fmt::format("it is already {}; this should happen at {}", time_text(world_.now()),
-                        time_text(begin)),
-            {},
-            {},
-            {}});
+      fail_at(event.place, fmt::format("it is already {}; this should happen at {}",
+                                       time_text(world_.now()), time_text(begin)));
     }
     go_to(later(begin, world_.now()));
     base_ = begin;
@@ -245,9 +275,45 @@ class Runner {
     if (world_.sent.empty()) {
       return;
     }
+    take_early_acks();
+    if (world_.sent.empty()) {
+      return;
+    }
     Sent const& first = world_.sent.front();
     if (first.at + tolerance_at(now) < now && !is_expected_later()) {
       fail_extra(first);
+    }
+  }
+
+  // ---- ACKs of a device that come early ----
+
+  bool is_early_ack() const {
+    return !world_.is_ours() && !world_.sent.empty() &&
+           early_.is_early(read_live(world_.sent.front().bytes));
+  }
+  void take_early_acks() {
+    while (is_early_ack()) {
+      early_.take(read_live(world_.sent.front().bytes));
+      show_sent();
+      keep(world_.sent.front(), "an ACK that comes sooner than the script expects");
+      forget_number();
+      world_.sent.pop_front();
+      ++out_.packets_out;
+    }
+  }
+  /// Takes early ACKs until something else has been sent, or nothing by `last`. True: the expected
+  /// packet was one of them.
+  bool pass_early_acks(const Event& event, Instant first, Instant last) {
+    for (;;) {
+      pass(last, [this] { return world_.sent.empty(); });
+      bool const awaited = !world_.sent.empty() && EarlyAcks::is_alone(event.packet) &&
+                           world_.sent.front().at >= first &&
+                           read_live(world_.sent.front().bytes).ack == event.packet.tcp.ack;
+      if (awaited || !is_early_ack()) {
+        bool const came = early_.came(event.packet, flow_of(event.packet).remote.port);
+        return !world_.is_ours() && !awaited && came;
+      }
+      take_early_acks();
     }
   }
 
@@ -278,7 +344,8 @@ class Runner {
     Flow& flow = flow_of(packet);
     bool const opens = !packet.is_icmp && (packet.tcp.flags & 0x12) == 0x02;
     if (opens) {
-      tcp::State const state = world_.stack().state_of({flow.local, flow.remote});
+      tcp::State const state =
+          world_.state_of(flow.local, flow.remote).value_or(tcp::State::closed);
       bool const fresh = state == tcp::State::closed || state == tcp::State::listen ||
                          state == tcp::State::time_wait;
       flow.opening = flow.opening || fresh;
@@ -325,6 +392,9 @@ class Runner {
       Sent const& next = world_.sent.front();
       bool const in_time = next.at >= first && next.at <= last;
       bool const full = whole.length % segment == 0;
+      if (!world_.is_ours()) {
+        whole.flags &= static_cast<std::uint16_t>(~flag_psh);  // as in allow_choices()
+      }
       if (!in_time || !full || !join(whole, read_live(next.bytes), segment)) {
         break;
       }
@@ -341,15 +411,23 @@ class Runner {
     Duration const tolerance = tolerance_at(end);
     Instant const first = any ? World::origin : begin - tolerance;
     Instant const last = any ? world_.now() + patience : end + tolerance;
-    pass(last, [this] { return world_.sent.empty(); });
+    if (pass_early_acks(event, first, last)) {
+      go_to(later(any ? world_.now() : begin, world_.now()));
+      base_ = any ? world_.now() : begin;
+      return;
+    }
     if (world_.sent.empty()) {
       fail_missing(event, last);
     }
     Instant const at = world_.sent.front().at;
     Live const live = take(event, first, last);
+    early_.note(live);
     Flow& flow = flow_of(event.packet);
     learn(event.packet, live, flow);
     std::vector<Row> rows = compare(event.packet, live, flow, script_.head.stamp_tick_ns != 0);
+    if (!world_.is_ours()) {
+      allow_choices(rows);
+    }
     bool const in_time = at >= first && at <= last;
     std::string const wanted = any            ? "*"
                                : begin == end ? time_text(begin)
@@ -446,12 +524,8 @@ class Runner {
   void carry_out(const Event& event) {
     wait_for(event);
     if (waiting_) {
-      fail({event.place,
-            fmt::format("{} of line {} has not returned yet", waiting_->event->call.name,
-                        waiting_->event->place.line),
-            {},
-            {},
-            {}});
+      fail_at(event.place, fmt::format("{} of line {} has not returned yet",
+                                       waiting_->event->call.name, waiting_->event->place.line));
     }
     bool const blocking = event.when.returns_at.has_value();
     Given const given = caller_.begin(event.call, event.place, blocking);
@@ -493,12 +567,8 @@ class Runner {
     } else if (waiting_->due + tolerance_at(waiting_->due) < world_.now()) {
       Waiting const waiting = *waiting_;
       waiting_.reset();
-      fail({waiting.event->place,
-            fmt::format("{} should have returned at {}, and still waits", waiting.event->call.name,
-                        time_text(waiting.due)),
-            {},
-            {},
-            {}});
+      fail_at(waiting.event->place, fmt::format("{} should have returned at {}, and still waits",
+                                                waiting.event->call.name, time_text(waiting.due)));
     }
   }
 
@@ -506,16 +576,17 @@ class Runner {
 
   void check(const Event& event, const std::vector<Assertion>& assertions) {
     wait_for(event);
-    lockstep_tcp_info info{};
-    socklen_t length = sizeof info;
-    int const fd = caller_.subject();
-    if (fd < 0 ||
-        lockstep_getsockopt(world_.sockets(), fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) {
+    if (!world_.has_info()) {
+      out_.unasked += static_cast<std::uint32_t>(assertions.size());
+      return;
+    }
+    auto const info = world_.info_of(caller_.subject());
+    if (!info) {
       fail({event.place, "no socket is open for tcp_info", {}, {}, {}});
     }
     for (Assertion const& one : assertions) {
       std::string seen;
-      if (!holds(one, info, seen)) {
+      if (!holds(one, *info, seen)) {
         fail({one.place, fmt::format("assert {} does not hold: {}", one.text, seen), {}, {}, {}});
       }
     }
@@ -556,6 +627,7 @@ class Runner {
       world_.go_to(waiting_->due + tolerance_at(waiting_->due) + Duration{1});
       settle();
     }
+    take_early_acks();
     if (!world_.sent.empty() && !trailing_) {
       fail_extra(world_.sent.front());
     }
@@ -564,7 +636,8 @@ class Runner {
   const Script& script_;
   Plan plan_;
   bool strict_, trailing_, keeps_, cut_;
-  World world_;
+  std::unique_ptr<World> world_owner_;
+  World& world_;
   Flows flows_;
   Caller caller_;
   Ran& out_;
@@ -576,6 +649,7 @@ class Runner {
   std::optional<Witness> witness_;
   void (*before_referee_)(std::span<std::byte>) = nullptr;
   std::uint64_t shown_ = 0;
+  EarlyAcks early_;
   std::deque<std::uint64_t> numbers_;  // witness numbers of those in world_.sent that were shown
 };
 
@@ -593,7 +667,16 @@ void print_failed_check(const CheckSite& site) {
 Ran run(const Script& script, const Overrides& overrides, Arena& arena) {
   Ran out;
   out.file = script.file;
-  Runner(script, overrides, arena, out).run();
+  try {
+    Runner(script, overrides, arena, out).run();
+  } catch (const LeftOut& reason) {  // before the first event
+    out.verdict = Verdict::left_out;
+    out.reason = reason.what();
+  } catch (const DeviceFault& fault) {
+    out.verdict = Verdict::failed;
+    out.exit_code = static_cast<int>(tools::ExitCode::finding);
+    out.finding = {{1, 1}, fault.what(), {}, {}, "not created"};
+  }
   return out;
 }
 
@@ -609,26 +692,6 @@ Ran run_file(const std::string& path, const Defines& defines, const Overrides& o
     out.exit_code = static_cast<int>(failure.code());
     return out;
   }
-}
-
-std::string finding_text(const Ran& ran) {
-  Finding const& finding = ran.finding;
-  std::string out =
-      fmt::format("{}:{}: {}\n  {}\n", ran.file, finding.place.line, finding.what, ran.line);
-  std::size_t field = 0, expected = 8;
-  for (Row const& row : finding.rows) {
-    field = std::max(field, row.field.size());
-    expected = std::max(expected, row.expected.size());
-  }
-  if (!finding.rows.empty()) {
-    out += fmt::format("    {:<{}}  {:<{}}  {}\n", "", field, "expected", expected, "actual");
-  }
-  for (Row const& row : finding.rows) {
-    out += fmt::format("  {} {:<{}}  {:<{}}  {}\n", row.differs ? "!" : " ", row.field, field,
-                       row.expected, expected, row.actual);
-  }
-  out += finding.next.empty() ? "" : "  " + finding.next + "\n";
-  return out + "  state: " + finding.state + "\n";
 }
 
 }  // namespace lockstep::conformance::script

@@ -22,13 +22,16 @@ struct Finding {
   std::string state;      ///< state of the connection
 };
 
-enum class Verdict : std::uint8_t { passed, failed, bad };
+/// left_out: a device does not have what the script asks for.
+enum class Verdict : std::uint8_t { passed, failed, bad, left_out };
 
 struct Ran {
   std::string file;
   Verdict verdict = Verdict::passed;
-  std::string error;  ///< if the script cannot be run: one line that begins with its file
-  int exit_code = 0;  ///< as the verb returns for this script alone
+  std::string error;          ///< if the script cannot be run: one line that begins with its file
+  std::string reason;         ///< why it was left out
+  std::uint32_t unasked = 0;  ///< assertions about variables that a device does not show
+  int exit_code = 0;          ///< as the verb returns for this script alone
   Finding finding;
   std::string line;   ///< the line of the script at the finding
   std::string state;  ///< state of the connection at the end of a run that passed

@@ -5,6 +5,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <map>
+
 #include "conformance/script/cursor.hpp"
 #include "conformance/script/sysctl.hpp"
 #include "core/stack/config_fields.hpp"
@@ -169,6 +171,36 @@ void take_commands(const Script& script, Plan& plan) {
   }
 }
 
+std::string duration_text(std::uint64_t ns) {
+  return ns % 1'000'000 == 0 ? fmt::format("{}ms", ns / 1'000'000) : fmt::format("{}ns", ns);
+}
+
+/// The fields of Config by name, as a device is told them.
+std::map<std::string, std::string> fields_of(const Config& config) {
+  std::map<std::string, std::string> out;
+  visit_fields(config, [&out](std::string_view name, Unit unit, FieldRange, const auto& field) {
+    std::uint64_t const value = number_of(field);
+    out.emplace(name, unit == Unit::duration  ? duration_text(value)
+                      : unit == Unit::boolean ? std::string(value == 0 ? "false" : "true")
+                                              : fmt::format("{}", value));
+  });
+  visit_choices(config, [&out](std::string_view name, auto words, const auto& field) {
+    out.emplace(name, words[static_cast<std::size_t>(field)]);
+  });
+  return out;
+}
+
+std::vector<std::string> changes(const Config& before, const Config& after) {
+  std::vector<std::string> out;
+  auto const old = fields_of(before);
+  for (auto const& [name, value] : fields_of(after)) {
+    if (old.at(name) != value) {
+      out.push_back(name + "=" + value);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 Plan plan_of(const Script& script, const Overrides& overrides) {
@@ -184,11 +216,13 @@ Plan plan_of(const Script& script, const Overrides& overrides) {
                        "freebsd: correct the name",
                        profile));
   }
+  plan.profile = profile;
   plan.config = *config;
   plan.config.link = LinkType::ip;
   shrink_pools(plan.config);
   set_addresses(script, plan);
   set_mtu(plan.config, Bytes{head.mtu.value_or(1500)});
+  Config const before = plan.config;
   if (head.mss) {
     plan.config.tcp.mss = Bytes{*head.mss};
   }
@@ -196,6 +230,7 @@ Plan plan_of(const Script& script, const Overrides& overrides) {
   for (Assignment const& one : head.config) {
     set_field(script, one, plan.config);
   }
+  plan.changed = changes(before, plan.config);
   draw_keys(plan.config, entropy_of(Random(0).fork("script")));
   if (std::string_view const fault = fault_of(plan.config); !fault.empty()) {
     refuse(script, {},

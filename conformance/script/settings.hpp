@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "conformance/script/syntax.hpp"
 #include "core/stack/config.hpp"
@@ -13,13 +15,17 @@ namespace lockstep::conformance::script {
 /// The setup of a run.
 struct Plan {
   Config config;
-  IpAddress local, remote;      ///< the addresses on the wire
+  IpAddress local, remote;  ///< the addresses on the wire
+  std::string profile;
+  /// The fields of Config that the script changes, as `name=value`, for a device.
+  std::vector<std::string> changed;
   std::size_t first_event = 0;  ///< after the commands that `config` already includes
 };
 
 /// Settings of the command line; the head of a script overrides them.
 struct Overrides {
   std::string profile;
+  std::filesystem::path device;  ///< runs the scripts in place of our stack; as of device_path()
   bool strict_segments = false;
   bool allow_trailing = false;
   bool keep_capture = false;  ///< for a run that passes, too

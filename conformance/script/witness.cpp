@@ -1,5 +1,5 @@
-// Shows a script's packets to the referee, which judges what our stack sends from the packets
-// alone.
+// Shows a script's packets to the referee, which judges what the tested side sends from the
+// packets alone.
 #include "conformance/script/witness.hpp"
 
 #include <fmt/core.h>
@@ -35,8 +35,9 @@ std::string number_text(std::string_view name, std::uint64_t number) {
 
 }  // namespace
 
-Witness::Witness(const Plan& plan)
-    : local_(plan.local),
+Witness::Witness(const Plan& plan, bool ours)
+    : ours_(ours),
+      local_(plan.local),
       own_(sim::allowances_of(plan.config)),
       violations_(terms_of_script(plan.config).violations_max),
       referee_(terms_of_script(plan.config), violations_) {}
@@ -48,7 +49,11 @@ void Witness::left(Instant at, std::span<const std::byte> packet) {
   if (content == FrameContent::tcp) {
     referee::Sighting said = sim::sighting_of(view, at);
     said.packet = shown_;
-    referee_.see_own(said, own_);
+    if (ours_) {
+      referee_.see_own(said, own_);
+    } else {
+      referee_.see(said);
+    }
   } else if (content == FrameContent::malformed && !unreadable_) {
     unreadable_ =
         Broken{shown_,     at,

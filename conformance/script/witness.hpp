@@ -1,5 +1,5 @@
-// Shows a script's packets to the referee, which judges what our stack sends from the packets
-// alone.
+// Shows a script's packets to the referee, which judges what the tested side sends from the
+// packets alone.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace lockstep::conformance::script {
 
-/// A rule that a packet of ours certainly violates.
+/// A rule that a packet of the tested side certainly violates.
 struct Broken {
   std::uint64_t packet = 0;  ///< its number in the order shown, from 1
   Instant at;
@@ -26,7 +26,8 @@ struct Broken {
 /// The peer is a script and may send anything: its packets are not judged.
 class Witness {
  public:
-  explicit Witness(const Plan& plan);
+  /// `ours`: the stack is ours, so that what it never does is a violation, too.
+  explicit Witness(const Plan& plan, bool ours = true);
 
   /// Call these in the order in which the packets passed.
   void left(Instant at, std::span<const std::byte> packet);
@@ -36,6 +37,7 @@ class Witness {
 
  private:
   std::uint64_t shown_ = 0;
+  bool ours_;
   IpAddress local_;
   sim::referee::Allowances own_;
   sim::referee::Violations violations_;

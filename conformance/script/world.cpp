@@ -1,5 +1,10 @@
-// One stack with its sockets under a script, and its virtual clock.
+// What runs under a script, and its virtual clock.
 #include "conformance/script/world.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include "conformance/script/device_world.hpp"
 
 namespace lockstep::conformance::script {
 namespace {
@@ -26,7 +31,7 @@ std::span<std::byte> Arena::of(std::uint64_t bytes) {
   return std::span(memory_).subspan(skip, bytes);
 }
 
-std::span<const Ingress> World::Port::receive() {
+std::span<const Ingress> StackWorld::Port::receive() {
   if (arrived.empty()) {
     return {};
   }
@@ -34,20 +39,21 @@ std::span<const Ingress> World::Port::receive() {
   return {&lent, 1};
 }
 
-void World::Port::commit(const Egress& egress) {
+void StackWorld::Port::commit(const Egress& egress) {
   auto const frame = std::span(room).first(egress.length);
   sent->push_back({clock, {frame.begin(), frame.end()}});
 }
 
-World::World(const Plan& plan, Arena& arena)
+StackWorld::StackWorld(const Plan& plan, Arena& arena)
     : stack_(plan.config, arena.of(Stack::arena_bytes(plan.config))),
-      sockets_(stack_, few_sockets()) {
+      sockets_(stack_, few_sockets()),
+      calls_(sockets_.c()) {
   port_.room.resize(plan.config.mtu.count + 64);
   port_.sent = &sent;
   turn(stack_, port_, sockets_);  // sets its clock
 }
 
-bool World::settle() {
+bool StackWorld::settle() {
   for (std::uint32_t i = 0; i < turns_max; ++i) {
     bool const idle = turn(stack_, port_, sockets_) == Outcome::idle;
     if (idle && !stack_.wants_transmit()) {
@@ -57,11 +63,36 @@ bool World::settle() {
   return false;
 }
 
-Instant World::next() const { return earlier(stack_.deadline(), sockets_.deadline()); }
+bool StackWorld::advance(Instant until) {
+  Instant const due = later(next(), now());
+  if (due > until) {
+    return false;
+  }
+  go_to(due);
+  return true;
+}
 
-void World::inject(std::vector<std::byte> packet) {
+void StackWorld::inject(std::vector<std::byte> packet) {
   port_.arrived = std::move(packet);
   turn(stack_, port_, sockets_);
+}
+
+std::optional<tcp::State> StackWorld::state_of(const Endpoint& local, const Endpoint& remote) {
+  return stack_.state_of({local, remote});
+}
+
+std::optional<lockstep_tcp_info> StackWorld::info_of(int fd) {
+  lockstep_tcp_info info{};
+  socklen_t length = sizeof info;
+  bool const known = fd >= 0 && calls_.getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0;
+  return known ? std::optional(info) : std::nullopt;
+}
+
+std::unique_ptr<World> world_of(const Plan& plan, const Overrides& overrides, Arena& arena) {
+  if (overrides.device.empty()) {
+    return std::make_unique<StackWorld>(plan, arena);
+  }
+  return std::make_unique<DeviceWorld>(plan, overrides.device);
 }
 
 }  // namespace lockstep::conformance::script

@@ -1,4 +1,4 @@
-// One stack with its sockets under a script, and its virtual clock.
+// What runs under a script, and its virtual clock.
 #pragma once
 
 #include <array>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "conformance/script/settings.hpp"
+#include "conformance/script/socket_calls.hpp"
 #include "core/stack/stack.hpp"
 #include "core/stack/turn.hpp"
 #include "tools/lib/sockets/sockets.hpp"
@@ -33,25 +34,57 @@ class Arena {
   std::vector<std::byte> memory_;
 };
 
+/// What runs a script: a TCP with its socket calls, in virtual time.
 class World {
  public:
   /// The instant at which the script's clock starts.
   static constexpr Instant origin{1'000'000'000'000};
 
-  World(const Plan& plan, Arena& arena);
+  World() = default;
+  virtual ~World() = default;
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
 
-  Instant now() const { return port_.clock; }
-  /// Takes turns at this instant until nothing changes. False: that did not come to an end.
-  bool settle();
-  /// The time of the next event if nothing arrives and no call is made.
-  Instant next() const;
-  /// Advances the clock; `at` must not be later than next().
-  void go_to(Instant at) { port_.clock = later(port_.clock, at); }
-  void inject(std::vector<std::byte> packet);
+  virtual Instant now() const = 0;
+  /// Performs what is due at this instant until nothing changes. False: that did not come to an
+  /// end.
+  virtual bool settle() = 0;
+  /// Advances the clock to the next event at or before `until`. False: there is none.
+  virtual bool advance(Instant until) = 0;
+  /// Advances the clock; nothing must be due before `at`.
+  virtual void go_to(Instant at) = 0;
+  virtual void inject(std::vector<std::byte> packet) = 0;
+  virtual SocketCalls& calls() = 0;
+  /// The state that a segment from `remote` to `local` meets; nullopt: it cannot be seen.
+  virtual std::optional<tcp::State> state_of(const Endpoint& local, const Endpoint& remote) = 0;
+  /// TCP_INFO of a socket; nullopt: there is none.
+  virtual std::optional<lockstep_tcp_info> info_of(int fd) = 0;
+  /// False: the fields of TCP_INFO cannot be seen, so no assertion is asked.
+  virtual bool has_info() const { return true; }
+  /// False: what it sends is judged as any peer's, not by what our own stack never does.
+  virtual bool is_ours() const { return true; }
+  /// How far an expected packet may be off that is due `passed` after the last event.
+  virtual Duration tolerance(Duration) const { return {}; }
 
-  Stack& stack() { return stack_; }
-  lockstep_sockets* sockets() { return sockets_.c(); }
   std::deque<Sent> sent;  ///< not yet matched, in order
+};
+
+/// Our own stack.
+class StackWorld final : public World {
+ public:
+  StackWorld(const Plan& plan, Arena& arena);
+
+  Instant now() const override { return port_.clock; }
+  bool settle() override;
+  bool advance(Instant until) override;
+  void go_to(Instant at) override { port_.clock = later(port_.clock, at); }
+  void inject(std::vector<std::byte> packet) override;
+  SocketCalls& calls() override { return calls_; }
+  std::optional<tcp::State> state_of(const Endpoint& local, const Endpoint& remote) override;
+  std::optional<lockstep_tcp_info> info_of(int fd) override;
+  /// The time of the next event if nothing arrives and no call is made.
+  Instant next() const { return earlier(stack_.deadline(), sockets_.deadline()); }
+  lockstep_sockets* sockets() { return sockets_.c(); }
 
  private:
   struct Port {
@@ -71,7 +104,11 @@ class World {
 
   Stack stack_;
   tools::Sockets sockets_;
+  StackCalls calls_;
   Port port_;
 };
+
+/// The world of a run: our stack, or the device that the command line names.
+std::unique_ptr<World> world_of(const Plan& plan, const Overrides& overrides, Arena& arena);
 
 }  // namespace lockstep::conformance::script

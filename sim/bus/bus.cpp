@@ -28,6 +28,11 @@ std::uint32_t largest_frame(const World& world) {
   for (const HostSpec& host : world.hosts) {
     mtu = mtu > host.config.mtu.count ? mtu : host.config.mtu.count;
   }
+  // Of a world without hosts the links decide.
+  for (std::size_t i = 0; world.hosts.empty() && i < world.links.size(); ++i) {
+    std::uint32_t const link = world.links[i].forward.mtu_bytes;
+    mtu = mtu > link ? mtu : link;
+  }
   return mtu + ethernet_bytes_of(world);
 }
 

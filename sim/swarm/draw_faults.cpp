@@ -49,7 +49,7 @@ LaneFault draw_change(Dice& dice, const World& world) {
     return Corrupt{
         {dice.pick({1u, 5u}) * percent}, group ? group_bit : 0, group ? group_bit : last};
   }
-  bool const ethernet = world.hosts[0].config.link == LinkType::ethernet;
+  bool const ethernet = world.hosts.empty() || world.hosts[0].config.link == LinkType::ethernet;
   // Rarely includes the headers: then only invariants are checked.
   std::uint32_t const link = ethernet ? 14 : 0;
   return Substitute{{dice.pick({1u, 5u}) * percent}, link + (dice.percent(15) ? 20u : 40u)};
@@ -99,7 +99,7 @@ Name with_number(std::string_view text, std::uint32_t number) {
 
 }  // namespace
 
-void draw_faults(Dice& dice, World& world) {
+void draw_lane_faults(Dice& dice, World& world) {
   std::uint32_t const lanes = dice.pick({0u, 1u, 1u, 2u, 3u, 5u});
   for (std::uint32_t i = 0; i < lanes; ++i) {
     LaneFaultSpec spec;
@@ -112,6 +112,10 @@ void draw_faults(Dice& dice, World& world) {
     spec.fault = draw_lane_fault(dice, world);
     world.lane_faults.push_back(spec);
   }
+}
+
+void draw_faults(Dice& dice, World& world) {
+  draw_lane_faults(dice, world);
   std::uint32_t const hosts = dice.pick({0u, 0u, 0u, 1u, 2u});
   for (std::uint32_t i = 0; i < hosts; ++i) {
     HostFaultSpec spec;

@@ -30,6 +30,9 @@ void draw_apps(Dice& dice, World& world);
 void draw_full_segments(Dice& dice, World& world);
 // Needs the applications: initial sequence numbers end up a few octets below 2^32 or 2^31.
 void aim_sequence_numbers(Dice& dice, World& world);
+// Faults of links; a world without hosts has Ethernet links.
+void draw_lane_faults(Dice& dice, World& world);
+// The same, and faults of hosts.
 void draw_faults(Dice& dice, World& world);
 
 }  // namespace lockstep::sim

@@ -4,9 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "conformance/devices/load.hpp"
+#include "conformance/devices/peer.hpp"
 #include "conformance/script/assertion.hpp"
 #include "conformance/script/explain.hpp"
 #include "conformance/script/from_capture.hpp"
@@ -29,6 +32,7 @@ struct PktOptions {
   std::string json, junit, pcapng = "pkt-failures", captures;
   script::Overrides overrides;
   std::uint32_t jobs = 1;
+  std::string device;
   bool tap = false, failed = false, no_referee = false;
 };
 
@@ -60,12 +64,26 @@ void save_reports(const PktOptions& options, const script::Report& report) {
   }
 }
 
+/// The path of a device that starts; each script then starts its own.
+std::filesystem::path checked_device(const std::string& name) {
+  auto out = conformance::device_path(name);
+  try {
+    static_cast<void>(conformance::DevicePeer(out).about());
+  } catch (const conformance::DeviceFault& fault) {
+    throw Failure(ExitCode::finding, fault.what());
+  }
+  return out;
+}
+
 int run_scripts(const PktOptions& options) {
   script::Batch batch;
   batch.defines = defines_of(options.defines);
   batch.overrides = options.overrides;
   batch.overrides.keep_capture = !options.captures.empty();
   batch.overrides.referee = !options.no_referee;
+  if (!options.device.empty()) {
+    batch.overrides.device = checked_device(options.device);
+  }
   batch.jobs = options.jobs;
   auto const files = script::find_scripts(options.paths);
   for (std::string const& file : files) {
@@ -129,6 +147,9 @@ void register_run(CLI::App& verb, int& exit_code) {
   run->add_option("script", options->paths, "scripts, or folders of .pkt files")->required();
   run->add_option("--profile", options->overrides.profile,
                   "default, rfc, linux or freebsd; overrides the scripts' profile");
+  run->add_option("--device", options->device,
+                  "run them on this TCP in place of our stack: a name that `lockstep devices` "
+                  "lists, or a path");
   run->add_option("-D,--define", options->defines,
                   "NAME=VALUE, defines a name used in the scripts");
   run->add_flag("--strict-segments", options->overrides.strict_segments,
@@ -151,8 +172,10 @@ void register_run(CLI::App& verb, int& exit_code) {
                   "write a capture of every script to this folder");
   run->footer(
       "Exit code 1: a script fails; 2: a script has an error, or there is none; 3: a file is\n"
-      "missing. conformance/script/README.md describes the language.\n"
-      "Example: lockstep pkt run conformance/script --failed --jobs 2");
+      "missing. conformance/script/README.md describes the language. What a device does not have\n"
+      "leaves a script out.\n"
+      "Example: lockstep pkt run conformance/script --failed --jobs 2\n"
+      "Example: lockstep pkt run conformance/script --device lwip --failed");
   run->callback([options, &exit_code] { exit_code = run_scripts(*options); });
 }
 

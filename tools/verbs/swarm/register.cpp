@@ -2,6 +2,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "tools/base/process/failure.hpp"
+#include "tools/verbs/swarm/devices.hpp"
 #include "tools/verbs/swarm/swarm.hpp"
 #include "tools/verbs/swarm/world_text.hpp"
 #include "tools/verbs/verbs.hpp"
@@ -12,6 +14,7 @@ void register_swarm(CLI::App& app, int& exit_code) {
   struct Arguments {
     std::string seeds;
     SwarmOptions options;
+    std::vector<std::string> devices;
   };
   auto const arguments = std::make_shared<Arguments>();
   CLI::App* const verb =
@@ -42,10 +45,25 @@ void register_swarm(CLI::App& app, int& exit_code) {
           "NIC")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
+  CLI::Option* const devices =
+      verb->add_option("--devices", arguments->devices,
+                       "Worlds of two devices in place of our stacks: names that `lockstep "
+                       "devices` lists, or paths, separated by commas; every pair is run")
+          ->delimiter(',');
+  for (const char* const other : {"--world", "--shrink", "--save", "--driver", "--workers"}) {
+    devices->excludes(verb->get_option(other));
+  }
   verb->footer(
       "Example: lockstep swarm --seeds 0..9999 --jobs 2\n"
+      "Example: lockstep swarm --seeds 0..999 --devices lockstep,lwip,smoltcp\n"
       "A failing seed is printed with the command that replays it.");
   verb->callback([arguments, &exit_code] {
+    if (!arguments->devices.empty()) {
+      exit_code = run_device_swarm_verb({arguments->devices, parse_seeds(arguments->seeds),
+                                         arguments->options.jobs, arguments->options.json,
+                                         arguments->options.pcapng});
+      return;
+    }
     if (arguments->options.world.empty()) {
       arguments->options.seeds = parse_seeds(arguments->seeds);
     } else {

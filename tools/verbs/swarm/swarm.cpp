@@ -74,15 +74,6 @@ sim::World on_workers(const SwarmOptions& options, sim::World world) {
   return world;
 }
 
-void make_folder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw Failure(ExitCode::environment,
-                  fmt::format("{}: cannot be created: {}", folder, error.message()));
-  }
-}
-
 void save_world(const SwarmOptions& options, const FailureNote& note) {
   make_folder(options.save);
   AtomicFile file(fmt::format("{}/seed-{}.world", options.save, note.seed));
@@ -203,6 +194,15 @@ std::vector<std::string> coverage_findings(const sim::Tally& tally) {
     }
   });
   return findings;
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw Failure(ExitCode::environment,
+                  fmt::format("{}: cannot be created: {}", folder, error.message()));
+  }
 }
 
 void write_capture(const std::string& folder, const sim::World& world, std::uint64_t seed) {

@@ -37,6 +37,9 @@ int run_swarm_verb(const SwarmOptions& options);
 /// Describes a world as text: hosts, links, applications, faults.
 std::string describe(const sim::World& world);
 
+/// Makes a folder for output, if it is not there. Throws Failure (environment).
+void make_folder(const std::string& folder);
+
 /// Writes the frames on a world's links to `folder`/seed-N.pcapng.
 void write_capture(const std::string& folder, const sim::World& world, std::uint64_t seed);
 

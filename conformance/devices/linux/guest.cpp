@@ -1,0 +1,315 @@
+// A Linux kernel as a program in virtual time, and the calls that it takes.
+#include "conformance/devices/linux/guest.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/personality.h>
+#include <sys/socket.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+namespace lockstep::conformance::guest {
+namespace {
+
+// The guest's descriptor. Its number is a part of the command line, which seeds the kernel.
+constexpr int channel_of_guest = 3;
+constexpr std::size_t header_bytes = 48;
+constexpr std::size_t piece_bytes = std::size_t{1} << 18;
+
+template <class T>
+void put(std::string& out, T value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+template <class T>
+T get(std::string_view from, std::size_t at) {
+  T out{};
+  if (at + sizeof out <= from.size()) {
+    std::memcpy(&out, from.data() + at, sizeof out);
+  }
+  return out;
+}
+
+/// Where the guest keeps its memory: a folder whose files may be executed.
+std::string memory_folder() {
+  const char* const named = std::getenv("TMPDIR");
+  for (const char* const folder : {named, "/dev/shm", "/tmp"}) {
+    struct statvfs about{};
+    if (folder != nullptr && access(folder, W_OK) == 0 && statvfs(folder, &about) == 0 &&
+        (about.f_flag & ST_NOEXEC) == 0) {
+      return folder;
+    }
+  }
+  return "/tmp";
+}
+
+/// A netlink attribute.
+std::string attribute(std::uint16_t kind, std::string_view octets) {
+  std::string out;
+  put(out, static_cast<std::uint16_t>(4 + octets.size()));
+  put(out, kind);
+  out += octets;
+  out.resize((out.size() + 3) / 4 * 4, '\0');
+  return out;
+}
+template <class T>
+std::string attribute_of(std::uint16_t kind, T value) {
+  return attribute(kind, {reinterpret_cast<const char*>(&value), sizeof value});
+}
+
+}  // namespace
+
+Guest::Guest(const std::string& binary, std::uint64_t seed) {
+  try {
+    start(binary, seed);
+  } catch (...) {
+    close(channel_);
+    throw;
+  }
+}
+
+Guest::~Guest() {
+  close(channel_);
+  if (process_ > 0) {
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+  }
+}
+
+void Guest::start(const std::string& binary, std::uint64_t seed) {
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    throw Ended("no descriptor is left for the kernel");
+  }
+  // The same addresses each time.
+  personality(static_cast<unsigned long>(personality(0xffffffff)) | ADDR_NO_RANDOMIZE);
+  // It leaves files in its home, for a console that it does not have.
+  std::string home = (std::filesystem::temp_directory_path() / "lockstep-linux-XXXXXX").string();
+  if (mkdtemp(home.data()) == nullptr) {
+    throw Ended("no folder can be made in " + home);
+  }
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  for (int fd = 0; fd < 3; ++fd) {
+    posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+  }
+  posix_spawn_file_actions_adddup2(&actions, ends[1], channel_of_guest);
+  posix_spawn_file_actions_addclosefrom_np(&actions, channel_of_guest + 1);
+  std::array<std::string, 8> words{
+      "linux",      "mem=256M", "time-travel=inf-cpu", "time-travel-start=1000000000000000000",
+      "lockstep=3", "con=null", "con0=null",           "ssl=null"};
+  std::array<std::string, 4> settings{"PATH=/usr/bin:/bin", "HOME=" + home,
+                                      "LS_SEED=" + std::to_string(seed),
+                                      "TMPDIR=" + memory_folder()};
+  std::array<char*, 9> arguments{};
+  std::array<char*, 5> environment{};
+  std::ranges::transform(words, arguments.begin(), [](std::string& word) { return word.data(); });
+  std::ranges::transform(settings, environment.begin(),
+                         [](std::string& word) { return word.data(); });
+  int const error = posix_spawn(&process_, binary.c_str(), &actions, nullptr, arguments.data(),
+                                environment.data());
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  channel_ = ends[0];
+  if (error == 0) {
+    try {
+      wait();
+    } catch (...) {
+      std::filesystem::remove_all(home);
+      throw;
+    }
+  }
+  std::error_code none;
+  std::filesystem::remove_all(home, none);
+  if (error != 0) {
+    process_ = -1;
+    throw Ended(binary + " cannot be run: " + std::strerror(error));
+  }
+}
+
+void Guest::ended() {
+  int status = 0;
+  waitpid(std::exchange(process_, -1), &status, 0);
+  throw Ended("the kernel has ended: " +
+              (WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
+                                   : "exit code " + std::to_string(WEXITSTATUS(status))));
+}
+
+/// The next octets; valid until the next call.
+std::string_view Guest::exactly(std::size_t length) {
+  if (at_ != 0 && at_ + length > read_.size()) {
+    read_.erase(0, std::exchange(at_, 0));
+  }
+  while (read_.size() < at_ + length) {
+    std::size_t const before = read_.size();
+    read_.resize(before + piece_bytes);
+    ssize_t const got = recv(channel_, read_.data() + before, piece_bytes, 0);
+    read_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    if (got <= 0 && errno != EINTR) {
+      ended();
+    }
+  }
+  std::string_view const out = std::string_view(read_).substr(at_, length);
+  at_ += length;
+  return out;
+}
+
+/// Takes messages until the guest waits.
+void Guest::wait() {
+  for (;;) {
+    std::string_view const header = exactly(header_bytes);
+    auto const length = get<std::uint32_t>(header, 0);
+    auto const kind = static_cast<Message>(get<std::uint32_t>(header, 4));
+    auto const first = get<std::int64_t>(header, 16);
+    now_ = get<std::uint64_t>(header, 8);
+    std::string_view const octets =
+        exactly(std::max<std::size_t>(length, header_bytes) - header_bytes);
+    if (kind == Message::idle) {
+      next_ = static_cast<std::uint64_t>(first);
+      return;
+    }
+    if (kind == Message::frame) {
+      sent.emplace_back(octets);
+    } else {
+      results_.push_back({first, std::string(octets)});
+    }
+  }
+}
+
+void Guest::command(Command kind, std::uint64_t at, std::initializer_list<std::int64_t> numbers,
+                    std::string_view octets) {
+  std::string out;
+  out.reserve(header_bytes + octets.size());
+  put(out, static_cast<std::uint32_t>(header_bytes + octets.size()));
+  put(out, static_cast<std::uint32_t>(kind));
+  put(out, at);
+  for (std::int64_t const number : numbers) {
+    put(out, number);
+  }
+  out.resize(header_bytes, '\0');
+  out += octets;
+  for (std::string_view left = out; !left.empty();) {
+    ssize_t const done = ::send(channel_, left.data(), left.size(), MSG_NOSIGNAL);
+    if (done <= 0 && errno != EINTR) {
+      ended();
+    }
+    left.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(done, 0)));
+  }
+  wait();
+}
+
+void Guest::run(std::uint64_t until) {
+  while ((now_ < until || next_ <= until) && sent.empty()) {
+    command(Command::run, until);
+  }
+}
+
+void Guest::packet(std::string_view octets) { command(Command::packet, now_, {}, octets); }
+
+Result Guest::call(Call which, std::initializer_list<std::int64_t> numbers,
+                   std::string_view octets) {
+  std::array<std::int64_t, 4> all{static_cast<std::int64_t>(which)};
+  std::ranges::copy(numbers, all.begin() + 1);
+  command(Command::call, now_, {all[0], all[1], all[2], all[3]}, octets);
+  while (results_.empty()) {  // the call itself takes time
+    command(Command::run, next_);
+  }
+  Result out = std::move(results_.front());
+  results_.clear();
+  return out;
+}
+
+std::int64_t Guest::sysctl(const std::string& name, const std::string& value) {
+  std::string octets = name;
+  octets += '\0';
+  octets += value;
+  octets += '\0';
+  return call(Call::sysctl, {}, octets).value;
+}
+
+std::string Guest::netlink(std::uint16_t kind, std::uint16_t flags, std::string_view body) {
+  constexpr std::uint16_t request = 1, wants_ack = 4, error_message = 2;
+  std::string out;
+  put(out, static_cast<std::uint32_t>(16 + body.size()));
+  put(out, kind);
+  put(out, static_cast<std::uint16_t>(flags | request | wants_ack));
+  put(out, std::uint32_t{1});
+  put(out, std::uint32_t{0});
+  out += body;
+  Result const answer = call(Call::route, {}, out);
+  auto const code = get<std::int32_t>(answer.octets, 16);
+  bool const refused = get<std::uint16_t>(answer.octets, 4) == error_message && code != 0;
+  if (answer.value < 0 || refused) {
+    auto const error = static_cast<int>(answer.value < 0 ? -answer.value : -code);
+    throw Ended(std::string("the kernel refuses a setting: ") + std::strerror(error));
+  }
+  return answer.octets;
+}
+
+void configure(Guest& guest, const Interface& what) {
+  constexpr std::uint16_t new_link = 16, get_link = 18, new_address = 20, new_route = 24;
+  constexpr std::uint16_t create = 0x400;
+  constexpr std::uint32_t nodad_noprefixroute = 0x02 | 0x200;
+  bool const six = what.local.find(':') != std::string::npos;
+  auto const family = static_cast<std::uint8_t>(six ? AF_INET6 : AF_INET);
+  std::uint8_t const bits = six ? 64 : 24;
+  std::string const name(interface_name);
+  std::string const named = attribute(3, name + '\0');
+  std::string const found = guest.netlink(get_link, 0, std::string(16, '\0') + named);
+  auto const number = get<std::int32_t>(found, 16 + 4);
+  for (std::string const& scope : {std::string("all"), std::string("default"), name}) {
+    guest.sysctl("net/ipv6/conf/" + scope + "/accept_dad", "0");
+    guest.sysctl("net/ipv6/conf/" + scope + "/router_solicitations", "0");
+  }
+  for (std::int32_t const each : {std::int32_t{1}, number}) {
+    std::string link(4, '\0');
+    put(link, each);
+    put(link, std::uint32_t{1});
+    put(link, std::uint32_t{1});
+    guest.netlink(new_link, 0, link + (each == number ? attribute_of(4, what.mtu) : ""));
+  }
+  const auto octets_of = [&](const std::string& text) {
+    std::string out(six ? 16 : 4, '\0');
+    inet_pton(family, text.c_str(), out.data());
+    return out;
+  };
+  std::string const own = octets_of(what.local), peer = octets_of(what.remote);
+  std::string net = own.substr(0, bits / 8);
+  bool const in_net = peer.starts_with(net);
+  net.resize(own.size(), '\0');
+  std::string address{static_cast<char>(family), static_cast<char>(bits), '\0', '\0'};
+  put(address, number);
+  guest.netlink(
+      new_address, create,
+      address + attribute(2, own) + attribute(1, own) + attribute_of(8, nodad_noprefixroute));
+  const auto add_route = [&](const std::string& to, std::size_t length) {
+    // The main table, by this program, for the link, a unicast route.
+    std::string route{static_cast<char>(family),
+                      static_cast<char>(length),
+                      '\0',
+                      '\0',
+                      static_cast<char>(254),
+                      '\3',
+                      static_cast<char>(253),
+                      '\1'};
+    route += std::string(4, '\0') + attribute(1, to) + attribute_of(4, number);
+    route += what.first_window == 0 ? "" : attribute(8, attribute_of(11, what.first_window));
+    guest.netlink(new_route, create, route);
+  };
+  add_route(net, bits);
+  if (!in_net) {
+    add_route(peer, peer.size() * 8);
+  }
+}
+
+}  // namespace lockstep::conformance::guest

@@ -1,0 +1,2 @@
+# Two devices on the simulator's bus, under its faults and its referee; captures of what they send.
+set(LIBS lockstep_capture lockstep_devices lockstep_sim lockstep_text)
