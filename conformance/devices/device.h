@@ -30,7 +30,7 @@ enum {
 };
 
 /* The version of this interface. A device of another version is refused. */
-#define LOCKSTEP_DEVICE_VERSION 1
+#define LOCKSTEP_DEVICE_VERSION 2
 /* A deadline that never comes. */
 #define LOCKSTEP_DEVICE_NEVER UINT64_MAX
 /* The longest packet that a device sends or receives, in octets. */
@@ -126,6 +126,11 @@ struct lockstep_device_calls {
    * host_unreachable.
    */
   const char* (*events)(struct lockstep_device* d, int64_t connection);
+  /*
+   * As advance() at each deadline up to `until`, but it stops at the first packet that it sends;
+   * returns the instant that it has reached. For a device that does this much faster.
+   */
+  uint64_t (*travel)(struct lockstep_device* d, uint64_t until);
 };
 
 /* The one symbol that a shared library with a device exports. */

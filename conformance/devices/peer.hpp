@@ -50,7 +50,8 @@ std::string_view name_of(lockstep_device_call call);
 class DevicePeer {
  public:
   /// `path` as device_path() returns it; `patience` is how long an answer may take, by the clock
-  /// on the wall. Throws Failure (bad_input) if it cannot be loaded or run, else DeviceFault.
+  /// on the wall, and a second more for each 20,000 s that the device is to advance. Throws Failure
+  /// (bad_input) if it cannot be loaded or run, else DeviceFault.
   explicit DevicePeer(const std::filesystem::path& path,
                       std::chrono::milliseconds patience = std::chrono::seconds(20));
   /// Ends the process.

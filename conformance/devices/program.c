@@ -116,6 +116,16 @@ static void take_packets(struct session* s) {
 /* Runs from deadline to deadline, up to the first packet or to `until`. */
 static void run(struct session* s, uint64_t until) {
   take_packets(s); /* of the program's calls */
+  if (s->calls->travel != NULL && s->packet_count == 0 && s->wrong == NULL) {
+    const uint64_t reached = s->calls->travel(s->device, until);
+    if (reached < s->now || reached > until) {
+      s->wrong = "travel() returned an instant before now, or after the one that it was told";
+      return;
+    }
+    s->now = reached;
+    take_packets(s);
+    return;
+  }
   while (s->packet_count == 0 && s->wrong == NULL) {
     const uint64_t due = s->calls->deadline(s->device);
     const uint64_t to = due > until ? until : due > s->now ? due : s->now;

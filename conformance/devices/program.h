@@ -21,7 +21,7 @@ extern "C" {
  * device.h; the octets then say why.
  */
 enum lockstep_device_call {
-  LOCKSTEP_CALL_ABOUT = 1, /* answer: lines "version 1", "name lwip", "stack ...", "abilities ...",
+  LOCKSTEP_CALL_ABOUT = 1, /* answer: lines "version 2", "name lwip", "stack ...", "abilities ...",
                               "timer_grain 1", "timer_late 0", "calls listen accept ..." */
   LOCKSTEP_CALL_CREATE,    /* octets: lines "local=10.0.0.1", "remote=", "mtu=", "seed=", "start=",
                               in this order, then the options */

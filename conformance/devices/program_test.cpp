@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -34,6 +35,7 @@ struct Fake {
   std::vector<std::string> waiting;
   std::uint64_t due = LOCKSTEP_DEVICE_NEVER;
   int destroyed = 0;
+  std::uint64_t reached = 0;  ///< what travel() says; 0: the truth
   std::string options;
 };
 
@@ -203,8 +205,9 @@ class ServedDevice : public testing::Test {
                "local=10.0.0.1\nremote=10.0.0.2\nmtu=1500\nseed=1\nstart=100\n" + options);
   }
 
- private:
   lockstep_device_calls calls_ = table();
+
+ private:
   int ends_[2] = {-1, -1};
   std::thread loop_;
   const char* wrong_ = nullptr;
@@ -212,7 +215,7 @@ class ServedDevice : public testing::Test {
 
 TEST_F(ServedDevice, SaysWhatItIs) {
   EXPECT_EQ(ask(LOCKSTEP_CALL_ABOUT).octets,
-            "version 1\nname fake\nstack Fake 1.0\nabilities ipv4\ntimer_grain 7\n"
+            "version 2\nname fake\nstack Fake 1.0\nabilities ipv4\ntimer_grain 7\n"
             "timer_late 125\n"
             "calls send receive state\n");
 }
@@ -283,6 +286,32 @@ TEST_F(ServedDevice, TimersThatSendNothingDoNotStopTime) {
   const Answer answer = ask(LOCKSTEP_CALL_ADVANCE, 1'000'005);
   EXPECT_EQ(answer.now, 1'000'005u);
   EXPECT_EQ(answer.deadline, 1'000'010u);
+}
+
+/// In one step to the first tick.
+std::uint64_t travel(lockstep_device* d, std::uint64_t until) {
+  advance(d, std::min(fake.due, until));
+  return fake.reached != 0 ? fake.reached : d->now;
+}
+
+TEST_F(ServedDevice, OneThatTravelsSaysHowFar) {
+  calls_.travel = travel;
+  fake.period = 50;
+  make();
+  const Answer first = ask(LOCKSTEP_CALL_ADVANCE, 1'000);
+  EXPECT_EQ(first.now, 150u);
+  EXPECT_EQ(first.packets, std::vector<std::string>{"tick"});
+  const Answer none = ask(LOCKSTEP_CALL_ADVANCE, 199);
+  EXPECT_EQ(none.now, 199u);
+  EXPECT_TRUE(none.packets.empty());
+}
+
+TEST_F(ServedDevice, NamesOneThatTravelsTooFar) {
+  calls_.travel = travel;
+  make();
+  fake.reached = 1'001;
+  request(LOCKSTEP_CALL_ADVANCE, 1'000);
+  EXPECT_THAT(end(), HasSubstr("travel()"));
 }
 
 TEST_F(ServedDevice, NamesAPacketThatIsTooLong) {

@@ -90,7 +90,34 @@ def test_linux_is_judged_and_equal_twice(tmp_path):
     failed = {test for test, row in once.items() if row["outcome"] != "passed"
               and row["outcome"] != "skipped"}
     assert {test for test in failed if not any(one.search(test) for one in known)} == set()
-    assert len(failed) <= 0.25 * len(judged)
+    assert len(failed) <= 0.3 * len(judged)
+
+
+def test_scripts_have_the_verdicts_of_the_page(program):
+    done = subprocess.run([sys.executable, "conformance/devices/scripts.py", "--check"], cwd=ROOT,
+                          env={**os.environ, "LOCKSTEP_PROGRAM": program}, capture_output=True,
+                          text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_pairs_in_random_worlds_are_equal_twice(tmp_path, program):
+    devices = [name for name in ("lockstep", "lwip", "smoltcp") if name in listed(program)]
+    if os.environ.get("LOCKSTEP_LINUX"):
+        devices.append("linux")
+    reports = []
+    for jobs in ("1", "2"):
+        report = tmp_path / f"{jobs}.json"
+        done = subprocess.run([program, "swarm", "--seeds", "0..99", "--devices", ",".join(devices),
+                               "--jobs", jobs, "--json", report], capture_output=True, text=True,
+                              timeout=600)
+        assert done.returncode in (0, 1), done.stderr
+        reports.append(json.loads(report.read_text(encoding="utf-8")))
+    assert reports[0] == reports[1]
+    assert sum(pair["octets"] for pair in reports[0]["pairs"]) > 1_000_000
+    assert not any(pair["left_out"] for pair in reports[0]["pairs"])
+    # findings/ has what these two do to a stream.
+    strange = [row for row in reports[0]["findings"] if row["device"] not in ("lwip", "smoltcp")]
+    assert strange == []
 
 
 def test_a_device_in_python(tmp_path):

@@ -139,6 +139,17 @@ def test_fin_behind_text(tcp):
     tcp.expect_state("FIN-WAIT-1")
 
 
+#= rfc9293#3.10.4
+## 9293:P-CLOSE-QUEUED a window that ends within the last data: its first part has no FIN
+@pytest.mark.parametrize("window", [1, 200, 499])
+def test_fin_behind_divided_text(tcp, window):
+    tcp.established(window=window, options=[("MSS", 536)])
+    tcp.write(500).finish().advance("10s")
+    ends = [(packet[TCP].seq - tcp.device_iss + len(packet[TCP].payload)) % (1 << 32)
+            for packet in tcp.drain() if "F" in str(packet[TCP].flags)]
+    tcp.check("ends of FINs", [], [end for end in ends if end < 501]).ignore_rest()
+
+
 #= rfc9293#3.6
 ## 9293:P-CLOSE-DELIVER a FIN is retransmitted until it is acknowledged
 #= rfc9293#3.4
@@ -201,6 +212,26 @@ def test_fin_overtakes(tcp):
 def test_text_behind_the_fin(tcp, state):
     getattr(tcp, state)().send("PA", ack=1, payload=b"evil").expect_silence("900ms")
     tcp.check("read", b"", tcp.read()).ignore_rest()
+
+
+#= rfc9293#3.4
+## 9293:P-SEGLEN a FIN counts for the length of its segment
+#= rfc9293#3.10.7.4
+## 9293:P-ACCEPT-TRIM data that was received is trimmed off, and the FIN, which is new, is processed
+def test_fin_behind_old_text(tcp):
+    tcp.established().send("PA", ack=1, payload=b"text").expect("A", within="499ms", ack=5)
+    tcp.send("FPA", seq=1, ack=1, payload=b"text").expect("A", within="499ms", ack=6)
+    tcp.expect_state("CLOSE-WAIT").expect_read(b"text").expect_event("peer_finished")
+
+
+#= rfc9293#3.6
+## 9293:P-CLOSE-SIMPLEX a program that has closed goes on reading what was received
+def test_text_is_read_after_time_wait(tcp):
+    tcp.fin_wait_2()
+    tcp.send("PA", ack=2, payload=b"text").expect("A", within="499ms", ack=5)
+    tcp.send("FA", ack=2).expect("A", ack=6)
+    tcp.expect_state("TIME-WAIT").advance("10m")
+    tcp.check("read", b"text", tcp.read()).ignore_rest()
 
 
 #= rfc9293#3.10.7.4

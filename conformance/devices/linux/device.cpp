@@ -306,6 +306,10 @@ void advance(lockstep_device* d, std::uint64_t now) {
   }
   d->write_on();
 }
+std::uint64_t travel(lockstep_device* d, std::uint64_t until) {
+  advance(d, until);
+  return std::min(d->guest.now() + d->shift, until);
+}
 std::uint64_t deadline(lockstep_device* d) { return d->guest.next() + d->shift; }
 void packet_in(lockstep_device* d, const void* packet, std::size_t length) {
   d->guest.packet({static_cast<const char*>(packet), length});
@@ -539,6 +543,7 @@ constexpr lockstep_device_calls table{
     .get = get,
     .state = state,
     .events = nullptr,
+    .travel = travel,
 };
 
 }  // namespace

@@ -610,6 +610,7 @@ extern "C" [[gnu::visibility("default")]] const lockstep_device_calls* lockstep_
                                            set,
                                            get,
                                            state,
-                                           events};
+                                           events,
+                                           nullptr};
   return &calls;
 }

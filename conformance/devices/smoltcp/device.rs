@@ -19,7 +19,7 @@ const REFUSED: i64 = -2;
 const AGAIN: i64 = -3;
 const GONE: i64 = -4;
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const NEVER: u64 = u64::MAX;
 
 /// smoltcp counts microseconds; at the creation of a device its clock shows one second.
@@ -67,6 +67,7 @@ pub struct Calls {
     get: *const c_void,
     state: unsafe extern "C" fn(&mut Host, u16, u16) -> *const c_char,
     events: unsafe extern "C" fn(&mut Host, i64) -> *const c_char,
+    travel: Option<unsafe extern "C" fn(&mut Host, u64) -> u64>,
 }
 
 // The pointers in the table are to constants.
@@ -696,6 +697,7 @@ static CALLS: Calls = Calls {
     get: ptr::null(),
     state,
     events,
+    travel: None,
 };
 
 #[unsafe(no_mangle)]

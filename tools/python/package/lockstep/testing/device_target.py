@@ -121,8 +121,8 @@ class DeviceTarget(Target):
         """Takes what the device says of itself."""
         lines = self.ask(Call.ABOUT).text.splitlines()
         about = dict(line.split(" ", 1) for line in lines if " " in line)
-        if about.get("version") != "1" or not about.get("timer_grain", "").isdecimal():
-            self._wrong(Call.ABOUT, f"it says {' / '.join(lines)[:60]!r}, expected version 1 and a"
+        if about.get("version") != "2" or not about.get("timer_grain", "").isdecimal():
+            self._wrong(Call.ABOUT, f"it says {' / '.join(lines)[:60]!r}, expected version 2 and a"
                                     " timer_grain")
         abilities = about.get("abilities", "").split()
         self.speaks_udp = "udp" in abilities
