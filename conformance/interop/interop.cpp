@@ -264,9 +264,7 @@ InteropWorld draw_interop(std::uint64_t seed) {
     plan.read_every = dice.percent(25) ? dice.within(ms(1), ms(300)) : Duration{};
     plan.start = dice.within(Duration{}, ms(100));
     // A stream takes at most some hundred calls to read, and to write.
-    const auto share = [](std::uint64_t octets) {
-      return static_cast<std::uint32_t>(octets / 200 + 1);
-    };
+    const auto share = [](std::uint64_t all) { return static_cast<std::uint32_t>(all / 200 + 1); };
     plan.read_most = std::max(plan.read_most, share(plan.receive));
     plan.write_most = std::max(plan.write_most, share(plan.send));
   }

@@ -266,9 +266,9 @@ DeviceCalls::Known DeviceCalls::known(const Socket& socket) {
 int DeviceCalls::error_of(Socket& socket, int otherwise) {
   if (!world_.can("events")) {
     // The error itself, of a device that has it.
-    std::int64_t const error =
-        world_.can("get") ? world_.try_get(socket.handle, "error") : LOCKSTEP_DEVICE_UNSUPPORTED;
-    if (error == LOCKSTEP_DEVICE_UNSUPPORTED) {
+    constexpr std::int64_t none = LOCKSTEP_DEVICE_UNSUPPORTED;
+    std::int64_t const error = world_.can("get") ? world_.try_get(socket.handle, "error") : none;
+    if (error == none) {
       leave_out("events() and no variable error");
     }
     return error <= 0 ? otherwise : static_cast<int>(error);
