@@ -4,14 +4,20 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <poll.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string_view>
 
 #include "tools/base/process/failure.hpp"
@@ -57,10 +63,81 @@ bool may_be_capture(char first) {
   return firsts.find(first) != std::string_view::npos;
 }
 
+/// While a pipe is copied, the first SIGINT or SIGTERM ends only the capture: on a terminal, Ctrl-C
+/// ends the recorder at the other end of the pipe as well, which then writes what it still has. The
+/// second one has its usual effect, and so has each that is ignored or handled by the program.
+class EndOfCapture {
+ public:
+  EndOfCapture() {
+    sigset_t ours;
+    sigemptyset(&ours);
+    for (int const each : {SIGINT, SIGTERM}) {
+      struct sigaction now{};
+      if (sigaction(each, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
+        sigaddset(&ours, each);
+      }
+    }
+    signals_ = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signals_ >= 0) {
+      pthread_sigmask(SIG_BLOCK, &ours, &before_);
+    }
+  }
+  EndOfCapture(const EndOfCapture&) = delete;
+  EndOfCapture& operator=(const EndOfCapture&) = delete;
+  ~EndOfCapture() { release(); }
+
+  /// Waits until `from` has data or ends. False if a signal has ended the capture, and the recorder
+  /// has had time to write the rest.
+  bool wait(int from) {
+    for (;;) {
+      std::array<pollfd, 2> both{pollfd{from, POLLIN, 0}, pollfd{signals_, POLLIN, 0}};
+      int const ready = poll(both.data(), both.size(), remaining_ms());
+      if (ready < 0 && errno == EINTR) {
+        continue;
+      }
+      signalfd_siginfo taken{};
+      if (both[1].revents != 0 && read(signals_, &taken, sizeof taken) > 0) {
+        until_ = Clock::now() + grace;
+        release();
+      } else if (both[0].revents != 0 || ready < 0) {
+        return remaining_ms() != 0;
+      } else if (ready == 0) {
+        return false;
+      }
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds grace{2};
+
+  /// For poll(): -1 before a signal.
+  int remaining_ms() const {
+    if (!until_) {
+      return -1;
+    }
+    auto const left = std::chrono::ceil<std::chrono::milliseconds>(*until_ - Clock::now());
+    return std::max(static_cast<int>(left.count()), 0);
+  }
+
+  void release() {
+    if (signals_ >= 0) {
+      close(signals_);
+      signals_ = -1;
+      pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+  }
+
+  int signals_ = -1;  ///< readable when one has arrived; -1 after the first
+  sigset_t before_{};
+  std::optional<Clock::time_point> until_;
+};
+
 void copy(int from, int to, const std::string& path) {
   bool begins = true;
   std::array<char, 65536> buffer{};
-  for (;;) {
+  EndOfCapture end;
+  while (end.wait(from)) {
     ssize_t const got = read(from, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) {
       continue;

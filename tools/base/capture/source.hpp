@@ -9,7 +9,8 @@ namespace lockstep::tools {
 
 /// The uncompressed bytes of one input, as a stream that can be rewound. Standard input ("-") and
 /// pipes are copied to an unnamed temporary file when first opened. The copy lasts as long as the
-/// program, because verbs read a capture more than once.
+/// program, because verbs read a capture more than once. The first SIGINT or SIGTERM meanwhile ends
+/// the copy: within two seconds, or when the pipe ends.
 class CaptureSource {
  public:
   /// Throws Failure: bad_input if the file does not exist or is a folder, environment if it cannot

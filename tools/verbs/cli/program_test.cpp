@@ -4,12 +4,18 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
+#include <test_paths.hpp>
 
 #include <algorithm>
+#include <array>
+#include <csignal>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/units/check.hpp"
@@ -36,6 +42,87 @@ struct Outcome {
   std::string out;
   std::string err;
 };
+
+/// `lockstep VERB -` in a process of its own, which reads from a small pipe.
+class Piped {
+ public:
+  explicit Piped(const char* verb) {
+    std::array<int, 2> in{}, out{};
+    CHECK(pipe2(in.data(), O_CLOEXEC) == 0 && pipe2(out.data(), O_CLOEXEC) == 0);
+    CHECK(fcntl(in[1], F_SETPIPE_SZ, static_cast<int>(pipe_bytes)) == static_cast<int>(pipe_bytes));
+    in_ = in[1];
+    out_ = out[0];
+    child_ = fork();
+    CHECK(child_ >= 0);
+    if (child_ == 0) {
+      static_cast<void>(std::signal(SIGINT, SIG_DFL));  // a shell's background job ignores it
+      static_cast<void>(std::signal(SIGTERM, SIG_DFL));
+      dup2(in[0], STDIN_FILENO);
+      dup2(out[1], STDOUT_FILENO);
+      dup2(out[1], STDERR_FILENO);
+      close(in_);
+      const std::array<const char*, 3> arguments{"lockstep", verb, "-"};
+      int const code = run_program(3, arguments.data());
+      std::fflush(stdout);
+      _exit(code);
+    }
+    close(in[0]);
+    close(out[1]);
+  }
+  Piped(const Piped&) = delete;
+  Piped& operator=(const Piped&) = delete;
+  ~Piped() {
+    if (child_ != 0) {
+      kill(child_, SIGKILL);
+      end();
+    }
+    close(out_);
+  }
+
+  /// If this returns true for more than the pipe holds, the program has read some of it.
+  bool put(std::string_view bytes) const {
+    static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
+    return write(in_, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+  }
+  void send(int signal) const { CHECK(kill(child_, signal) == 0); }
+  void close_input() {
+    close(in_);
+    in_ = -1;
+  }
+  /// What the program printed until it ended.
+  std::string output() const {
+    std::string out;
+    std::array<char, 4096> buffer{};
+    for (ssize_t got = 0; (got = read(out_, buffer.data(), buffer.size())) > 0;) {
+      out.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+    return out;
+  }
+  /// Waits for its end and returns the status of waitpid().
+  int end() {
+    int status = 0;
+    waitpid(child_, &status, 0);
+    child_ = 0;
+    close(in_);
+    return status;
+  }
+
+  static constexpr std::size_t pipe_bytes = 4096;
+
+ private:
+  pid_t child_ = 0;
+  int in_ = -1, out_ = -1;
+};
+
+/// A capture that is several times as long as the pipe.
+std::string long_capture() {
+  std::ifstream file(
+      std::string(LOCKSTEP_SOURCE_DIR) + "/pcaps/rfc9293-3.8.6-linux-slow-reader/capture.pcapng",
+      std::ios::binary);
+  std::string out{std::istreambuf_iterator<char>(file), {}};
+  CHECK(out.size() > 4 * Piped::pipe_bytes);
+  return out;
+}
 
 TEST(Program, PrintsTheVersion) {
   const Outcome run({"--version"});
@@ -87,6 +174,50 @@ TEST(Program, ReplayAndLintRefuseACaptureWithoutTcp) {
   EXPECT_THAT(lint.err, HasSubstr("no TCP in 1 packets (1 IP but not TCP)"));
   EXPECT_EQ(replay.code, lint.code);
   EXPECT_EQ(replay.err, lint.err);
+}
+
+// On a terminal, Ctrl-C ends `tcpdump -w - | lockstep replay -` by a signal to both: tcpdump writes
+// what it still has in its buffer.
+TEST(Program, TheFirstSignalEndsTheCaptureOnAPipe) {
+  const std::string octets = long_capture();
+  for (const char* const verb : {"replay", "lint"}) {
+    for (int const signal : {SIGINT, SIGTERM}) {
+      Piped without(verb);
+      EXPECT_TRUE(without.put(octets));
+      without.close_input();
+      const std::string expected = without.output();
+      EXPECT_TRUE(WIFEXITED(without.end()));
+      EXPECT_THAT(expected, HasSubstr("TCP"));
+
+      Piped run(verb);
+      EXPECT_TRUE(run.put(octets.substr(0, 2 * Piped::pipe_bytes)));
+      run.send(signal);
+      EXPECT_TRUE(run.put(octets.substr(2 * Piped::pipe_bytes)));
+      run.close_input();
+      EXPECT_EQ(run.output(), expected) << verb;
+      EXPECT_TRUE(WIFEXITED(run.end())) << verb;
+    }
+  }
+}
+
+TEST(Program, AfterASignalAPipeNeedNotEnd) {
+  Piped run("lint");
+  EXPECT_TRUE(run.put(long_capture()));
+  run.send(SIGINT);
+  EXPECT_THAT(run.output(), HasSubstr("TCP"));
+  EXPECT_TRUE(WIFEXITED(run.end()));
+}
+
+TEST(Program, TheSecondSignalEndsTheProgram) {
+  const std::string octets = long_capture();
+  Piped run("replay");
+  EXPECT_TRUE(run.put(octets.substr(0, 2 * Piped::pipe_bytes)));
+  run.send(SIGTERM);
+  EXPECT_TRUE(run.put(octets.substr(2 * Piped::pipe_bytes)));
+  run.send(SIGINT);
+  EXPECT_EQ(run.output(), "");
+  int const status = run.end();
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
 }
 
 TEST(Program, WrongUsageIsOneLineAndExitCodeTwo) {
