@@ -61,6 +61,7 @@ class AckAudit {
     for (std::size_t i = 0; i < in_.script.steps.size(); ++i) {
       answer(i);
     }
+    judge_steady();
     duplicates();
     return std::move(breaches_);
   }
@@ -136,6 +137,11 @@ class AckAudit {
     Instant const due = step.at + limit;
     auto const found = answer_to(index);
     Instant const when = found ? trace_[*found].at : Instant::never();
+    bool const lone = found && is_lone(index, *found);
+    if (lone && when.since(step.at) > delayed_ack_max_ / 2 &&
+        trace_[*found].segment.length() == 0) {
+      slow_.push_back(when.since(step.at));
+    }
     if (when <= due || due > end_ || due > gone_) {
       return second_segment(index, when);
     }
@@ -146,10 +152,29 @@ class AckAudit {
     }
     breach(step.at, std::move(clauses),
            fmt::format("what packet {} brought was not acknowledged in time", step.packet), found);
-    breaches_.back().sure = found && in_.script.at_device && silent_until(index, *found) &&
-                            acknowledges_only(index, *found) &&
-                            !clock_was_set(step.at, when, limit) &&
-                            !has_queued(step.at, *found, limit) && !may_answer_unseen(*found);
+    bool const late = lone && in_.script.at_device && when.since(step.at) > delayed_ack_max_ &&
+                      acknowledges_only(index, *found) && !clock_was_set(step.at, when, limit) &&
+                      left_late(step.at, *found, limit) && !may_answer_unseen(*found);
+    breaches_.back().sure = late && !is_among_slow(step.at, *found, limit);
+    if (late) {
+      late_.push_back(breaches_.size() - 1);
+    }
+  }
+
+  /// A queue delays by different times, and so does a host that gets no processor. A timer that is
+  /// too long delays the ACK of each lone segment by the same time, up to its granularity.
+  void judge_steady() {
+    constexpr std::size_t late_min = 5;
+    constexpr Duration granularity = Duration::milliseconds(100);
+    bool const prompt = std::any_of(replies_.begin(), replies_.end(),
+                                    [&](const Reply& reply) { return reply.took <= prompt_; });
+    if (!prompt || late_.size() < late_min) {
+      return;
+    }
+    auto const [least, most] = std::minmax_element(slow_.begin(), slow_.end());
+    for (std::size_t const breach : late_) {
+      breaches_[breach].sure |= *most - *least <= granularity;
+    }
   }
 
   /// Whether the segment was sent only to acknowledge data. A response, a keep-alive or a window
@@ -185,15 +210,14 @@ class AckAudit {
 
   /// Whether the ACK was the device's first segment since the step, and the peer sent nothing in
   /// between. Data that the peer had to retransmit may have been lost after the capture point.
-  bool silent_until(std::size_t step, std::size_t item) const {
+  bool is_lone(std::size_t step, std::size_t item) const {
     bool const first = item == 0 || trace_[item - 1].at < in_.script.steps[step].at;
     bool const alone = trace_[item].steps_before == step + 1 ||
                        in_.script.steps[step + 1].kind == Step::Kind::call;
-    Duration const took = trace_[item].at.since(in_.script.steps[step].at);
-    bool const late = took > delayed_ack_max_ && took < patience_;
+    bool const soon = trace_[item].at.since(in_.script.steps[step].at) < patience_;
     bool const again = step != 0 && in_.reception.after[step - 1].above_gap;
     const Segment& segment = in_.script.steps[step].segment;
-    return first && alone && late && !again && !repeated_by(step, trace_[item].at) &&
+    return first && alone && soon && !again && !repeated_by(step, trace_[item].at) &&
            !segment.any(flag::fin) && segment.sum == tools::SumState::good;
   }
 
@@ -246,15 +270,17 @@ class AckAudit {
            !peer_stamps_.contains(stamps->echo);
   }
 
-  /// Whether a queue in the device, or between it and the capture point, may explain the delay.
-  /// Only the ACK's timestamp shows that it left too late; and the replies before and after it were
-  /// fast.
-  bool has_queued(Instant from, std::size_t item, Duration limit) const {
+  /// Whether the ACK's timestamp shows that it left too late. If not, a queue between the device
+  /// and the capture point may explain the delay.
+  bool left_late(Instant from, std::size_t item, Duration limit) const {
     auto const stamps = stamps_of(trace_[item].segment);
     auto const left = stamps ? clock_.departure(stamps->value) : std::nullopt;
-    if (!left || *left < from + limit) {
-      return true;
-    }
+    return left && *left >= from + limit;
+  }
+
+  /// Whether the reply before or after it was slow as well: a queue on the way to the device, or in
+  /// it, may explain the delay.
+  bool is_among_slow(Instant from, std::size_t item, Duration limit) const {
     auto const after =
         std::partition_point(replies_.begin(), replies_.end(),
                              [&](const Reply& reply) { return reply.passed < trace_[item].at; });
@@ -370,7 +396,9 @@ class AckAudit {
   Instant end_, gone_ = Instant::never();
   DepartureClock clock_;
   std::set<std::uint32_t> peer_stamps_;
-  std::vector<Reply> replies_;  ///< by the time of the segment
+  std::vector<Reply> replies_;     ///< by the time of the segment
+  std::vector<Duration> slow_;     ///< for how long lone segments waited for their ACK
+  std::vector<std::size_t> late_;  ///< the breaches of those that certainly left too late
   std::vector<Breach> breaches_;
   std::vector<std::uint32_t> next_;  ///< SND.NXT after each item
   std::size_t asked_ = 0, first_ = 0, taken_ = 0;

@@ -82,6 +82,31 @@ TEST(AckCoalescing, DoesNotApplyToAnAckAfterHalfASecond) {
   EXPECT_EQ(verdict_of(one_ack(640)), "violates 9293:MUST-40");
 }
 
+/// Lone segments, each acknowledged after so many ms.
+Conversation lone_segments(const std::vector<std::uint32_t>& took) {
+  Conversation c;
+  c.handshake();
+  std::uint32_t next = 1;
+  for (std::size_t i = 0; i < took.size(); ++i) {
+    std::uint64_t const ms = 1'000 + 5'000 * i;
+    c.peer(ms, "PA", {next, 1, 40});
+    next += 40;
+    c.device(ms + took[i], "A", {1, next});
+  }
+  return c.clocks();
+}
+
+TEST(AckCoalescing, DoesNotApplyToADelayThatIsAlwaysTooLong) {
+  EXPECT_EQ(verdict_of(lone_segments({800, 800, 800, 800, 800})), "violates 9293:MUST-40");
+  EXPECT_EQ(verdict_of(lone_segments({540, 600, 520, 590, 550, 601})), "violates 9293:MUST-40");
+  // Where the time varies, or there are few, time may have stood still for the device.
+  EXPECT_EQ(verdict_of(lone_segments({800, 800, 800, 800})), "differs, allowed: ack-coalescing");
+  EXPECT_EQ(verdict_of(lone_segments({800, 800, 800, 800, 690})),
+            "differs, allowed: ack-coalescing");
+  EXPECT_EQ(verdict_of(lone_segments({800, 400, 800, 800, 800, 800})),
+            "differs, allowed: ack-coalescing");
+}
+
 /// One segment of the device is acknowledged only after `ms`, and never retransmitted.
 Conversation slow_ack(std::uint64_t ms) {
   Conversation c;
