@@ -1,5 +1,5 @@
-// Certain findings about a connection: options, sizes, windows, SACK reports, ACK storms, ECN
-// marks, echoes of timestamps.
+// Certain findings about a connection: options, sizes, windows, ACK storms, ECN marks, echoes of
+// timestamps.
 #include "conformance/replay/watch.hpp"
 
 #include <fmt/core.h>
@@ -17,16 +17,9 @@ namespace {
 using tools::Segment;
 namespace flag = tools::tcp_flag;
 
-/// The 64-bit position of a sequence number that is near `near`.
-std::int64_t position(std::int64_t near, std::uint32_t number) {
-  return near + static_cast<std::int32_t>(number - static_cast<std::uint32_t>(near));
-}
-
-/// The number of packets that a finding requires ...
+/// The number of packets that a finding requires.
 constexpr unsigned oversized_min = 3, shrunk_min = 3, repeats_min = 24, unheeded_min = 24;
 constexpr unsigned unheeded_turns_min = 3;
-/// ... and the largest reordering by a recorder.
-constexpr Duration disorder = Duration::milliseconds(20);
 /// Retransmissions trigger ACKs for this time, even after an ACK that covers all of them.
 constexpr Duration on_its_way_most = Duration::seconds(3);
 
@@ -42,14 +35,14 @@ Watch::Watch(const Endpoint& first, const Endpoint& second) {
   sides_[1].endpoint = second;
 }
 
-void Watch::find(Side& side, std::uint64_t packet, std::string_view clause, std::string text) {
-  for (Finding& finding : side.findings) {
-    if (finding.clause == clause) {
-      ++finding.count;
+void Watch::find(Side& side, Finding finding) {
+  for (Finding& known : side.findings) {
+    if (known.clause == finding.clause && known.always == finding.always) {
+      ++known.count;
       return;
     }
   }
-  side.findings.push_back({packet, packet_, clause, std::move(text), 1});
+  side.findings.push_back(std::move(finding));
 }
 
 std::vector<Finding> Watch::findings(const Endpoint& side, std::uint64_t until) const {
@@ -62,7 +55,8 @@ std::vector<Finding> Watch::findings(const Endpoint& side, std::uint64_t until) 
   const Side& other = sides_.at(1 - index);
   if (!other.known || other.lossy) {
     std::erase_if(out, [](const Finding& finding) {
-      return finding.clause == "5681:CC-28" || finding.clause == "2018:SACK-14";
+      bool const cause = finding.clause == "5681:CC-28" || finding.clause == "2018:SACK-14";
+      return cause && !finding.always;
     });
   }
   std::erase_if(out, [&](const Finding& finding) { return finding.certain <= until; });
@@ -177,7 +171,7 @@ void Watch::begin_anew(Side& side) {
   side.early = false;
   side.flying.clear();
   side.again.clear();
-  side.shrunk = side.unheeded = side.unheeded_turns = 0;
+  side.shrunk = side.unheeded = side.unheeded_turns = side.nonsense = 0;
   side.repeats = 0;
 }
 
@@ -395,40 +389,6 @@ void Watch::look_at_window(Side& side, const Side& other, const Segment& segment
   }
 }
 
-/// A D-SACK of the octets that the other side seems to have sent for the first time: they had
-/// arrived before.
-void Watch::forgive_report(Side& side, const Side& other, const Segment& segment) {
-  auto const blocks = blocks_of(segment);
-  if (!side.unsent || !reports_duplicate(segment.acknowledgment, blocks)) {
-    return;
-  }
-  std::int64_t const left = position(other.next, blocks.front().left);
-  if (left < side.unsent->second && side.unsent->first < position(left, blocks.front().right)) {
-    std::erase_if(side.findings,
-                  [](const Finding& finding) { return finding.clause == "2018:SACK-14"; });
-  }
-}
-
-/// SACK of octets that the other side had not sent: it sends them later, in order.
-void Watch::look_at_reports(Side& side, Side& other, const Segment& segment) {
-  forgive_report(side, other, segment);
-  if (!other.known || side.reported) {
-    return;
-  }
-  for (const Block& block : blocks_of(segment)) {
-    std::int64_t const right = position(other.next, block.right);
-    if (right > other.next && position(other.next, block.left) < right) {
-      side.reported = right;
-      side.reported_begin = position(other.next, block.left);
-      side.reported_packet = segment.number;
-      side.reported_at = segment.time;
-      other.unbroken = other.identification != 0;
-      auto const stamps = stamps_of(segment);
-      side.reported_stamp = stamps ? std::optional(stamps->value) : std::nullopt;
-    }
-  }
-}
-
 /// Whether a loop in the network carries one packet past the capture point again. Without an
 /// identification only a timestamp shows that it is another one; nothing if there is none.
 std::optional<bool> Watch::is_copy(const Segment& last, const Segment& segment) {
@@ -595,16 +555,6 @@ std::int64_t Watch::pieces_of(const Side& side, const Side& other, std::int64_t 
   return octets <= most ? 1 : 1 + octets / size;
 }
 
-/// Whether the segment is no retransmission of one that the capture lacks, and that the report is
-/// about: its sender had received the report, or the capture lacks none of its packets.
-bool Watch::knows_report(const Side& reporter, const Side& side, const Segment& segment) {
-  auto const stamps = stamps_of(segment);
-  // An equal timestamp may be that of a segment before the report.
-  bool const received =
-      reporter.reported_stamp && stamps && before(*reporter.reported_stamp, stamps->echo);
-  return received || side.unbroken;
-}
-
 void Watch::move_on(Side& side, Side& other, const Segment& segment, bool intact) {
   std::int64_t const begin = side.known ? position(side.next, segment.sequence) : segment.sequence;
   std::int64_t const end = begin + segment.length();
@@ -612,19 +562,7 @@ void Watch::move_on(Side& side, Side& other, const Segment& segment, bool intact
     side.isn = side.next = begin;
     side.known = true;
   }
-  // An ACK of a higher number counts as well: the data before it was sent, and the capture lacks
-  // it.
-  if (other.reported && end > side.next) {
-    bool const whole = begin == side.next && !side.lossy && side.syn;
-    bool const late = segment.time.since(other.reported_at) > disorder;
-    if (whole && end >= *other.reported && late && knows_report(other, side, segment)) {
-      find(other, other.reported_packet, "2018:SACK-14", "SACK of octets that the peer sent later");
-      other.unsent = {other.reported_begin, *other.reported};
-    }
-    if (!whole || end >= *other.reported) {
-      other.reported.reset();
-    }
-  }
+  settle_report(side, other, segment, begin);
   side.again.forget_until(static_cast<std::int64_t>(segment.time.since(Instant{}).ns) -
                           static_cast<std::int64_t>(on_its_way_most.ns));
   if (segment.length() != 0 && end <= side.next) {

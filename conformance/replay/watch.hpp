@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "conformance/replay/flow.hpp"
+#include "conformance/replay/options.hpp"
 #include "sim/checkers/referee/hop_limits.hpp"
 
 namespace lockstep::conformance {
@@ -23,6 +24,7 @@ struct Finding {
   std::string_view clause;
   std::string text;
   std::uint64_t count = 1;
+  bool always = false;  ///< also if the capture lacks packets of the other side
 };
 
 /// Receives each segment of a connection once, in the order of the capture. Positions have 64 bits,
@@ -117,6 +119,9 @@ class Watch {
     std::optional<std::pair<std::int64_t, std::int64_t>> unsent;
     std::optional<std::uint32_t> reported_stamp;
     Instant reported_at;
+    unsigned nonsense = 0;  ///< segments with a SACK block of octets that do not exist
+    std::uint64_t nonsense_packet = 0;
+    Block nonsense_last;
     bool sent_data = false;    ///< its last segment has data
     bool unbroken = false;     ///< the capture lacks none of its packets since the other's report
     Pieces flying;             ///< segments that it sent and the other side has not acknowledged
@@ -152,7 +157,10 @@ class Watch {
     std::optional<unsigned> shift;
   };
 
-  void find(Side& side, std::uint64_t packet, std::string_view clause, std::string text);
+  void find(Side& side, Finding finding);
+  void find(Side& side, std::uint64_t packet, std::string_view clause, std::string text) {
+    find(side, {packet, packet_, clause, std::move(text)});
+  }
   void take_syn(Side& side, Side& other, const tools::Segment& segment);
   static Offer offer_of(const tools::Segment& syn);
   void look_at_answer(Side& side, const Side& other, const tools::Segment& answer,
@@ -162,6 +170,9 @@ class Watch {
   void look_at_size(Side& side, const Side& other, const tools::Segment& segment);
   void look_at_window(Side& side, const Side& other, const tools::Segment& segment);
   void look_at_reports(Side& side, Side& other, const tools::Segment& segment);
+  void settle_report(Side& side, Side& other, const tools::Segment& segment, std::int64_t begin);
+  static bool is_nonsense(const Side& other, const tools::Segment& segment, const Block& block);
+  void note_nonsense(Side& side, const tools::Segment& segment, const Block& block);
   void look_at_repeats(Side& side, const Side& other, const tools::Segment& segment);
   void look_at_marks(Side& side, Side& other, const tools::Segment& segment);
   void look_at_echo(Side& side, const Side& other, const tools::Segment& segment);
@@ -185,6 +196,9 @@ class Watch {
 
   /// Whether the capture has what the side sent before its first captured segment.
   bool is_whole(const Side& side, const tools::Segment& now) const;
+
+  /// The largest reordering by a recorder.
+  static constexpr Duration disorder = Duration::milliseconds(20);
 
   std::array<Side, 2> sides_;
   std::optional<Instant> began_;

@@ -1,0 +1,92 @@
+// What is certain wherever the capture point is and whatever the capture lacks, and what explains
+// it otherwise: each test also has a capture of a sound device.
+#include "conformance/replay/watch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+#include "conformance/replay/conversation.hpp"
+#include "tools/base/capture/octets.hpp"
+
+namespace lockstep::conformance {
+namespace {
+
+/// The clauses that the watch finds against the device.
+std::string found_in(const Conversation& c) {
+  Watch watch(c.flow().first, c.flow().second);
+  for (const tools::Segment& segment : c.flow().segments) {
+    watch.take(segment);
+  }
+  std::string out;
+  for (const Finding& finding : watch.findings(c.device_side())) {
+    out += (out.empty() ? "" : " ") + std::string(finding.clause);
+  }
+  return out;
+}
+
+/// The edge of a block, from the sequence number and the initial one.
+using Edge = std::function<std::uint32_t(std::uint32_t, std::uint32_t)>;
+
+/// The device misses an octet again and again, and reports the 100 octets after it with these edges
+/// `reports` times, while the peer's first transmission of them is not in the capture.
+Conversation reporting(std::uint32_t reports, const Edge& edge) {
+  constexpr std::uint32_t isn = Conversation::peer_isn;
+  Conversation c;
+  c.peer(0, "S", {0, 0});
+  c.last().options.insert(c.last().options.end(), {std::byte{4}, std::byte{2}});
+  c.device(0, "SA", {0, 1});
+  c.last().options.insert(c.last().options.end(), {std::byte{4}, std::byte{2}});
+  c.peer(10, "A", {1, 1});
+  std::uint32_t next = 1;
+  for (std::uint32_t i = 0; i < reports; ++i) {
+    c.peer(100 + 100 * i, "PA", {next + 300, 1, 100});
+    c.device(100 + 100 * i, "A", {1, next});
+    c.last().options = {std::byte{1}, std::byte{1}, std::byte{5}, std::byte{10}};
+    tools::put_long(c.last().options, edge(isn + next + 300, isn));
+    tools::put_long(c.last().options, edge(isn + next + 400, isn));
+    c.peer(150 + 100 * i, "PA", {next, 1, 300}).device(150 + 100 * i, "A", {1, next + 400});
+    next += 400;
+  }
+  return c;
+}
+
+TEST(Watch, ABlockHasItsOctetsInTheWrongOrder) {
+  auto const swapped = [](std::uint32_t number, std::uint32_t) {
+    return __builtin_bswap32(number);
+  };
+  EXPECT_EQ(found_in(reporting(3, swapped)), "2018:SACK-14");
+  EXPECT_EQ(found_in(reporting(2, swapped)), "");
+  EXPECT_EQ(found_in(reporting(3, [](std::uint32_t number, std::uint32_t) { return number; })), "");
+}
+
+TEST(Watch, ABlockLacksTheInitialSequenceNumber) {
+  for (std::uint32_t const first : {0u, 1u}) {
+    auto const relative = [=](std::uint32_t number, std::uint32_t isn) {
+      return number - isn - first;
+    };
+    EXPECT_EQ(found_in(reporting(3, relative)), "2018:SACK-14");
+    EXPECT_EQ(found_in(reporting(2, relative)), "");
+  }
+  // A firewall moved the sequence numbers, but not those of the blocks.
+  for (std::uint32_t const moved : {0x3000'0000u, 0xb000'0000u}) {
+    auto const as_before = [=](std::uint32_t number, std::uint32_t) { return number + moved; };
+    EXPECT_EQ(found_in(reporting(3, as_before)), "");
+  }
+}
+
+// The numbers of the first report are never reached.
+TEST(Watch, AReportFarAheadHidesNone) {
+  Conversation c =
+      reporting(1, [](std::uint32_t number, std::uint32_t) { return number + 0x3000'0000; });
+  c.device(400, "A", {1, 401});
+  c.last().options = {std::byte{1}, std::byte{1}, std::byte{5}, std::byte{10}};
+  tools::put_long(c.last().options, Conversation::peer_isn + 601);
+  tools::put_long(c.last().options, Conversation::peer_isn + 701);
+  c.peer(500, "PA", {401, 1, 400}).device(500, "A", {1, 801}).identify();
+  EXPECT_EQ(found_in(c), "2018:SACK-14");
+}
+
+}  // namespace
+}  // namespace lockstep::conformance
