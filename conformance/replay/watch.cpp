@@ -359,7 +359,11 @@ void Watch::look_at_window(Side& side, const Side& other, const Segment& segment
   bool const over = other.fin_end && ack >= *other.fin_end;
   bool const unseen = side.edge_known && ack > side.edge;
   side.edge_known = side.edge_known && !unseen;
-  if (over || (side.edge_known && edge < side.edge && !is_later(side, segment, ack))) {
+  // Linux closes its window completely when it has no memory left, also with the same number, and
+  // later opens a smaller one.
+  bool const shut = segment.window == 0;
+  bool const older = side.edge_known && edge < side.edge && !shut && !is_later(side, segment, ack);
+  if (over || older) {
     return;
   }
   // A firewall behind the capture point may take the scale out of one SYN. It was in use if the
@@ -369,8 +373,6 @@ void Watch::look_at_window(Side& side, const Side& other, const Segment& segment
   side.scales = side.scales || shift == 0 || (side.plain_edge && ack > *side.plain_edge);
   bool const scaled = side.scales || (side.plain_edge && plain < *side.plain_edge);
   side.plain_edge = std::max(side.plain_edge.value_or(plain), plain);
-  // Linux closes its window completely when it has no memory left, and later opens a smaller one.
-  bool const shut = segment.window == 0;
   if (side.edge_known && edge + slack < side.edge && !shut && scaled) {
     side.shrunk_packet = side.shrunk == 0 ? segment.number : side.shrunk_packet;
     side.shrunk_at = side.shrunk == 0 ? segment.time : side.shrunk_at;

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "conformance/replay/conversation.hpp"
@@ -86,6 +88,52 @@ TEST(Watch, AReportFarAheadHidesNone) {
   tools::put_long(c.last().options, Conversation::peer_isn + 701);
   c.peer(500, "PA", {401, 1, 400}).device(500, "A", {1, 801}).identify();
   EXPECT_EQ(found_in(c), "2018:SACK-14");
+}
+
+/// The device offers 20,000 octets, then `shut` with the same number, then 4,000 again and again.
+/// `ms`: the ticks of its timestamps between the first two; nothing: no timestamps.
+Conversation short_of_memory(std::uint16_t shut, std::optional<std::uint32_t> ms) {
+  Conversation c;
+  std::uint32_t now = 0;
+  auto const stamp = [&] {
+    if (ms) {
+      c.stamp(now, now);
+    }
+  };
+  auto const arrive = [&](std::uint32_t at, std::uint32_t next) {
+    now = at;
+    c.peer(at, "PA", {next, 1, 100});
+    stamp();
+  };
+  auto const offer = [&](std::uint32_t at, std::uint32_t next, std::uint16_t window) {
+    now = at;
+    c.device(at, "A", {1, next, 0, window});
+    stamp();
+  };
+  c.peer(0, "S", {0, 0});
+  stamp();
+  c.device(0, "SA", {0, 1});
+  stamp();
+  c.peer(10, "A", {1, 1});
+  stamp();
+  arrive(11, 1);
+  offer(11, 101, 20'000);
+  arrive(11, 101);
+  offer(11 + ms.value_or(0), 101, shut);
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    arrive(200 + 50 * i, 101 + 100 * i);
+    offer(200 + 50 * i, 201 + 100 * i, 4'000);
+  }
+  return c;
+}
+
+// Linux drops a segment for which it has no memory, and closes the window with the same number.
+TEST(Watch, AWindowMayBeShutWithTheSameNumber) {
+  for (std::optional<std::uint32_t> const ms :
+       {std::optional<std::uint32_t>{}, std::optional(0u), std::optional(5u)}) {
+    EXPECT_EQ(found_in(short_of_memory(0, ms)), "");
+    EXPECT_EQ(found_in(short_of_memory(1, ms)), "9293:SHLD-14");
+  }
 }
 
 }  // namespace
