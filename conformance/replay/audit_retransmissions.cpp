@@ -345,15 +345,23 @@ class AgainAudit {
     // one after the other while nothing of the peer arrives.
     constexpr unsigned many = 4;
     bool const often = short_even_ > many && only_timer_left(index);
+    add_gap(index, gap);
     if (short_gap ? often : counts) {
       breach(trace_[index].at, {"6298:RTO-14"}, "the timer was not doubled", index,
-             (often || even_ > 1) && in_.script.unfiltered);
+             (often || even_ > 1 || is_level(index)) && in_.script.unfiltered);
     }
-    add_gap(index, gap);
+  }
+
+  /// Whether so many gaps stayed about as long, in silence, that the first timer would have been
+  /// 1/128 of them if it doubled, and time would have stood still in all but the last.
+  bool is_level(std::size_t index) const {
+    constexpr unsigned level_min = 8;
+    return level_gaps_.count() >= level_min && sent_in_silence(index) >= level_min;
   }
 
   void add_gap(std::size_t index, Duration gap) {
     gaps_.add(gap);
+    level_gaps_.add(gap);
     if (auto const own = own_gap(index)) {
       own_gaps_.add(*own);
     } else {
@@ -364,6 +372,7 @@ class AgainAudit {
   void forget_gaps() {
     gaps_.forget();
     own_gaps_.forget();
+    level_gaps_.forget();
     even_ = short_even_ = 0;
   }
 
@@ -573,6 +582,7 @@ class AgainAudit {
   std::uint16_t window_ = 0;
   Instant una_at_;
   Gaps gaps_, own_gaps_;  ///< between transmissions of one octet: captured, by its timestamps
+  LevelGaps level_gaps_;  ///< as captured
   std::size_t steps_ = 0;
 };
 

@@ -54,4 +54,26 @@ class Gaps {
   Duration last_, before_;  ///< zero if unknown
 };
 
+/// How many gaps in a row lie within less than a doubling, in any order.
+class LevelGaps {
+ public:
+  void forget() { count_ = 0; }
+
+  void add(Duration gap) {
+    least_ = count_ == 0 ? gap : std::min(least_, gap);
+    most_ = count_ == 0 ? gap : std::max(most_, gap);
+    ++count_;
+    if (most_.ns * 10 >= least_.ns * 17) {
+      least_ = most_ = gap;
+      count_ = 1;
+    }
+  }
+
+  unsigned count() const { return count_; }
+
+ private:
+  Duration least_, most_;
+  unsigned count_ = 0;
+};
+
 }  // namespace lockstep::conformance

@@ -3,6 +3,7 @@
 // capture of a device that violates the clause.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -139,6 +140,33 @@ TEST(Timers, ADeviceMayBeSuspended) {
 TEST(Timers, TimestampsShowForHowLongADeviceWasSuspended) {
   EXPECT_EQ(accused_of({{1'000, 450}, {2'000, 850}, {4'000, 750}, {8'000}}, {false, true}), "");
   EXPECT_EQ(accused_of({{1'450}, {2'850}, {4'750}, {8'000}}, Options{false, true}), "6298:RTO-14");
+}
+
+/// This many gaps, of `first` and `second` ms by turns.
+std::vector<Gap> by_turns(std::uint64_t first, std::uint64_t second, std::size_t count) {
+  std::vector<Gap> out;
+  for (std::size_t i = 0; i < count; ++i) {
+    out.push_back({i % 2 == 0 ? first : second});
+  }
+  return out;
+}
+
+// A gap that is shorter than the one before shows that time stood still, or that a transmission is
+// missing. In many gaps that stay about as long no such thing hides a timer that doubles.
+TEST(Timers, ATimerMayVaryWithoutDoubling) {
+  for (Options const options : all_options) {
+    EXPECT_EQ(accused_of(by_turns(1'000, 1'500, 10), options), "6298:RTO-14");
+    EXPECT_EQ(accused_of(by_turns(1'060, 940, 10), options), "6298:RTO-14");
+    EXPECT_EQ(accused_of(by_turns(1'000, 1'500, 7), options), "");
+    EXPECT_EQ(accused_of(by_turns(1'000, 2'000, 10), options), "");
+  }
+  // The device wakes once a second, and its timer expires while it sleeps.
+  std::vector<Gap> asleep = by_turns(1'000, 1'100, 10);
+  for (std::uint64_t i = 0, timer = 2; i < asleep.size(); ++i, timer *= 2) {
+    asleep[i] = {std::min(timer, asleep[i].awake),
+                 asleep[i].awake - std::min(timer, asleep[i].awake)};
+  }
+  EXPECT_EQ(accused_of(asleep, {false, true}), "");
 }
 
 /// Four segments of which the last three are lost. The timer expires; `ms` after the ACK of the
