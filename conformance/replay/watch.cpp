@@ -514,6 +514,13 @@ void Watch::look_at_marks(Side& side, Side& other, const Segment& segment) {
   }
 }
 
+/// Whether a clock may have advanced from this timestamp to 0. No tick is shorter than 59 ns (RFC
+/// 7323, 5.4).
+bool Watch::may_reach_zero(std::uint32_t stamp, Duration time) {
+  constexpr std::uint64_t shortest_ns = 59, scheduling = 1u << 16;
+  return 0 - stamp <= time.ns / shortest_ns + scheduling;
+}
+
 /// TS.Recent never decreases, and data that arrives in order is newer than the SYN (RFC 7323, 4.3).
 /// An ACK above that of an earlier echo was sent later, whatever the capture lacks.
 void Watch::look_at_echo(Side& side, const Side& other, const Segment& segment) {
@@ -534,8 +541,10 @@ void Watch::look_at_echo(Side& side, const Side& other, const Segment& segment) 
   // A connection that is restored on another machine echoes zero. A peer with zero on its SYN has
   // started its clock later: the timestamps are not comparable.
   bool const lapsed = side.echo && echo == 0;
-  bool const opening = *other.syn_stamp != 0 && before(echo + paced, *other.syn_stamp) &&
-                       segment.time.since(other.syn_at) < comparable;
+  Duration const elapsed = segment.time.since(other.syn_at);
+  bool const opening = *other.syn_stamp != 0 && elapsed < comparable &&
+                       (before(echo + paced, *other.syn_stamp) ||
+                        (echo == 0 && !may_reach_zero(*other.syn_stamp, elapsed)));
   bool const back = side.echo && ack > side.echo_ack && before(echo + grace, *side.echo) &&
                     segment.time.since(side.echo_at) < comparable;
   if (!lapsed && (opening || back)) {

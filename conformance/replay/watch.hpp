@@ -181,6 +181,7 @@ class Watch {
   static void begin_anew(Side& side);
   static std::int64_t pieces_of(const Side& side, const Side& other, std::int64_t octets);
   static bool is_later(const Side& side, const tools::Segment& segment, std::int64_t ack);
+  static bool may_reach_zero(std::uint32_t stamp, Duration time);
   static bool share_window(const Side& side, const Side& other);
   static bool has_received_ece(const Side& side, const tools::Segment& segment);
   static void forgive_report(Side& side, const Side& other, const tools::Segment& segment);

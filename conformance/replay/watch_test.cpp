@@ -136,5 +136,20 @@ TEST(Watch, AWindowMayBeShutWithTheSameNumber) {
   }
 }
 
+// Half of all clocks begin so that 0 seems to be later. No clock gets there within a second.
+TEST(Watch, AnEchoOfZeroIsOfNoTimestamp) {
+  for (std::uint32_t const begun : {0u, 0x1000'0000u, 0x9000'0000u, 0xf000'0000u, 0xffff'ff00u}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0}).stamp(begun, 0).device(0, "SA", {0, 1}).stamp(900, 0);
+    c.peer(10, "A", {1, 1}).stamp(begun + 10, 900);
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      c.peer(20 + 10 * i, "PA", {1 + 100 * i, 1, 100}).stamp(begun + 20 + 10 * i, 900);
+      c.device(20 + 10 * i, "A", {1, 101 + 100 * i}).stamp(920 + 10 * i, 0);
+    }
+    bool const reachable = begun == 0 || begun == 0xffff'ff00;
+    EXPECT_EQ(found_in(c), reachable ? "" : "7323:TS-15") << begun;
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::conformance
