@@ -29,6 +29,8 @@ class HopLimits {
   void take(const Passed& packet);
   // Whether some other host may have sent a part of the packets.
   bool differ() const { return differ_; }
+  // Whether any packet has been taken.
+  bool known() const { return first_ != 0; }
   bool all_are(std::uint8_t hop_limit) const {
     return !differ_ && (first_ == 0 || first_ == hop_limit);
   }

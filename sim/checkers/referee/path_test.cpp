@@ -112,6 +112,28 @@ TEST(RefereePath, AProxySentTheFirstPacketsInTheClientsName) {
   }
 }
 
+// A router that does not know the connection resets it in the host's name, with garbage in the
+// header. A firewall does so before the host has sent anything.
+TEST(RefereePath, ARouterResetsInTheHostsName) {
+  for (std::uint8_t const hop_limit : {std::uint8_t{64}, std::uint8_t{126}}) {
+    for (bool const all : {false, true}) {
+      Terms terms;
+      terms.whole = terms.deployed = all;
+      Conversation t(terms);
+      t.open({.mss = 1'460});
+      t.b("R", {.seq = 1, .reserved = 14, .hop_limit = hop_limit});
+      EXPECT_EQ(t.found(Rule::reserved_bits), hop_limit == 64 ? "certain" : "likely");
+    }
+    Conversation own;
+    own.open({.mss = 1'460});
+    own.b("R", {.seq = 1, .reserved = 14, .hop_limit = hop_limit, .own = true});
+    EXPECT_EQ(own.found(Rule::reserved_bits), "certain");
+  }
+  Conversation lone;
+  lone.a("S", {.mss = 1'460}).b("RA", {.ack = 1, .reserved = 14});
+  EXPECT_EQ(lone.found(Rule::reserved_bits), "likely");
+}
+
 // The recorder lost an ACK that had overtaken those before it, which are recorded `us` later and
 // offer less.
 Conversation overtaken(std::uint32_t us, std::uint32_t acks, std::uint32_t stamp = 0) {

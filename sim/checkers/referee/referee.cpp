@@ -344,6 +344,19 @@ void Referee::end() {
   }
 }
 
+// Whether a middlebox may have sent the segment in its sender's name. Firewalls, and routers that
+// do not know the connection, do so with resets, also where no packet is missing.
+bool Referee::may_be_foreign(const Moment& m) const {
+  if (m.own || terms_.is_strict()) {
+    return false;
+  }
+  HopLimits const& limits = m.speaker.hop_limits;
+  bool const reset = m.segment().flags.rst() && !m.of_listener;
+  bool const alone = !limits.known() && !terms_.whole;
+  bool const foreign_reset = reset && (alone || !limits.all_are(m.said.hop_limit));
+  return foreign_reset || (limits.differ() && !terms_.whole);
+}
+
 std::uint32_t Referee::add(const Moment& m, Violation violation) {
   if (static_cast<std::uint32_t>(violation.rule) == terms_.without) {
     return terms_.violations_max;
@@ -351,8 +364,7 @@ std::uint32_t Referee::add(const Moment& m, Violation violation) {
   if (violation.ambiguity == Ambiguity::none && m.connection.resumed && !m.alone) {
     violation.ambiguity = Ambiguity::middle;
   }
-  if (violation.ambiguity == Ambiguity::none && m.speaker.hop_limits.differ() && !m.own &&
-      !terms_.whole) {
+  if (violation.ambiguity == Ambiguity::none && may_be_foreign(m)) {
     violation.ambiguity = Ambiguity::middlebox;
   }
   // At its sender nothing has changed yet.

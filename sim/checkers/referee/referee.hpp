@@ -185,6 +185,7 @@ class Referee {
   void see_stray(const Moment& m);
   // Compares the hop limit with those before; `own`: captured at its sender.
   void see_hop_limit(Connection& c, const Sighting& said, std::uint32_t side, bool own);
+  bool may_be_foreign(const Moment& m) const;
   // Gives back what is kept of other connections that are over.
   void forget_what_is_over(const Connection& but);
   Connection* connection_of(const Sighting& said, std::uint32_t& side);

@@ -26,7 +26,7 @@ TEST(RefereeAlone, APoliteConversationIsFine) {
 TEST(RefereeAlone, Flags) {
   EXPECT_EQ(Conversation().a("SF", {}).found(Rule::syn_with_fin_or_reset), "certain");
   EXPECT_EQ(Conversation().a("S", {}).found(Rule::syn_with_fin_or_reset), "no");
-  EXPECT_EQ(Conversation().a("RF", {}).found(Rule::reset_with_fin), "certain");
+  EXPECT_EQ(Conversation().open().a("RF", {.seq = 1}).found(Rule::reset_with_fin), "certain");
   EXPECT_EQ(Conversation().a("R", {}).found(Rule::reset_with_fin), "no");
   EXPECT_EQ(Conversation().open().a("P", {.seq = 1, .text = 2}).found(Rule::ack_missing),
             "certain");
