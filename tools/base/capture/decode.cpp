@@ -191,11 +191,9 @@ Transport open_v6(Bytes ip, std::uint32_t lost) {
   return out;
 }
 
-SumState sum_state(const Transport& from) {
-  if (from.missing != 0 || !from.sum_known) {
-    return SumState::unverifiable;
-  }
-  std::uint32_t pseudo = 6 + static_cast<std::uint32_t>(from.bytes.size());
+/// The sum of the pseudo-header without the length.
+std::uint32_t sum_of_addresses(const Transport& from) {
+  std::uint32_t pseudo = 6;
   for (const IpAddress& address : {from.source, from.destination}) {
     std::uint64_t const high = from.ipv6 ? address.high : 0;
     std::uint64_t const low = from.ipv6 ? address.low : address.as_v4().value;
@@ -204,10 +202,23 @@ SumState sum_state(const Transport& from) {
       pseudo += static_cast<std::uint16_t>(low >> shift);
     }
   }
+  return pseudo;
+}
+
+/// Windows and FreeBSD leave out the length if hardware will split the segment, because each part
+/// has its own.
+SumState sum_state(const Transport& from) {
+  if (from.missing != 0 || !from.sum_known) {
+    return SumState::unverifiable;
+  }
+  std::uint32_t const addresses = sum_of_addresses(from);
+  std::uint32_t const pseudo = addresses + static_cast<std::uint32_t>(from.bytes.size());
   if (ones_fold(ones_sum(from.bytes, pseudo)) == 0xffff) {
     return SumState::good;
   }
-  return word_at(from.bytes, 16) == ones_fold(pseudo) ? SumState::partial : SumState::bad;
+  std::uint32_t const field = word_at(from.bytes, 16);
+  bool const partial = field == ones_fold(pseudo) || field == ones_fold(addresses);
+  return partial ? SumState::partial : SumState::bad;
 }
 
 FrameKind read_tcp(const Transport& from, Segment& out) {

@@ -38,8 +38,8 @@ std::string other_frames(const FrameCounts& counts);
 /// Throws Failure (bad_input) if no frame is TCP or could have been.
 void expect_tcp(const std::string& capture, std::uint64_t packets, const FrameCounts& counts);
 
-/// partial: only the pseudo-header is summed, as in the sender's own capture when the hardware
-/// computes the rest. unverifiable: the capture does not have all bytes.
+/// partial: only the pseudo-header is summed, with or without the length, as in the sender's own
+/// capture when the hardware computes the rest. unverifiable: the capture does not have all bytes.
 enum class SumState : std::uint8_t { good, bad, partial, unverifiable };
 
 namespace tcp_flag {

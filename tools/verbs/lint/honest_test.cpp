@@ -39,6 +39,8 @@ struct Say {
   std::uint8_t hop_limit = 64;
   std::uint8_t octet = 7;  ///< the value of every payload octet
   bool loopback = false;   ///< both addresses are 127.0.0.1
+  /// Of TCP: right, or the pseudo-header's sum, or that without the length, or another number.
+  enum class Sum : std::uint8_t { right, pseudo, pseudo_without_length, wrong } sum = Sum::right;
 };
 
 std::vector<std::byte> tcp_of(const Say& say, std::uint32_t pseudo) {
@@ -58,7 +60,12 @@ std::vector<std::byte> tcp_of(const Say& say, std::uint32_t pseudo) {
   }
   out.resize(out.size() + say.text - say.cut, std::byte{say.octet});
   auto const length = static_cast<std::uint32_t>(out.size());
-  set_word(out, 16, static_cast<std::uint16_t>(~ones_fold(ones_sum(out, pseudo + 6 + length))));
+  auto const right = static_cast<std::uint16_t>(~ones_fold(ones_sum(out, pseudo + 6 + length)));
+  bool const counted = say.sum == Say::Sum::pseudo;
+  set_word(out, 16,
+           say.sum == Say::Sum::right   ? right
+           : say.sum == Say::Sum::wrong ? right ^ 0x0100
+                                        : ones_fold(pseudo + 6 + (counted ? length : 0)));
   return out;
 }
 
@@ -231,6 +238,50 @@ TEST(LintHonest, AWholeCaptureOfJoinedSegments) {
     EXPECT_EQ(linted.joined, size == 2'800 ? 1u : 0u);
     EXPECT_EQ(count_of(linted, Rule::mss_exceeded), 1u);
     EXPECT_EQ(linted.certain(), size == 2'800 ? 0u : 1u) << table_of(linted, 0);
+  }
+}
+
+/// A client sends `large` octets and then little; its server moves its right edge left time and
+/// again.
+Written& add_shrinking(Written& file, const Say& large) {
+  constexpr auto offloaded = Say::Sum::pseudo;
+  file.add({.flags = syn, .sequence = 99, .mss = 1'460, .sum = offloaded});
+  file.add({.from_first = false,
+            .flags = syn | ack,
+            .sequence = 499,
+            .acknowledgment = 100,
+            .mss = 1'460});
+  file.add({.sequence = 100, .acknowledgment = 500, .sum = offloaded});
+  file.add(large);
+  std::uint32_t next = 100 + large.text;
+  file.add({.from_first = false, .sequence = 500, .acknowledgment = next});
+  for (std::uint16_t i = 1; i < 8; ++i) {
+    file.add({.sequence = next,
+              .acknowledgment = 500,
+              .text = 100,
+              .after_us = 80'000,
+              .sum = offloaded});
+    next += 100;
+    file.add({.from_first = false,
+              .sequence = 500,
+              .acknowledgment = next,
+              .after_us = 20'000,
+              .window = static_cast<std::uint16_t>(60'000 - 2'000 * i)});
+  }
+  return file;
+}
+
+// Windows and FreeBSD leave out the length in the checksum of a segment that hardware will split.
+TEST(LintHonest, TheChecksumOfASegmentThatHardwareWillSplit) {
+  for (std::uint32_t const text : {1'400u, 1'750u}) {
+    Written file("split.pcapng");
+    add_shrinking(file,
+                  {.sequence = 100,
+                   .acknowledgment = 500,
+                   .text = text,
+                   .sum = text == 1'400 ? Say::Sum::pseudo : Say::Sum::pseudo_without_length});
+    Linted const linted = file.lint();
+    EXPECT_EQ(linted.certain(), 5u) << table_of(linted, 0);
   }
 }
 
