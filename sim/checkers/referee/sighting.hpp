@@ -12,8 +12,9 @@
 namespace lockstep::sim::referee {
 
 // partial: the sum of the pseudo-header alone, or zero, as captured at a sender whose NIC fills in
-// the checksum. unfilled: wrong, as those of many packets of such a sender, or of an edited
-// capture. unknown: not all octets were captured, or it is wrong for either reason.
+// the checksum; or that of a segment which a receiver's NIC has joined from verified ones.
+// unfilled: wrong, as those of many packets of such a sender, or of an edited capture. unknown: not
+// all octets were captured, or it is wrong for either reason.
 enum class Sum : std::uint8_t { good, bad, partial, unfilled, unknown };
 
 // Valid as long as the octets that it refers to.

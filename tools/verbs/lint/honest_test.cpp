@@ -285,6 +285,46 @@ TEST(LintHonest, TheChecksumOfASegmentThatHardwareWillSplit) {
   }
 }
 
+// A NIC joins segments and leaves the checksum of the first one, or none. Their octets are judged:
+// the NIC has found each checksum right. Where no data has a right one, the capture was edited.
+TEST(LintHonest, TheChecksumOfJoinedSegments) {
+  for (bool const edited : {false, true}) {
+    for (std::uint8_t const octet : {std::uint8_t{7}, std::uint8_t{9}}) {
+      Written file("stale.pcapng");
+      file.add({.flags = syn, .sequence = 99, .mss = 1'460});
+      file.add({.from_first = false,
+                .flags = syn | ack,
+                .sequence = 499,
+                .acknowledgment = 100,
+                .mss = 1'460});
+      file.add({.sequence = 100, .acknowledgment = 500});
+      std::uint32_t next = 500;
+      for (std::uint32_t const text : {4'380u, 1'000u, 2'920u}) {
+        bool const wrong = text > 1'460 || edited;
+        file.add({.from_first = false,
+                  .sequence = next,
+                  .acknowledgment = 100,
+                  .text = text,
+                  .sum = wrong ? Say::Sum::wrong : Say::Sum::right});
+        next += text;
+        file.add({.sequence = 100, .acknowledgment = next});
+      }
+      file.add({.from_first = false,
+                .sequence = 500,
+                .acknowledgment = 100,
+                .text = 2'920,
+                .after_us = 300'000,
+                .octet = octet,
+                .sum = Say::Sum::wrong});
+      bool const whole = !edited && octet == 7;
+      Linted const linted = file.lint(whole);
+      EXPECT_EQ(count_of(linted, Rule::tcp_checksum), edited ? 1u : 0u) << table_of(linted, 0);
+      EXPECT_EQ(count_of(linted, Rule::text_changed), octet == 7 ? 0u : 1u);
+      EXPECT_EQ(linted.certain(), octet == 9 && !edited ? 1u : 0u) << table_of(linted, 0);
+    }
+  }
+}
+
 // A connection over the loopback interface has another MSS than those of the network.
 TEST(LintHonest, JoinedSegmentsBesideALoopbackConnection) {
   Written file("beside.pcapng");

@@ -23,6 +23,7 @@ using namespace sim::referee;
 /// Counts of one source's checksums by state.
 struct Sums {
   std::uint64_t good = 0, bad = 0, partial = 0;
+  bool good_text = false;  ///< a segment with data has a right one
 
   /// Offloaded to hardware: some are the pseudo-header's sum alone, or none of several is right.
   /// If few of them are neither, those packets may have been damaged before a second capture point.
@@ -31,6 +32,9 @@ struct Sums {
     bool const few = bad * 8 <= good + partial;
     return !offloaded ? WrongSum::damage : few ? WrongSum::either : WrongSum::offload;
   }
+  /// Of segments larger than those of the wire. Hardware joins only what it has verified, and does
+  /// not update the checksum. If no data has a right one, the capture may have been edited as well.
+  WrongSum wrong_joined() const { return good_text ? WrongSum::joined : WrongSum::offload; }
 };
 
 using Address = std::pair<std::uint64_t, std::uint64_t>;
@@ -62,7 +66,7 @@ class FirstLook {
   void end() {
     for (const auto& [what, count] : large_) {
       const auto& [from, to, size] = what;
-      out_.joined += size > std::min(mss_of(from), mss_of(to)) ? count : 0;
+      out_.joined += size > largest_of(from, to) ? count : 0;
     }
   }
 
@@ -83,10 +87,17 @@ class FirstLook {
   bool has(const IpAddress& source) const {
     return sums_.contains(key_of(source)) || sums_.size() == places_max;
   }
-  /// What wrong checksums of a source mean; either, if there were too many sources to count.
-  WrongSum wrong_sum(const IpAddress& source) const {
-    const auto found = sums_.find(key_of(source));
-    return found == sums_.end() ? WrongSum::either : found->second.wrong();
+  /// What a wrong checksum means; either, if there were too many sources to count.
+  WrongSum wrong_sum(const Segment& segment) const {
+    const Address from = key_of(segment.source.address);
+    const auto found = sums_.find(from);
+    if (found == sums_.end()) {
+      return WrongSum::either;
+    }
+    const bool joined =
+        segment.data_bytes() > mss_ethernet &&
+        segment.data_bytes() > largest_of(from, key_of(segment.destination.address));
+    return joined ? found->second.wrong_joined() : found->second.wrong();
   }
 
  private:
@@ -103,7 +114,9 @@ class FirstLook {
       found = sums_.emplace(key, Sums{}).first;
     }
     if (found != sums_.end()) {
-      found->second.good += segment.sum == SumState::good ? 1u : 0u;
+      const bool good = segment.sum == SumState::good;
+      found->second.good += good ? 1u : 0u;
+      found->second.good_text = found->second.good_text || (good && segment.data_bytes() != 0);
       found->second.bad += segment.sum == SumState::bad ? 1u : 0u;
       found->second.partial += segment.sum == SumState::partial ? 1u : 0u;
     }
@@ -130,6 +143,11 @@ class FirstLook {
   std::uint32_t mss_of(const Address& address) const {
     const auto found = mss_most_.find(address);
     return std::max(mss_ethernet, found == mss_most_.end() ? 0 : found->second);
+  }
+
+  /// The most data of a segment that was not joined.
+  std::uint32_t largest_of(const Address& from, const Address& to) const {
+    return std::min(mss_of(from), mss_of(to));
   }
 
   static constexpr std::uint32_t copies_most = 8;
@@ -171,6 +189,7 @@ Sum sum_of(SumState state, WrongSum wrong) {
     case SumState::bad:
       return wrong == WrongSum::damage    ? Sum::bad
              : wrong == WrongSum::offload ? Sum::unfilled
+             : wrong == WrongSum::joined  ? Sum::partial
                                           : Sum::unknown;
     case SumState::partial:
       return Sum::partial;
@@ -304,7 +323,7 @@ Linted lint(const LintOptions& options, const std::string& grown) {
       continue;
     }
     IpAddress const source = decoded.segment.source.address;
-    Sighting said = sighting_of(decoded.segment, look.wrong_sum(source));
+    Sighting said = sighting_of(decoded.segment, look.wrong_sum(decoded.segment));
     said.copy = copies.is_copy(decoded.segment);
     out.copies += said.copy ? 1u : 0u;
     if (std::find(options.at.begin(), options.at.end(), source) != options.at.end()) {

@@ -48,8 +48,9 @@ Linted lint(const LintOptions& options);
 Linted lint(const LintOptions& options, const std::string& grown);
 
 /// What a wrong checksum of a source shows: that the packet was damaged, that hardware had not yet
-/// filled it in when the packet was captured, or one of these.
-enum class WrongSum : std::uint8_t { damage, offload, either };
+/// filled it in when the packet was captured, or one of these; or that hardware has joined segments
+/// whose checksums it found right.
+enum class WrongSum : std::uint8_t { damage, offload, either, joined };
 
 /// Converts a segment for the referee. Valid as long as the octets that `segment` refers to.
 sim::referee::Sighting sighting_of(const Segment& segment, WrongSum wrong);
