@@ -38,6 +38,30 @@ IpAddress address_v4(Bytes bytes, std::size_t at) {
   return IpAddress::from(Ipv4{long_at(bytes, at)});
 }
 
+/// The sum of the pseudo-header without the length.
+std::uint32_t sum_of_addresses(const Transport& from) {
+  std::uint32_t pseudo = 6;
+  for (const IpAddress& address : {from.source, from.destination}) {
+    std::uint64_t const high = from.ipv6 ? address.high : 0;
+    std::uint64_t const low = from.ipv6 ? address.low : address.as_v4().value;
+    for (int shift = 0; shift < 64; shift += 16) {
+      pseudo += static_cast<std::uint16_t>(high >> shift);
+      pseudo += static_cast<std::uint16_t>(low >> shift);
+    }
+  }
+  return pseudo;
+}
+
+/// Whether the length of the packet is that of the first part into which hardware will split it:
+/// FreeBSD writes it so, before the packet is captured, with a checksum that it gives no packet
+/// which stays whole. Ethernet pads only smaller frames.
+bool is_to_be_split(const Transport& from, Bytes ip, std::size_t header) {
+  constexpr std::size_t padded_most = 46;
+  constexpr std::uint8_t tcp = 6;
+  return ip.size() > padded_most && from.protocol == tcp && ip.size() >= header + 20 &&
+         word_at(ip, header + 16) == ones_fold(sum_of_addresses(from));
+}
+
 Transport open_v4(Bytes ip, std::uint32_t lost) {
   Transport out;
   if (ip.size() < 20) {
@@ -65,6 +89,10 @@ Transport open_v4(Bytes ip, std::uint32_t lost) {
   out.identification = word_at(ip, 4);
   if (ones_fold(ones_sum(ip.first(header))) != 0xffff) {
     out.header_sum = word_at(ip, 10) == 0 ? SumState::partial : SumState::bad;
+  }
+  std::size_t const frame = ip.size() + lost;
+  if (frame > total && is_to_be_split(out, ip, header)) {
+    total = frame;
   }
   std::size_t const have = std::min(total, ip.size());
   out.bytes = ip.subspan(header, have - header);
@@ -189,20 +217,6 @@ Transport open_v6(Bytes ip, std::uint32_t lost) {
   out.bytes = ip.subspan(at, have - at);
   out.missing = static_cast<std::uint32_t>(total - have);
   return out;
-}
-
-/// The sum of the pseudo-header without the length.
-std::uint32_t sum_of_addresses(const Transport& from) {
-  std::uint32_t pseudo = 6;
-  for (const IpAddress& address : {from.source, from.destination}) {
-    std::uint64_t const high = from.ipv6 ? address.high : 0;
-    std::uint64_t const low = from.ipv6 ? address.low : address.as_v4().value;
-    for (int shift = 0; shift < 64; shift += 16) {
-      pseudo += static_cast<std::uint16_t>(high >> shift);
-      pseudo += static_cast<std::uint16_t>(low >> shift);
-    }
-  }
-  return pseudo;
 }
 
 /// Windows and FreeBSD leave out the length if hardware will split the segment, because each part

@@ -41,6 +41,7 @@ struct Say {
   bool loopback = false;   ///< both addresses are 127.0.0.1
   /// Of TCP: right, or the pseudo-header's sum, or that without the length, or another number.
   enum class Sum : std::uint8_t { right, pseudo, pseudo_without_length, wrong } sum = Sum::right;
+  std::uint16_t total = 0;  ///< the length field of IPv4, with an empty checksum; 0: a right one
 };
 
 std::vector<std::byte> tcp_of(const Say& say, std::uint32_t pseudo) {
@@ -73,7 +74,8 @@ std::vector<std::byte> v4_of(const Say& say) {
   std::vector<std::byte> out;
   std::uint32_t const headers = say.mss != 0 ? 44 : 40;
   put_word(out, 0x4500);
-  put_word(out, headers + say.text > 0xffff ? 0 : headers + say.text);
+  bool const whole = headers + say.text <= 0xffff;
+  put_word(out, say.total != 0 ? say.total : whole ? headers + say.text : 0);
   put_word(out, say.identification);
   put_word(out, 0x4000);
   put_octet(out, say.hop_limit);
@@ -85,7 +87,7 @@ std::vector<std::byte> v4_of(const Say& say) {
   auto const header = std::span<const std::byte>(out);
   auto const sum = static_cast<std::uint16_t>(~ones_fold(ones_sum(header)));
   std::uint32_t const pseudo = ones_sum(header.subspan(12, 8));
-  set_word(out, 10, sum);
+  set_word(out, 10, say.total != 0 ? 0 : sum);
   std::vector<std::byte> const tcp = tcp_of(say, pseudo);
   out.insert(out.end(), tcp.begin(), tcp.end());
   return out;
@@ -282,6 +284,24 @@ TEST(LintHonest, TheChecksumOfASegmentThatHardwareWillSplit) {
                    .sum = text == 1'400 ? Say::Sum::pseudo : Say::Sum::pseudo_without_length});
     Linted const linted = file.lint();
     EXPECT_EQ(linted.certain(), 5u) << table_of(linted, 0);
+  }
+}
+
+// FreeBSD also writes the length of the first part. What follows a segment with any other checksum
+// is no part of it.
+TEST(LintHonest, TheLengthOfASegmentThatHardwareWillSplit) {
+  for (std::uint32_t const text : {1'478u, 7'240u}) {
+    for (bool const split : {true, false}) {
+      Written file("parts.pcapng");
+      add_shrinking(file, {.sequence = 100,
+                           .acknowledgment = 500,
+                           .text = text,
+                           .sum = split ? Say::Sum::pseudo_without_length : Say::Sum::right,
+                           .total = 40 + 1'448});
+      Linted const linted = file.lint();
+      EXPECT_EQ(linted.joined, split ? 1u : 0u);
+      EXPECT_EQ(linted.certain(), split ? 5u : 0u) << table_of(linted, 0);
+    }
   }
 }
 
