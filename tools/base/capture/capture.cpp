@@ -180,6 +180,7 @@ bool CaptureReader::next_block(CapturedFrame& out) {
       break;
   }
   link_ = link_layer(path_, packet.link_type);
+  interface_ = packet.interface;
   out.time = packet.time;
   out.original_bytes = packet.original_bytes;
   out.bytes.assign(packet.bytes.begin(), packet.bytes.end());

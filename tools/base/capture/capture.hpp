@@ -46,6 +46,8 @@ class CaptureReader {
   bool next(CapturedFrame& out);
   /// The link layer of the frame read last; interfaces of a pcapng file may differ.
   LinkLayer link() const { return link_; }
+  /// The interface of the frame read last; 0 in a pcap file.
+  std::uint32_t interface() const { return interface_; }
   /// After the end: one line that tells where the file was truncated; empty if it is whole.
   const std::string& warning() const { return warning_; }
   const std::string& path() const { return path_; }
@@ -60,6 +62,7 @@ class CaptureReader {
 
   std::string path_;
   LinkLayer link_ = LinkLayer::ethernet;
+  std::uint32_t interface_ = 0;
   std::uint64_t read_ = 0;
   std::string warning_;
   std::unique_ptr<Handle> handle_;

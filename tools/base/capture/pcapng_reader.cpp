@@ -188,6 +188,7 @@ bool PcapngReader::read_packet(std::uint32_t type, Packet& out) {
   }
   const Interface& from = interfaces_[index];
   std::size_t const room = body_.size() - head;
+  out.interface = static_cast<std::uint32_t>(index);
   out.link_type = from.link_type;
   out.original_bytes = number(simple ? 0 : 16);
   std::size_t captured = simple ? out.original_bytes : number(12);

@@ -19,8 +19,9 @@ class PcapngReader {
  public:
   /// A packet and the fields of its block.
   struct Packet {
-    int link_type = 0;  ///< LINKTYPE_ number
-    Instant time;       ///< since 1970; 0 if the block has no time
+    std::uint32_t interface = 0;  ///< its number in the section
+    int link_type = 0;            ///< LINKTYPE_ number
+    Instant time;                 ///< since 1970; 0 if the block has no time
     std::uint32_t original_bytes = 0;
     std::span<const std::byte> bytes;  ///< valid until the next call
   };

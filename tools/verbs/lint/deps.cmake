@@ -3,4 +3,4 @@
 set(LIBS lockstep_capture lockstep_output lockstep_process lockstep_sim lockstep_text)
 set(TEST_LIBS lockstep_replay)
 # They hold the loop that reads a capture.
-set(OPTIMIZED copies.cpp lint.cpp)
+set(OPTIMIZED copies.cpp lint.cpp time_order.cpp)

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "core/wire/tcp_options.hpp"
 #include "tools/base/capture/octets.hpp"
@@ -47,8 +48,9 @@ class FirstLook {
  public:
   explicit FirstLook(Linted& out) : out_(out) {}
 
-  void take(const Segment& segment) {
+  void take(const Segment& segment, std::uint32_t interface) {
     ++out_.segments;
+    times_.take(segment.time, interface);
     count_sum(segment);
     ++records_[std::min<std::size_t>(copies_.records_before(segment), copies_most)];
     take_sizes(segment);
@@ -70,6 +72,7 @@ class FirstLook {
     }
   }
 
+  const Times& times() const { return times_; }
   /// Whether TCP was fragmented from one address to the other.
   bool has_fragments(const IpAddress& from, const IpAddress& to) const {
     return fragmented_.contains({from, to});
@@ -153,6 +156,7 @@ class FirstLook {
   static constexpr std::uint32_t copies_most = 8;
 
   Linted& out_;
+  Times times_;
   SumsBySource sums_;
   std::set<std::pair<IpAddress, IpAddress>> fragmented_;
   bool unknown_ = false;
@@ -172,13 +176,14 @@ FirstLook first_look(const std::string& path, Linted& out) {
     Decoded const decoded = decode(frame, reader.link());
     ++out.kinds[static_cast<std::size_t>(decoded.kind)];
     if (decoded.kind == FrameKind::tcp) {
-      look.take(decoded.segment);
+      look.take(decoded.segment, reader.interface());
     } else if (decoded.kind == FrameKind::fragment) {
       look.take_fragment(decoded.segment);
     }
   }
   out.warning = reader.warning();
   look.end();
+  out.order = look.times().order();
   return look;
 }
 
@@ -289,6 +294,95 @@ void weaken_what_is_hidden(const Linted& out, const FirstLook& look, Violations&
       Ambiguity::cut);
 }
 
+Terms terms_of(const LintOptions& options, const Linted& looked) {
+  Terms out;
+  out.whole = options.whole && looked.order != FileOrder::unknown;
+  out.deployed = true;
+  out.joined = looked.joined != 0;
+  out.rto_min = options.rto_min;
+  out.mss_least = mss_floor_deployed;
+  return out;
+}
+
+/// Findings are added in the order in which packets are judged; several of a packet keep theirs.
+std::vector<Violation> in_file_order(const std::vector<Violation>& all) {
+  std::vector<std::pair<std::uint64_t, std::size_t>> order;
+  for (const Violation& each : all) {
+    order.emplace_back(each.packet, order.size());
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<Violation> out;
+  for (const auto& [packet, index] : order) {
+    out.push_back(all[index]);
+  }
+  return out;
+}
+
+/// The second pass: feeds segments to the referee.
+class SecondLook {
+ public:
+  SecondLook(const LintOptions& options, const FirstLook& look, Linted& out, Referee& referee)
+      : options_(options),
+        look_(look),
+        out_(out),
+        referee_(referee),
+        copies_(look.copies_of_each()) {
+    // A packet is captured at its host only after its next hop was resolved.
+    own_.unsent = false;
+  }
+
+  void take(const Segment& segment) {
+    const IpAddress source = segment.source.address;
+    Sighting said = sighting_of(segment, look_.wrong_sum(segment));
+    said.copy = copies_.is_copy(segment);
+    out_.copies += said.copy ? 1u : 0u;
+    if (std::find(options_.at.begin(), options_.at.end(), source) != options_.at.end()) {
+      referee_.see_own(said, own_);
+    } else {
+      referee_.see(said);
+    }
+  }
+
+ private:
+  const LintOptions& options_;
+  const FirstLook& look_;
+  Linted& out_;
+  Referee& referee_;
+  Allowances own_;
+  Copies copies_;
+};
+
+/// Reads the frames of the first pass again, and gives out their segments in order of time if that
+/// is known. False if some were not in order.
+bool second_look(CaptureReader& reader, Linted& out, SecondLook& look, const Times& times,
+                 Violations& violations) {
+  bool const sorts = out.order == FileOrder::sorted_here;
+  TimeOrder order(times.late_most());
+  CapturedFrame frame;
+  Segment segment;
+  // The first pass knows nothing of packets that were appended since. This one does not read up to
+  // where the file is truncated.
+  for (std::uint64_t i = 0; i < out.packets && reader.next(frame); ++i) {
+    Decoded decoded = decode(frame, reader.link());
+    if (decoded.kind == FrameKind::malformed) {
+      violations.add(malformed_violation(frame, decoded));
+    }
+    if (decoded.kind == FrameKind::tcp && !sorts) {
+      look.take(decoded.segment);
+    } else if (decoded.kind == FrameKind::tcp) {
+      order.put(std::move(decoded.segment));
+    }
+    while (order.take(segment)) {
+      look.take(segment);
+    }
+  }
+  order.end();
+  while (order.take(segment)) {
+    look.take(segment);
+  }
+  return !order.failed();
+}
+
 }  // namespace
 
 Linted lint(const LintOptions& options) { return lint(options, options.capture); }
@@ -298,43 +392,19 @@ Linted lint(const LintOptions& options, const std::string& grown) {
   FirstLook const look = first_look(options.capture, out);
   expect_tcp(options.capture, out.packets, out.kinds);
   expect_places(options, look);
-  Terms terms;
-  terms.whole = options.whole;
-  terms.deployed = true;
-  terms.joined = out.joined != 0;
-  terms.rto_min = options.rto_min;
-  terms.mss_least = mss_floor_deployed;
+  Terms const terms = terms_of(options, out);
   Violations violations(terms.violations_max);
   Referee referee(terms, violations);
-  // A packet is captured at its host only after its next hop was resolved.
-  Allowances own;
-  own.unsent = false;
-  Copies copies(look.copies_of_each());
+  SecondLook second(options, look, out, referee);
   CaptureReader reader(grown);
-  CapturedFrame frame;
-  // The first pass knows nothing of packets that were appended since. This one does not read up to
-  // where the file is truncated.
-  for (std::uint64_t i = 0; i < out.packets && reader.next(frame); ++i) {
-    Decoded const decoded = decode(frame, reader.link());
-    if (decoded.kind == FrameKind::malformed) {
-      violations.add(malformed_violation(frame, decoded));
-    }
-    if (decoded.kind != FrameKind::tcp) {
-      continue;
-    }
-    IpAddress const source = decoded.segment.source.address;
-    Sighting said = sighting_of(decoded.segment, look.wrong_sum(decoded.segment));
-    said.copy = copies.is_copy(decoded.segment);
-    out.copies += said.copy ? 1u : 0u;
-    if (std::find(options.at.begin(), options.at.end(), source) != options.at.end()) {
-      referee.see_own(said, own);
-    } else {
-      referee.see(said);
-    }
-  }
+  bool const in_order = second_look(reader, out, second, look.times(), violations);
   referee.end();
   weaken_what_is_hidden(out, look, violations);
-  out.violations = violations.kept();
+  if (!in_order) {
+    out.order = FileOrder::unknown;
+    violations.weaken_all(Ambiguity::order);
+  }
+  out.violations = in_file_order(violations.kept());
   out.beyond = violations.dropped();
   out.connections = referee.connections();
   out.unjudged = referee.unjudged();

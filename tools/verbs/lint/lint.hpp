@@ -9,6 +9,7 @@
 #include "sim/checkers/referee/referee.hpp"
 #include "tools/base/capture/capture.hpp"
 #include "tools/base/capture/decode.hpp"
+#include "tools/verbs/lint/time_order.hpp"
 
 namespace lockstep::tools {
 
@@ -26,11 +27,12 @@ struct Linted {
   std::uint64_t packets = 0;
   std::uint64_t segments = 0;
   std::uint64_t connections = 0;
-  std::uint64_t unjudged = 0;  ///< segments of connections beyond the limit
-  std::uint64_t copies = 0;    ///< second records of a packet, which are not judged
-  std::uint64_t joined = 0;    ///< segments with more data than an MSS of both hosts
-  FrameCounts kinds{};         ///< frames by FrameKind
-  std::string warning;         ///< where the file is truncated; empty if it is not
+  std::uint64_t unjudged = 0;            ///< segments of connections beyond the limit
+  std::uint64_t copies = 0;              ///< second records of a packet, which are not judged
+  std::uint64_t joined = 0;              ///< segments with more data than an MSS of both hosts
+  FrameCounts kinds{};                   ///< frames by FrameKind
+  FileOrder order = FileOrder::as_read;  ///< unknown: `whole` does not apply
+  std::string warning;                   ///< where the file is truncated; empty if it is not
 
   // Including those only counted in `Violation::more`.
   std::uint64_t certain() const;
@@ -40,9 +42,9 @@ struct Linted {
   std::uint64_t without_place() const;
 };
 
-/// Reads the capture twice; the first pass detects offloaded checksums, joined segments and
-/// duplicates. Throws Failure as CaptureReader does, and with bad_input if there is no TCP or no
-/// segment from an `at` address.
+/// Reads the capture twice; the first pass detects offloaded checksums, joined segments,
+/// duplicates, and whether the file is sorted by time. Throws Failure as CaptureReader does, and
+/// with bad_input if there is no TCP or no segment from an `at` address.
 Linted lint(const LintOptions& options);
 /// The same, if the capture is still being written: the second pass reads `grown`.
 Linted lint(const LintOptions& options, const std::string& grown);

@@ -73,6 +73,12 @@ void print(const Linted& linted, const std::string& capture, bool whole) {
         "certain finding depends on a segment's size{}\n",
         counted(linted.joined, "segment"), whole ? "; --whole does not apply to sizes" : "");
   }
+  if (linted.order == FileOrder::sorted_here) {
+    fmt::print("the file is not sorted by time: judged in the order of the times\n");
+  } else if (linted.order == FileOrder::unknown) {
+    fmt::print("the times of the file go back: sort it (reordercap IN OUT){}\n",
+               whole ? "; until then --whole does not apply" : "");
+  }
   fmt::print("{}: {}, {} of TCP, {}: {} certain, {} likely, {}\n", capture,
              counted(linted.packets, "packet"), counted(linted.segments, "segment"),
              counted(linted.connections, "connection"), linted.certain(), linted.likely(),

@@ -31,6 +31,11 @@ std::string_view name_of(Certainty certainty) {
   return names[static_cast<std::size_t>(certainty)];
 }
 
+std::string_view name_of(FileOrder order) {
+  constexpr std::array<std::string_view, 3> names{"file", "time", "unknown"};
+  return names[static_cast<std::size_t>(order)];
+}
+
 bool has_ends(const Violation& violation) { return violation.connection != ~std::uint32_t{0}; }
 
 std::string speaker_of(const Violation& violation) {
@@ -183,6 +188,7 @@ nlohmann::ordered_json json_of(const Linted& linted, const std::string& capture)
   out["notes"] = linted.notes();
   out["copies_not_judged"] = linted.copies;
   out["segments_joined_by_hardware"] = linted.joined;
+  out["order"] = name_of(linted.order);
   out["findings_only_counted"] = linted.beyond;
   out["findings"] = nlohmann::ordered_json::array();
   for (const Violation& violation : linted.violations) {
