@@ -147,6 +147,65 @@ TEST(RefereeHidden, AWholeCaptureOfAnOlderConnection) {
   EXPECT_NE(t.found(Rule::ack_of_unheard), "certain");
 }
 
+// The queues of the NIC behind a mirror port are read in turn, so a reply is recorded before the
+// packet that it replies to. No packet is missing; but at a host the order is exact.
+TEST(RefereeHidden, AWholeCaptureOfAMirrorPort) {
+  for (std::uint32_t const late_ms : {1u, 19u, 30u}) {
+    for (bool const own : {false, true}) {
+      bool const certain = late_ms == 30 || own;
+      std::string_view const sure = certain ? "certain" : "likely";
+      Conversation ack(whole());
+      ack.open({.mss = 1'460});
+      ack.b("A", {.seq = 1, .ack = 201, .own = own});
+      ack.a("AP", {.seq = 1, .ack = 1, .text = 100, .after_ms = late_ms});
+      ack.a("AP", {.seq = 101, .ack = 1, .text = 100, .after_ms = 0});
+      EXPECT_EQ(ack.found(Rule::ack_of_unheard), sure);
+      Conversation gap(whole());
+      gap.open({.mss = 1'460}).a("AP", {.seq = 101, .ack = 1, .text = 100});
+      gap.b("A", {.seq = 1, .ack = 201, .own = own});
+      gap.a("AP", {.seq = 1, .ack = 1, .text = 100, .after_ms = late_ms});
+      EXPECT_EQ(gap.found(Rule::ack_of_unheard), sure);
+      Conversation block(whole());
+      block.open({.mss = 1'460, .sack_permitted = true});
+      block.b("A", {.seq = 1, .ack = 1, .sack = {{101, 201}}, .own = own});
+      block.a("AP", {.seq = 101, .ack = 1, .text = 100, .after_ms = late_ms});
+      EXPECT_EQ(block.found(Rule::sack_of_unheard), sure);
+      Conversation echo(whole());
+      echo.open({.mss = 1'460, .stamp = 10});
+      echo.b("A", {.seq = 1, .ack = 1, .stamp = 12, .echo = 15, .own = own});
+      echo.a("AP", {.seq = 1, .ack = 1, .text = 10, .after_ms = late_ms, .stamp = 15, .echo = 10});
+      EXPECT_EQ(echo.found(Rule::echo_unheard), sure);
+      Conversation edge(whole());
+      edge.open({.window = 500, .mss = 1'460});
+      edge.a("AP", {.seq = 1, .ack = 1, .text = 600, .own = own});
+      edge.b("A", {.seq = 1, .ack = 1, .after_ms = late_ms, .window = 600});
+      EXPECT_EQ(edge.found(Rule::beyond_window), sure);
+    }
+  }
+}
+
+// The window of an ACK that is recorded before the data counts.
+TEST(RefereeHidden, TheWindowOfAnEarlyAck) {
+  Conversation t(whole());
+  t.open({.window = 500, .mss = 1'460});
+  t.b("A", {.seq = 1, .ack = 401, .window = 500});
+  t.a("AP", {.seq = 1, .ack = 1, .text = 400}).a("AP", {.seq = 401, .ack = 1, .text = 500});
+  t.b("A", {.seq = 1, .ack = 901, .after_ms = 200, .window = 500});
+  EXPECT_EQ(t.found(Rule::beyond_window), "no");
+}
+
+// What is open at the end is as sure as the capture is whole.
+TEST(RefereeHidden, AWholeCaptureWithoutTheData) {
+  for (std::uint32_t const acks : {1u, 12u}) {
+    Conversation t(whole());
+    t.open({.mss = 1'460});
+    for (std::uint32_t i = 0; i < acks; ++i) {
+      t.b("A", {.seq = 1, .ack = 101 + i, .after_ms = 3});
+    }
+    EXPECT_EQ(t.found(Rule::ack_of_unheard), "certain");
+  }
+}
+
 // A filter for SYN, FIN and RST, or for RST alone, at the host that resets.
 TEST(RefereeHidden, TheDataBeforeAReset) {
   Conversation t;

@@ -185,8 +185,11 @@ void judge_ack(const Moment& m) {
   }
   // The ACK covers a gap: either the capture lacks the segment in it, or that never arrived.
   if (m.terms.whole) {
-    m.judge.call_whole(m, Rule::ack_of_unheard, Ambiguity::none,
-                       {reach.value, segment.acknowledgment.value});
+    std::uint32_t const place = m.judge.call_whole(m, Rule::ack_of_unheard, Ambiguity::none,
+                                                   {reach.value, segment.acknowledgment.value});
+    await(
+        m,
+        {.kind = Claim::Kind::ack, .from = reach, .upto = segment.acknowledgment, .place = place});
   } else {
     m.judge.weaken_whole(m);
   }
@@ -564,10 +567,16 @@ void tell_limit(const Moment& m) {
   wire::Segment const& segment = m.segment();
   bool const known = other.begun && segment.flags.ack() &&
                      (other.middle || within(segment.acknowledgment, other.origin, other.sent));
+  Bytes const window{segment.window.value * largest_unit_of(m)};
   if (!known) {
+    // An ACK may be recorded before what it acknowledges.
+    bool const ahead = !m.terms.is_strict() && other.limited && segment.flags.ack() &&
+                       segment.acknowledgment.after(other.sent) &&
+                       segment.acknowledgment.distance_from(other.sent) < near_most;
+    Sequence const edge = segment.acknowledgment + window;
+    other.limit = m.terms.whole && ahead ? last_of(other.limit, edge) : other.limit;
     return;
   }
-  Bytes const window{segment.window.value * largest_unit_of(m)};
   other.limit_widest = other.limited ? most(other.limit_widest, window) : window;
   // A segment from before SND.WL1 moves SND.UNA but not SND.WND (RFC 9293 3.10.7.4).
   bool const late = other.limited && segment.sequence.before(other.limit_latest);

@@ -50,7 +50,8 @@ void note_unheard(const Moment& m, Claim::Kind kind, Sequence from, Sequence upt
 void note_taken_back(const Moment& m);
 // Detects that the segment is recorded long after segments that its sender sent later.
 void hear_order(const Moment& m);
-void end_claims(Connection& connection, Violations& violations);
+// What is still open: likely, unless the capture is whole.
+void end_claims(const Terms& terms, Connection& connection, Violations& violations);
 
 // The most data that a segment of the speaker may have, by the MSS of the other's SYN; whether that
 // was seen.

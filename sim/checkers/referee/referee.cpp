@@ -187,14 +187,14 @@ Connection* Referee::connection_of(const Sighting& said, std::uint32_t& side) {
 // The segment may be of another connection with the same addresses and ports.
 void Referee::tell_apart(Connection& c, const Sighting& said, std::uint32_t side) {
   if (begins_anew(c, said, side)) {
-    end_claims(c, violations_);
+    end_claims(terms_, c, violations_);
     weaken_unheard(c);
     weaken_edited(c);
     renew(c);
     c.first_place = static_cast<std::uint32_t>(violations_.kept().size());
   }
   if (may_be_another(c, said, side) || (!terms_.is_strict() && goes_on_elsewhere(c, said, side))) {
-    end_claims(c, violations_);
+    end_claims(terms_, c, violations_);
     c.resumed = true;
   }
   // Two connections with equal addresses are alive, as beside a transparent proxy.
@@ -340,7 +340,7 @@ void Referee::end() {
   for (Connection& c : connections_) {
     weaken_edited(c);
     weaken_unheard(c);
-    end_claims(c, violations_);
+    end_claims(terms_, c, violations_);
   }
 }
 
