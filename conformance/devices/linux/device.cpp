@@ -196,8 +196,8 @@ struct lockstep_device {
         guest.sysctl(std::string("net/") + name, std::to_string(number_of(wanted->second)));
       }
     }
-    // In the first second after its start the kernel takes no timestamp for recent: its stamp of when
-    // that was is 0, which means never (tcp_timewait_state_process()).
+    // In the first second after its start the kernel takes no timestamp for recent: its stamp of
+    // when that was is 0, which means never (tcp_timewait_state_process()).
     for (std::uint64_t const then = guest.now() + 2'000'000'000; guest.now() < then;) {
       guest.run(then);
       guest.sent.clear();
