@@ -185,11 +185,14 @@ void DevicePeer::learn() {
 
 DeviceAnswer DevicePeer::ask(lockstep_device_call call, std::uint64_t first, std::uint64_t second,
                              std::string_view octets) {
-  until_ = std::chrono::steady_clock::now() + patience_;
-  if (call == LOCKSTEP_CALL_ADVANCE &&
-      first > now_) {  // a kernel that idles for days takes a while
-    until_ += std::chrono::nanoseconds(std::min<std::uint64_t>(first - now_, longest) / slowest);
+  using std::chrono::duration_cast;
+  allowed_ = patience_;
+  if (call == LOCKSTEP_CALL_ADVANCE && first > now_) {
+    // A kernel that idles for days takes a while.
+    std::chrono::nanoseconds const more(std::min<std::uint64_t>(first - now_, longest) / slowest);
+    allowed_ += duration_cast<std::chrono::milliseconds>(more);
   }
+  until_ = std::chrono::steady_clock::now() + allowed_;
   std::string request;
   put(request, 20 + octets.size(), 4);
   put(request, static_cast<std::uint64_t>(call), 4);
@@ -242,7 +245,7 @@ void DevicePeer::wait_for(lockstep_device_call call, short events) {
     }
     if (ready == 0) {
       fault(call, fmt::format("it has not answered in {:g} s",
-                              static_cast<double>(patience_.count()) / 1000));
+                              static_cast<double>(allowed_.count()) / 1000));
     }
   }
 }

@@ -78,6 +78,7 @@ class DevicePeer {
 
   std::string name_;
   std::chrono::milliseconds patience_;
+  std::chrono::milliseconds allowed_{};  ///< for the present call
   std::chrono::steady_clock::time_point until_;
   pid_t process_ = -1;
   int socket_ = -1;

@@ -73,14 +73,18 @@ def test_a_foreign_stack_is_judged_and_equal_twice(tmp_path, program, name, with
     assert once == results(f"device:{name}", tmp_path, *share)
     judged = [row for row in once.values() if row["outcome"] != "skipped"]
     assert len(judged) >= 0.6 * len(once)
-    passed = [row for row in judged if row["outcome"] == "passed"]
-    assert len(passed) >= 0.5 * len(judged)
+    # It fails the tests that results.md says, and no others.
+    page = json.loads((ROOT / "conformance/devices/results.json").read_text(encoding="utf-8"))
+    wanted = {"conformance/scapy/" + row["test"] for row in page["differing"]
+              if row["target"] == f"device:{name}" and row["outcome"] == "failed"}
+    failed = {test for test, row in once.items() if row["outcome"] == "failed"}
+    assert failed == wanted & set(once)
 
 
 def test_linux_is_judged_and_equal_twice(tmp_path):
     if not os.environ.get("LOCKSTEP_LINUX"):
         pytest.skip("target device:linux: LOCKSTEP_LINUX names no kernel")
-    share = ("--lockstep-share", f"3/{2 * SHARE}")  # a test takes a third of a second
+    share = ("--lockstep-share", f"3/{SHARE}")
     once = results("device:linux", tmp_path, *share)
     assert once == results("device:linux", tmp_path, *share)
     judged = [row for row in once.values() if row["outcome"] != "skipped"]
@@ -90,7 +94,7 @@ def test_linux_is_judged_and_equal_twice(tmp_path):
     failed = {test for test, row in once.items() if row["outcome"] != "passed"
               and row["outcome"] != "skipped"}
     assert {test for test in failed if not any(one.search(test) for one in known)} == set()
-    assert len(failed) <= 0.3 * len(judged)
+    assert len(failed) <= 0.25 * len(judged)
 
 
 def test_scripts_have_the_verdicts_of_the_page(program):
@@ -252,8 +256,9 @@ static void packet_in(struct lockstep_device* d, const void* p, size_t n) {}
 static size_t packet_out(struct lockstep_device* d, void* p, size_t n) { return 0; }
 LINKAGE int64_t listen(struct lockstep_device* d, uint16_t port, uint32_t backlog) { return 7; }
 const struct lockstep_device_calls* lockstep_device_entry(void) {
-  static const struct lockstep_device_calls c = {1, "trap", "Trap", "ipv4", 1, 0, create, destroy,
-    advance, deadline, packet_in, packet_out, listen};
+  static const struct lockstep_device_calls c = {
+    LOCKSTEP_DEVICE_VERSION, "trap", "Trap", "ipv4", 1, 0, create, destroy, advance,
+    deadline, packet_in, packet_out, listen};
   return &c;
 }
 """

@@ -74,15 +74,17 @@ class Peer:
     """
 
     def __init__(self, to, source, patience=20.0):
-        self._to, self._source, self._patience = to, source, patience
+        self._to, self._source = to, source
+        self._patience = self._allowed = patience
         self._now = 0
 
     def ask(self, call, first=0, second=0, octets=b""):
         """Makes a call and returns its Answer; Fault, with one line, if the device is wrong."""
         body = REQUEST.pack(call, first, second) + octets
-        end = time.monotonic() + self._patience
+        self._allowed = self._patience
         if call == Call.ADVANCE:  # a kernel that idles for days takes a while
-            end += min(max(0, first - self._now), YEAR) / SLOWEST / 10**9
+            self._allowed += min(max(0, first - self._now), YEAR) / SLOWEST / 10**9
+        end = time.monotonic() + self._allowed
         self._write(LENGTH.pack(len(body)) + body, end)
         (length,) = LENGTH.unpack(self._read(4, end))
         if not ANSWER.size <= length <= ANSWER_MAX:
@@ -93,7 +95,7 @@ class Peer:
         return answer
 
     def _late(self):
-        return Fault(f"it has not answered in {self._patience:g} s")
+        return Fault(f"it has not answered in {self._allowed:.3g} s")
 
     def _write(self, octets, end):
         view = memoryview(octets)
