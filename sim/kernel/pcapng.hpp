@@ -27,6 +27,7 @@ enum class CaptureLink : std::uint16_t {
   raw_ip = 101,
   loop = 108,
   linux_cooked = 113,
+  pktap = 258,
   linux_cooked_2 = 276,
 };
 

@@ -94,6 +94,19 @@ bool check_magic(const std::string& path, std::FILE* file, const CaptureSource& 
 }
 
 LinkLayer link_layer(const std::string& path, int type) {
+  if (std::optional<LinkLayer> const known = link_layer_of(type)) {
+    return *known;
+  }
+  const char* name = pcap_datalink_val_to_name(type);
+  refuse(path, fmt::format("link type {} ({}) is not supported; expected Ethernet, raw IP, Linux "
+                           "cooked (v1, v2), loopback, PPP or PKTAP: record it on such an "
+                           "interface",
+                           type, name != nullptr ? name : "unknown"));
+}
+
+}  // namespace
+
+std::optional<LinkLayer> link_layer_of(int type) {
   switch (type) {
     case DLT_EN10MB:
       return LinkLayer::ethernet;
@@ -113,16 +126,12 @@ LinkLayer link_layer(const std::string& path, int type) {
     case DLT_PPP:
     case DLT_PPP_SERIAL:
       return LinkLayer::ppp;
+    case 258:  // LINKTYPE_PKTAP
+      return LinkLayer::pktap;
     default:
-      break;
+      return std::nullopt;
   }
-  const char* name = pcap_datalink_val_to_name(type);
-  refuse(path, fmt::format("link type {} ({}) is not supported; expected Ethernet, raw IP, Linux "
-                           "cooked (v1, v2), loopback or PPP: record it on such an interface",
-                           type, name != nullptr ? name : "unknown"));
 }
-
-}  // namespace
 
 CaptureReader::CaptureReader(const std::string& path)
     : path_(path), handle_(std::make_unique<Handle>(path)) {

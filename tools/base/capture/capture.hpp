@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,12 @@ enum class LinkLayer : std::uint8_t {
   linux_cooked,
   linux_cooked_2,
   loopback,
-  ppp,  ///< also written by ns-3's point-to-point device
+  ppp,    ///< also written by ns-3's point-to-point device
+  pktap,  ///< Apple's, of tcpdump without -i: each packet names the link layer behind its header
 };
+
+/// The link layer of libpcap's number for it; nothing: it is not read.
+std::optional<LinkLayer> link_layer_of(int type);
 
 /// One captured frame.
 struct CapturedFrame {

@@ -326,6 +326,24 @@ std::vector<std::byte> bare_tcp() {
   return out;
 }
 
+TEST(Decode, ReadsNoPacketBehindABrokenHeaderOfApple) {
+  const std::pair<std::vector<unsigned>, FrameKind> cases[] = {
+      {{0x0c00, 0, 0x0100, 0, 0x0c00}, FrameKind::not_tcp},
+      {{0x0b00, 0, 0x0100, 0, 0x0c00, 0}, FrameKind::malformed},
+      {{0xffff, 0xffff, 0x0100, 0, 0x0c00, 0}, FrameKind::not_tcp},
+      {{0x0c00, 0, 0x0200, 0, 0x0c00, 0}, FrameKind::not_ip},
+      {{0x0c00, 0, 0x0100, 0, 0x0201, 0}, FrameKind::not_ip},       // PKTAP again
+      {{0x0c00, 0, 0x0100, 0, 0x0c00, 0x0100}, FrameKind::not_ip},  // no such number
+  };
+  for (auto const& [header, kind] : cases) {
+    std::vector<std::byte> bytes;
+    for (unsigned word : header) {
+      put_word(bytes, word);
+    }
+    EXPECT_EQ(decode(frame_of(bytes), LinkLayer::pktap).kind, kind);
+  }
+}
+
 TEST(Decode, ReadsATcpHeaderOnEachLinkLayer) {
   struct Case {
     LinkLayer link;
@@ -341,6 +359,8 @@ TEST(Decode, ReadsATcpHeaderOnEachLinkLayer) {
       {LinkLayer::loopback, {0x0200, 0}},
       {LinkLayer::ppp, {0x0021}},
       {LinkLayer::ppp, {0xff03, 0x0021}},
+      {LinkLayer::pktap, {0x0c00, 0, 0x0100, 0, 0x0c00, 0}},
+      {LinkLayer::pktap, {0x1000, 0, 0x0100, 0, 0x0100, 0, 7, 7, 1, 2, 3, 4, 5, 6, 0x0800}},
   };
   for (const Case& one : cases) {
     std::vector<std::byte> bytes;

@@ -165,6 +165,27 @@ std::optional<IpPart> after_gtp(Bytes bytes) {
                            : IpPart{FrameKind::tcp, bytes.subspan(at)};
 }
 
+/// PKTAP: the length of its header, the kind of record, and the number of the link layer behind it,
+/// in the order of octets of Apple's machines, little-endian.
+IpPart after_pktap(Bytes frame) {
+  constexpr std::size_t least = 12;
+  constexpr std::uint32_t packet = 1;
+  if (frame.size() < least) {
+    return {FrameKind::cut_short, {}};
+  }
+  std::uint32_t const header = little_long_at(frame, 0);
+  std::uint32_t const type = little_long_at(frame, 8);
+  std::optional<LinkLayer> const link =
+      type <= 0xffff ? link_layer_of(static_cast<int>(type)) : std::nullopt;
+  if (header < least || header > frame.size()) {
+    return {header < least ? FrameKind::malformed : FrameKind::cut_short, {}};
+  }
+  if (little_long_at(frame, 4) != packet || !link || *link == LinkLayer::pktap) {
+    return {FrameKind::not_ip, {}};
+  }
+  return strip_link(frame.subspan(header), *link);
+}
+
 std::optional<IpPart> after_udp(Bytes bytes) {
   constexpr std::size_t header = 8;
   if (bytes.size() < header) {
@@ -204,6 +225,8 @@ IpPart strip_link(Bytes frame, LinkLayer link) {
       return {FrameKind::tcp, frame.subspan(4)};
     case LinkLayer::ppp:
       return after_ppp(frame);
+    case LinkLayer::pktap:
+      return after_pktap(frame);
     case LinkLayer::raw_ip:
       break;
   }

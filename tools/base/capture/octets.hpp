@@ -1,4 +1,5 @@
-// Reads big-endian numbers from bytes, for packets that the core's strict parsers refuse.
+// Reads numbers from bytes, for packets that the core's strict parsers refuse. They are big-endian
+// unless a name says otherwise.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +18,13 @@ inline std::uint16_t word_at(std::span<const std::byte> bytes, std::size_t at) {
 }
 inline std::uint32_t long_at(std::span<const std::byte> bytes, std::size_t at) {
   return static_cast<std::uint32_t>(word_at(bytes, at)) << 16 | word_at(bytes, at + 2);
+}
+inline std::uint32_t little_long_at(std::span<const std::byte> bytes, std::size_t at) {
+  std::uint32_t out = 0;
+  for (std::size_t i = 4; i-- > 0;) {
+    out = out << 8 | octet_at(bytes, at + i);
+  }
+  return out;
 }
 inline std::uint64_t wide_at(std::span<const std::byte> bytes, std::size_t at) {
   return static_cast<std::uint64_t>(long_at(bytes, at)) << 32 | long_at(bytes, at + 4);

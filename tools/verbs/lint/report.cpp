@@ -58,6 +58,8 @@ sim::CaptureLink link_of(LinkLayer link, std::span<const std::byte> bytes) {
       return sim::CaptureLink::linux_cooked_2;
     case LinkLayer::ppp:
       return sim::CaptureLink::ppp;
+    case LinkLayer::pktap:
+      return sim::CaptureLink::pktap;
     case LinkLayer::loopback:
       // The byte order of the address family distinguishes the two loopback link types.
       return !bytes.empty() && bytes[0] == std::byte{} ? sim::CaptureLink::loop
