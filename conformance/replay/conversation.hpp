@@ -17,7 +17,9 @@ class Conversation {
   static constexpr std::uint32_t device_isn = 0xffff'fff0, peer_isn = 0x7fff'fff0;
   static constexpr std::uint32_t mss = 1460;
 
-  Conversation() {
+  Conversation() : Conversation(IpAddress::v4(10, 0, 0, 1), IpAddress::v4(10, 0, 0, 2)) {}
+  Conversation(IpAddress device, IpAddress peer)
+      : device_{device, Port{80}}, peer_{peer, Port{40000}} {
     flow_.first = peer_;
     flow_.second = device_;
   }
@@ -105,8 +107,8 @@ class Conversation {
     return *this;
   }
 
-  Endpoint device_{IpAddress::v4(10, 0, 0, 1), Port{80}};
-  Endpoint peer_{IpAddress::v4(10, 0, 0, 2), Port{40000}};
+  Endpoint device_;
+  Endpoint peer_;
   Flow flow_;
 };
 

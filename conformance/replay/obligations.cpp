@@ -144,7 +144,10 @@ class Judge {
   /// A step that was not reached is no divergence of its own: the unmet need is.
   void stuck() {
     Instant const at = script_.steps[run_.stuck_step].at;
-    std::erase_if(all_, [&](const CrossBreach& breach) { return breach.breach.at > at; });
+    // What the captured packets alone show is true whatever the core does.
+    std::erase_if(all_, [&](const CrossBreach& breach) {
+      return breach.breach.at > at && !(script_.unaided && breach.breach.sure);
+    });
     CrossBreach out;
     out.kind = Divergence::Kind::stuck;
     out.breach = {at, clauses_of_stuck(script_, run_),

@@ -70,7 +70,12 @@ Config replay_config(const Script& script, const Config& base, bool keep_buffers
   bool const six = !addresses.device.is_v4();
   std::uint8_t const near = six ? 64 : 24;
   bool const same = common_bits({addresses.device, addresses.peer}) >= near + (six ? 0u : 96u);
-  std::uint8_t const prefix = same ? near : 0;
+  // Such an address is an ordinary host of a larger network, not a broadcast address.
+  auto const is_edge = [](IpAddress address) {
+    return (address.low & 0xff) == 0 || (address.low & 0xff) == 0xff;
+  };
+  bool const edge = !six && (is_edge(addresses.device) || is_edge(addresses.peer));
+  std::uint8_t const prefix = same && !edge ? near : 0;
   // The captured packets show what the path carries: IPv6 packets must not be fragmented.
   config.tcp.path_mtu_discovery = config.tcp.path_mtu_discovery || six;
   config.link = LinkType::ip;
