@@ -39,8 +39,9 @@ struct Opening {
   bool unstamped = false;  // ... and one has none
   bool asks_ecn = false;
   bool grants_ecn = false;
-  bool is_answer = false;  // a SYN-ACK
-  bool multipath = false;  // it has an MPTCP option
+  bool accurate_ecn = false;  // requests AccECN (RFC 9768), or agrees to it
+  bool is_answer = false;     // a SYN-ACK
+  bool multipath = false;     // it has an MPTCP option
 };
 
 // A segment whose checksum was wrong as captured.

@@ -55,6 +55,24 @@ TEST(RefereeHidden, AWindowThatSeemsShrunkMayHaveBeenOvertaken) {
   EXPECT_EQ(stamped.found(Rule::edge_moved_left), "certain");
 }
 
+// Moves that reordering explains do not add up to a certain one.
+TEST(RefereeHidden, WindowsThatWereOvertakenAreNoMoves) {
+  for (bool const overtaken : {true, false}) {
+    Conversation t(whole());
+    t.open({.mss = 1'460});
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      t.a("AP", {.seq = 1 + 10 * i, .ack = 1, .text = 10});
+      t.b("A", {.seq = 1, .ack = 11 + 10 * i, .after_ms = 20, .window = 9'000});
+      if (overtaken) {
+        t.b("A", {.seq = 1, .ack = 11 + 10 * i, .window = 8'000});
+      }
+    }
+    t.a("AP", {.seq = 21, .ack = 1, .text = 10});
+    t.b("A", {.seq = 1, .ack = 31, .after_ms = 20, .window = 5'000});
+    EXPECT_EQ(t.found(Rule::edge_moved_left), "likely") << overtaken;
+  }
+}
+
 // A firewall or load balancer answers the SYN in place of the server, with a window of its own.
 TEST(RefereeHidden, AProxyAnsweredTheSyn) {
   for (bool const proxied : {true, false}) {

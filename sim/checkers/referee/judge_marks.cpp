@@ -1,4 +1,7 @@
 // ECN (RFC 3168): when ECT may be set, and that the sender reacts to ECE.
+#include <algorithm>
+#include <span>
+
 #include "sim/checkers/referee/judges.hpp"
 
 namespace lockstep::sim::referee {
@@ -15,6 +18,11 @@ bool asked_by(const EndpointState& endpoint) {
   return asked;
 }
 
+bool has_accurate(const EndpointState& endpoint) {
+  return std::ranges::any_of(std::span(endpoint.openings).first(endpoint.opening_count),
+                             [](const Opening& opening) { return opening.accurate_ecn; });
+}
+
 void judge_text_marks(const Moment& m) {
   bool const opened = m.speaker.opening_count != 0 && m.other.opening_count != 0 &&
                       !m.speaker.openings_lost && !m.other.openings_lost;
@@ -27,7 +35,10 @@ void judge_text_marks(const Moment& m) {
   if (opened && !speaks_ecn(m)) {
     // Routers that rewrite the traffic class overwrite these bits.
     m.judge.call_whole(m, Rule::ect_unnegotiated,
-                       m.may.lone_marks ? Ambiguity::middlebox : Ambiguity::none, {0, m.said.ecn});
+                       has_accurate(m.speaker) && has_accurate(m.other) ? Ambiguity::choice
+                       : m.may.lone_marks                               ? Ambiguity::middlebox
+                                                                        : Ambiguity::none,
+                       {0, m.said.ecn});
     return;
   }
   bool const again =

@@ -379,9 +379,9 @@ void judge_edge(const Moment& m) {
     bool const shut = window.empty() && !m.terms.is_strict();
     // A proxy may have answered the SYN with a window of its own, or removed the window scale.
     bool const proxied = v.edge_of_syn && !m.own && !m.terms.whole;
-    v.edge_moves += late || shut ? 0 : 1;
+    Ambiguity const order = ambiguity_of_order(m);
+    v.edge_moves += late || shut || order != Ambiguity::none ? 0 : 1;
     if (!late) {
-      Ambiguity const order = ambiguity_of_order(m);
       m.judge.call_whole(m, Rule::edge_moved_left,
                          shares_window(m)           ? Ambiguity::shared_window
                          : shut || over             ? Ambiguity::hidden
@@ -496,6 +496,9 @@ void open(const Moment& m) {
   Bytes const mss{syn.options.has_mss ? syn.options.mss : mss_default(m)};
   bool const asks = syn.flags.ece() && syn.flags.cwr() && !syn.flags.ack();
   bool const grants = syn.flags.ece() && !syn.flags.cwr() && syn.flags.ack();
+  // A SYN-ACK agrees to AccECN by AE or CWR, in all combinations but one that RFC 3540 used.
+  bool const ae = m.said.reserved == 1;
+  bool const accurate = syn.flags.ack() ? (ae || syn.flags.cwr()) && !(ae && grants) : ae && asks;
   for (std::uint32_t i = 0; i < v.opening_count; ++i) {
     Opening& opening = v.openings[i];
     if (opening.iss == syn.sequence) {
@@ -507,6 +510,7 @@ void open(const Moment& m) {
       opening.unstamped = opening.unstamped || !syn.options.has_timestamps;
       opening.asks_ecn = opening.asks_ecn || asks;
       opening.grants_ecn = opening.grants_ecn || grants;
+      opening.accurate_ecn = opening.accurate_ecn || accurate;
       // In a simultaneous open it repeats a SYN.
       opening.is_answer = opening.is_answer && syn.flags.ack();
       opening.multipath = opening.multipath || has_option(m.said.options, kind_multipath);
@@ -531,6 +535,7 @@ void open(const Moment& m) {
   fresh.unstamped = !fresh.stamped;
   fresh.asks_ecn = asks;
   fresh.grants_ecn = grants;
+  fresh.accurate_ecn = accurate;
   fresh.is_answer = syn.flags.ack();
   fresh.multipath = has_option(m.said.options, kind_multipath);
   v.openings[v.opening_count++] = fresh;
