@@ -124,6 +124,26 @@ def test_pairs_in_random_worlds_are_equal_twice(tmp_path, program):
     assert strange == []
 
 
+def test_overlaps_are_those_of_the_page(tmp_path, program):
+    page = (ROOT / "conformance/overlaps/results.md").read_text(encoding="utf-8")
+    titles = re.search(r"^\| layer \| chunks \| (.*) \|$", page, re.MULTILINE)[1].split(" | ")
+    devices = [name for name in titles if name in listed(program)
+               and (name != "linux" or os.environ.get("LOCKSTEP_LINUX"))]
+    assert "lockstep" in devices
+    report = tmp_path / "overlaps.json"
+    done = subprocess.run([program, "overlaps", "--devices", ",".join(devices), "--chunks", "3",
+                           "--json", report], capture_output=True, text=True, timeout=600)
+    assert done.returncode in (0, 1), done.stderr
+    results = json.loads(report.read_text(encoding="utf-8"))["results"]
+    assert len(results) == 4 * len(devices)
+    for result in results:
+        for at, chunks in enumerate((2, 3)):
+            row = re.search(rf"^\| {result['layer']} \| {chunks} \| (.*) \|$", page, re.MULTILINE)
+            cell = row[1].split(" | ")[titles.index(result["device"])]
+            here = result["fingerprints"][at] if "fingerprints" in result else result["left_out"]
+            assert cell == here, (result["device"], result["layer"], chunks)
+
+
 def test_a_device_in_python(tmp_path):
     host = "device:" + str(ROOT / "conformance/devices/closed_host.py")
     rows = results(host, tmp_path, "-k", "test_segment_arrives and ip4-CLOSED")
