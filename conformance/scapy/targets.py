@@ -28,6 +28,8 @@ import tempfile
 import tomllib
 from pathlib import Path
 
+import matrix
+
 ROOM = Path(__file__).resolve().parent
 ROOT = ROOM.parents[1]
 REQUIREMENTS = ROOT / "conformance/requirements"
@@ -53,6 +55,8 @@ class Page:
     job: str
     #: Whether targets other than ours run in real time, so that failures are repeated.
     live: bool
+    #: Differences of one target in a file of their own: target -> file.
+    own: dict = dataclasses.field(default_factory=dict)
 
 
 LIVE = Page({"stack": "Lockstep", "tap:lockstep": "Lockstep on a TAP", "linux": "Linux"},
@@ -61,10 +65,10 @@ LIVE = Page({"stack": "Lockstep", "tap:lockstep": "Lockstep on a TAP", "linux": 
 DEVICE_ROOM = ROOT / "conformance/devices"
 DEVICES = Page({"stack": "Lockstep", "device:lockstep": "Lockstep as a device",
                 "device:lwip": "lwIP 2.1.3", "device:lwip_head": "lwIP 2.2.1-dev",
-                "device:smoltcp": "smoltcp 0.14"},
+                "device:smoltcp": "smoltcp 0.14", "device:linux": "Linux 6.12"},
                DEVICE_ROOM / "results.json", DEVICE_ROOM / "results.md",
                DEVICE_ROOM / "differences.toml", "Results of devices, by requirement", "devices",
-               False)
+               False, {"device:linux": DEVICE_ROOM / "linux/differences.toml"})
 
 
 # --- running ------------------------------------------------------------------------------------
@@ -87,7 +91,7 @@ def run_wave(target, name, jobs, folder, tests):
              f"{share}/{jobs}", "--lockstep-results", out, "-p", "no:cacheprovider",
              "--lockstep-profiles", "named",
              *(f"--ignore={ROOM / name}" for name in ("test_live.py", "test_targets.py")),
-             "-o", f"lockstep_artifacts={folder / 'left' / name}"],
+             "-o", f"lockstep_artifacts={folder / 'left' / name / target.replace(':', '-')}"],
             cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
     codes = {process.wait() for process in running}
     if not codes <= {0, 1, 5}:
@@ -143,9 +147,8 @@ def read_results(page, folder):
     return found, again
 
 
-def collect(page, folder, jobs, priority):
+def collect(found, again, jobs, priority):
     """The results: passed and failed tests for each requirement and target."""
-    found, again = read_results(page, folder)
     clauses = collections.defaultdict(dict)
     differing = []
     left_out = collections.Counter()
@@ -156,11 +159,10 @@ def collect(page, folder, jobs, priority):
                                   "words": row["words"], "seen": row.get("seen", [])[-SEEN_MAX:]})
             if row["outcome"] == "skipped":
                 left_out[target, without_numbers(row["words"])] += 1
-                continue
             for clause in row["clauses"]:
-                cell = clauses[clause].setdefault(target, {"passed": 0, "failed": []})
-                if row["outcome"] == "passed":
-                    cell["passed"] += 1
+                cell = clauses[clause].setdefault(target, {"passed": 0, "skipped": 0, "failed": []})
+                if row["outcome"] in ("passed", "skipped"):
+                    cell[row["outcome"]] += 1
                 else:
                     cell["failed"].append(test)
     totals = {target: dict(collections.Counter(row["outcome"] for row in rows.values()))
@@ -190,13 +192,23 @@ def without_numbers(words):
 
 
 def load_differences(page):
-    """[(target, pattern, reason)] of differences.toml."""
-    name = page.differences.name
+    """[(target, pattern, reason)] of differences.toml, and of the files of single targets."""
+    out = read_differences(page, page.differences, None)
+    for target, path in page.own.items():
+        out += read_differences(page, path, target)
+    return out
+
+
+def read_differences(page, path, own):
+    """[(target, pattern, reason)] of one file; `own`: the target of all its entries."""
+    name = path.name if own is None else f"{path.parent.name}/{path.name}"
     try:
-        with open(page.differences, "rb") as file:
+        with open(path, "rb") as file:
             entries = tomllib.load(file)["difference"]
     except tomllib.TOMLDecodeError as why:
         raise Trouble(f"{name}: {why}") from None
+    if own is not None:
+        entries = [{"target": own, **entry} for entry in entries]
     out = []
     for number, entry in enumerate(entries, 1):
         named = str(entry.get("target", "")).split()
@@ -224,6 +236,8 @@ def cell_text(cell, target, differences):
     if cell is None:
         return "-"
     total = cell["passed"] + len(cell["failed"])
+    if total == 0:
+        return "-"
     reasons = sorted({reason_of(differences, target, test) for test in cell["failed"]})
     shown = ", ".join(str(number) if number else "?" for number in reasons)
     return f"{cell['passed']} of {total}" + (f" ({shown})" if reasons else "")
@@ -348,6 +362,10 @@ def main():
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the results here")
     parser.add_argument("--from", dest="folder", type=Path, help="results of an earlier run")
     parser.add_argument("--table", action="store_true", help="run nothing, write both files")
+    parser.add_argument("--report", type=Path, metavar="FOLDER",
+                        default=ROOT / "build/report/devices",
+                        help="with --devices: also write index.html, junit.xml, results.json, "
+                        "results.md and captures there (default: build/report/devices)")
     parser.add_argument("--check", action="store_true", help="run nothing, write nothing")
     asked = parser.parse_args()
     page = DEVICES if asked.devices else LIVE
@@ -392,14 +410,19 @@ def measured(page, asked, differences):
         raise PermissionError("tap and linux need network namespaces: run as root")
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.folder or asked.keep or Path(temporary)
+        folder = folder.resolve()  # pytest leaves captures in it
         if asked.folder is None:
             folder.mkdir(parents=True, exist_ok=True)
             take_priority(asked.priority if page.live else 0)
             run_all(page, asked.jobs, folder)
         elif not list(folder.glob("*.jsonl")):
             raise Trouble(f"--from {folder}: there are no results: expected a folder of --keep")
-        data = collect(page, folder, asked.jobs, asked.priority)
-    write(page, data, differences)
+        found, again = read_results(page, folder)
+        data = collect(found, again, asked.jobs, asked.priority)
+        write(page, data, differences)
+        if not page.live:
+            matrix.write(asked.report, page, data, found, folder / "left/first")
+            print(f"{asked.report / 'index.html'}: written")
     return data
 
 

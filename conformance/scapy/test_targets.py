@@ -4,7 +4,9 @@ import dataclasses
 import json
 import re
 import sys
+from xml.etree import ElementTree
 
+import matrix
 import pytest
 import targets
 
@@ -119,7 +121,7 @@ def test_three_that_agree_decide(small, later, outcome):
     for number, said in enumerate(later, 1):
         path = small / f"linux.again{number}.0.jsonl"
         path.write_text(path.read_text().replace('"failed"', f'"{said}"'))
-    data = targets.collect(targets.LIVE, small, 1, 0)
+    data = targets.collect(*targets.read_results(targets.LIVE, small), 1, 0)
     assert data["totals"]["linux"].get(outcome, 0) == (3 if outcome == "passed" else 1)
     assert data["again"]["linux"] == 1
     cell = data["clauses"]["9293:MUST-1"]["linux"]
@@ -144,3 +146,58 @@ def test_a_folder_without_results_is_refused(small, monkeypatch, capsys, tmp_pat
     empty = tmp_path_factory.mktemp("empty")
     code, output = run_check(monkeypatch, capsys, "--from", str(empty))
     assert code == 2 and "there are no results" in output
+
+
+# --- the page of devices ---
+
+
+@pytest.fixture(name="report")
+def report_fixture(tmp_path):
+    """The report of a run of four tests on two targets; its folder."""
+    rows = {
+        "stack": [("test_a", "passed", ["9293:MUST-1"]), ("test_b", "passed", ["9293:MUST-2"]),
+                  ("test_c", "passed", ["9293:MUST-3"])],
+        "device:lwip": [("test_a", "passed", ["9293:MUST-1"]),
+                        ("test_b", "failed", ["9293:MUST-2"]),
+                        ("test_c", "skipped", ["9293:MUST-3"])]}
+    page = dataclasses.replace(
+        targets.DEVICES, targets={"stack": "Lockstep", "device:lwip": "lwIP & co"},
+        data=tmp_path / "results.json", table=tmp_path / "results.md")
+    found = {target: {f"test_x.py::{name}[ip4]": {
+        "test": f"conformance/scapy/test_x.py::{name}[ip4]", "outcome": outcome,
+        "clauses": clauses, "words": "A in place of <B>", "seen": ["0 ms  < A"]}
+        for name, outcome, clauses in tests} for target, tests in rows.items()}
+    data = targets.collect(found, {}, 1, 0)
+    targets.write(page, data, [("device:lwip", re.compile("test_b"), "It is old.")])
+    left = tmp_path / "left/device-lwip"
+    left.mkdir(parents=True)
+    (left / "test-x-py-test-b-ip4.pcapng").write_bytes(b"capture")
+    matrix.write(tmp_path / "report", page, data, found, tmp_path / "left")
+    return tmp_path / "report"
+
+
+def test_each_cell_of_the_page_opens_its_tests(report):
+    page = (report / "index.html").read_text(encoding="utf-8")
+    rows = re.findall(r'<details class="row" id="([^"]+)">(.*?)</details>', page, re.DOTALL)
+    said = {name: re.findall(r'badge ([^"]+)"', row) for name, row in rows}
+    assert said == {"9293:MUST-1": ["meets", "meets"], "9293:MUST-2": ["meets", "breaks"],
+                    "9293:MUST-3": ["meets", "cannot be asked"]}
+    failed = dict(rows)["9293:MUST-2"]
+    assert 'href="#device-lwip-test-x-py-test-b-ip4"' in failed and "lwIP &amp; co" in failed
+    assert "Sender fills in the TCP checksum" in failed and "section 3.1" in failed
+    assert 'id="device-lwip-test-x-py-test-b-ip4"' in page
+    for words in ("A in place of &lt;B&gt;", "It is old.", "--target device:lwip",
+                  'href="captures/device-lwip/test-x-py-test-b-ip4.pcapng"'):
+        assert words in page
+    assert (report / "captures/device-lwip/test-x-py-test-b-ip4.pcapng").read_bytes() == b"capture"
+    for name in ("results.json", "results.md"):
+        assert (report / name).exists()
+
+
+def test_the_page_has_a_junit_file(report):
+    suites = ElementTree.parse(report / "junit.xml").getroot()
+    counts = {suite.get("name"): (suite.get("tests"), suite.get("failures"), suite.get("skipped"))
+              for suite in suites}
+    assert counts == {"stack": ("3", "0", "0"), "device:lwip": ("3", "1", "1")}
+    failure = suites.find("testsuite/testcase/failure")
+    assert failure.get("message") == "A in place of <B>" and failure.text == "0 ms  < A"

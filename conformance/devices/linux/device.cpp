@@ -81,11 +81,16 @@ struct SocketOption {
   int name;
 };
 /// Fields of Config that are socket options, with the kernel's unit.
-constexpr std::array<SocketOption, 4> field_options{
-    {{"keepalive", SOL_SOCKET, SO_KEEPALIVE},
+constexpr std::array<SocketOption, 5> field_options{
+    {{"mss", IPPROTO_TCP, TCP_MAXSEG},
+     {"keepalive", SOL_SOCKET, SO_KEEPALIVE},
      {"keepalive_idle", IPPROTO_TCP, TCP_KEEPIDLE},
      {"keepalive_interval", IPPROTO_TCP, TCP_KEEPINTVL},
      {"keepalive_probes", IPPROTO_TCP, TCP_KEEPCNT}}};
+
+/// Fields of Config that ask for what this kernel always does: it keeps each connection that a peer
+/// opens in a small record, as our SYN cache does, until the handshake is complete.
+constexpr std::array<std::string_view, 2> field_habits{"syn_cache_max", "syn_cache_after_percent"};
 
 /// The states of /proc/net/tcp, by their numbers.
 constexpr std::array<const char*, 13> states{
@@ -133,7 +138,8 @@ std::string fault_of(const Options& options) {
     const auto is_option = [&field](const SocketOption& row) { return row.field == field; };
     bool const known = field == "path_mtu_discovery" || field == "profile" ||
                        std::ranges::any_of(field_sysctls, is_field) ||
-                       std::ranges::any_of(field_options, is_option);
+                       std::ranges::any_of(field_options, is_option) ||
+                       std::ranges::find(field_habits, field) != field_habits.end();
     if (!known) {
       return "unsupported: no way to set " + field;
     }
