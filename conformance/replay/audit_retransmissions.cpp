@@ -300,22 +300,25 @@ class AgainAudit {
     }
     Instant const last = later(previous(index), una_at_);
     Duration const gap = item.at.since(last);
+    // An ICMP error that the capture lacks may have reported a smaller path MTU. It arrives within
+    // a round trip, and queues may delay it.
+    bool const shorter =
+        in_.script.unaided && gap <= in_.script.round_trip * 2 + prompt && is_shorter(index);
+    bool const short_gap = gap + Duration::milliseconds(1) < in_.config.tcp.rto_min;
     if (in_.script.selective && !only_timer_left(index)) {
       forget_gaps();
       if (sent_in_silence(index) == silent_min - 1) {
         add_gap(index, gap);
       }
+      // SACK, RACK and probes act on what arrives: nothing has since the octets were sent twice.
+      bool const silent = transmissions_in_silence(index) >= silent_min - 1;
+      alone_after_timeout(index, silent && !short_gap && !shorter && !may_be_released(index), last);
       return;
     }
     bool const go_back = timed_out_ && item.at.since(una_at_) <= prompt;
     if (go_back || drawn(item)) {
       return;  // slow start over lost data (RFC 5681 3.1)
     }
-    // An ICMP error that the capture lacks may have reported a smaller path MTU. It arrives within
-    // a round trip, and queues may delay it.
-    bool const shorter =
-        in_.script.unaided && gap <= in_.script.round_trip * 2 + prompt && is_shorter(index);
-    bool const short_gap = gap + Duration::milliseconds(1) < in_.config.tcp.rto_min;
     if (short_gap) {
       // The device's least timer may be shorter than ours, but not than a round trip.
       Duration const least = std::min(in_.config.tcp.rto_min / 2, in_.script.round_trip);
@@ -395,13 +398,18 @@ class AgainAudit {
   /// How often the segment was sent since something of the peer arrived, if nothing else is
   /// outstanding of which the peer could have reported the arrival.
   unsigned sent_in_silence(std::size_t index) const {
+    return before(trace_[index].segment.end(), high_) ? 0 : transmissions_in_silence(index);
+  }
+
+  /// ... whatever else is outstanding.
+  unsigned transmissions_in_silence(std::size_t index) const {
     const Item& item = trace_[index];
     unsigned out = 0;
     sent_.each(item.segment.sequence, [&](std::size_t earlier) {
       bool const same = earlier < index && trace_[earlier].steps_before == item.steps_before;
       out += same ? 1 : 0;
     });
-    return before(item.segment.end(), high_) ? 0 : out;
+    return out;
   }
 
   /// Whether the peer has acknowledged data or changed its window since the octets were last sent.

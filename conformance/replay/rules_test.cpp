@@ -190,6 +190,32 @@ TEST(CongestionWindow, DoesNotApplyAfterATimeout) {
   EXPECT_EQ(verdict_of(after_timeout(2)), "violates 5681:CC-12");
 }
 
+// SACK, RACK and probes act on what arrives. In silence each retransmission but the first is a
+// timeout's, whether SACK was agreed or not.
+TEST(CongestionWindow, DoesNotApplyAfterTimeoutsInSilenceDespiteSack) {
+  std::vector<std::byte> const permitted{std::byte{4}, std::byte{2}, std::byte{1}, std::byte{1}};
+  for (std::uint32_t const times : {1u, 2u, 3u}) {
+    for (std::uint32_t const again : {1u, 2u, 6u}) {
+      Conversation c;
+      c.peer(0, "S", {0, 0}).last().options = permitted;
+      c.device(0, "SA", {0, 1}).last().options = permitted;
+      c.peer(10, "A", {1, 1}).peer(11, "PA", {1, 1, 10});
+      std::uint64_t ms = 11;
+      for (std::uint32_t sent = 0; sent <= times; ++sent) {
+        for (std::uint32_t i = 0; i < (sent == 0 ? 6 : again); ++i) {
+          c.device(ms, "A", {1 + 536 * i, 11, 536});
+        }
+        ms += 1'000u << sent;
+      }
+      c.peer(ms, "A", {11, 1 + 536 * 6});
+      std::string const verdict = verdict_of(c);
+      EXPECT_EQ(verdict == "violates 5681:CC-12", again > 1 && times > 1) << times << again
+                                                                          << verdict;
+      EXPECT_EQ(verdict.starts_with("violates"), again > 1 && times > 1) << verdict;
+    }
+  }
+}
+
 // The loss window is a number of octets: small segments that fit into it may all be sent again, as
 // TCPs do that keep each segment as the application wrote it.
 TEST(CongestionWindow, AppliesToSmallSegmentsAfterATimeout) {

@@ -55,6 +55,23 @@ TEST(RefereeHidden, AWindowThatSeemsShrunkMayHaveBeenOvertaken) {
   EXPECT_EQ(stamped.found(Rule::edge_moved_left), "certain");
 }
 
+// A sidecar redirects a pod's requests to a local port: in a whole capture of the pod, replies have
+// another source, so one direction of each pair of addresses is empty.
+TEST(RefereeHidden, ADirectionThatHasOtherAddresses) {
+  for (bool const answered : {false, true}) {
+    Conversation t(whole());
+    t.a("S", {.mss = 1'460});
+    if (answered) {
+      t.b("SA", {.ack = 1, .window = 10, .mss = 1'460});
+    }
+    t.a("A", {.seq = 1, .ack = 1});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 100, .own = true});
+    t.a("A", {.seq = 101, .ack = 1, .own = true}).a("A", {.seq = 101, .ack = 1, .own = true});
+    EXPECT_EQ(t.found(Rule::beyond_window), answered ? "certain" : "likely");
+    EXPECT_EQ(t.found(Rule::too_many_acks), answered ? "certain" : "likely");
+  }
+}
+
 // Moves that reordering explains do not add up to a certain one.
 TEST(RefereeHidden, WindowsThatWereOvertakenAreNoMoves) {
   for (bool const overtaken : {true, false}) {

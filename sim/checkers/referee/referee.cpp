@@ -400,7 +400,11 @@ std::uint32_t Referee::call_whole(const Moment& m, Rule rule, Ambiguity ambiguit
   violation.rule = rule;
   violation.rests_on_all = true;
   violation.rests_on_whole = !terms_.whole;
-  Ambiguity const order = m.connection.disordered ? Ambiguity::order : ambiguity_of_middle(m);
+  // Of a side from which nothing came, the packets have other addresses here, as behind a redirect
+  // to a local proxy.
+  bool const alone = m.other.segments == 0 && !m.segment().flags.syn() && !terms_.is_strict();
+  Ambiguity const middle = alone ? Ambiguity::middle : ambiguity_of_middle(m);
+  Ambiguity const order = m.connection.disordered ? Ambiguity::order : middle;
   Ambiguity const lossy = m.connection.lossy ? Ambiguity::lost_packets : order;
   violation.ambiguity = ambiguity != Ambiguity::none ? ambiguity : lossy;
   violation.numbers = numbers;
