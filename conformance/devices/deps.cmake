@@ -74,8 +74,8 @@ function(lockstep_devices)
     -Wshadow $<$<BOOL:${LOCKSTEP_WERROR}>:-Werror>)
   target_link_libraries(lockstep_devices PUBLIC lockstep_device_program ${CMAKE_DL_LIBS})
   lockstep_device(lockstep lockstep/device.cpp lockstep_calls lockstep_third_party)
-  foreach(test IN ITEMS devices_test interop_test overlaps_test script_test verb_overlaps_test
-          verb_swarm_test)
+  foreach(test IN ITEMS devices_test interop_test overlaps_test script_test verb_hostile_test
+          verb_overlaps_test verb_swarm_test)
     if(TARGET ${test})
       add_dependencies(${test} device_lockstep)
     endif()

@@ -18,23 +18,35 @@ namespace {
 constexpr std::uint16_t ports_first = 20'000;
 constexpr std::uint16_t ports_last = 40'000;
 
-}  // namespace
-
-Attacker::Attacker(const World& world, const StationSpec& spec, Random random, Lie lie)
-    : lie_(lie),
-      spec_(spec),
-      random_(random),
-      acts_left_(spec.acts),
-      next_(Instant{0} + spec.every) {
+AttackedHost victim_of(const World& world) {
+  AttackedHost out;
   for (const AppSpec& app : world.apps) {
     if (app.model == Name{"chatter"}) {
       HostSpec const& server = world.hosts[app.server.value];
-      victim_mac_ = server.config.mac;
-      victim_ = {server.config.addresses[0].address, app.port};
-      honest_ = world.hosts[app.client.value].config.addresses[0].address;
-      request_ = {static_cast<std::uint32_t>(app.bytes)};
+      out.mac = server.config.mac;
+      out.endpoint = {server.config.addresses[0].address, app.port};
+      out.honest = world.hosts[app.client.value].config.addresses[0].address;
+      out.request = {static_cast<std::uint32_t>(app.bytes)};
     }
   }
+  return out;
+}
+
+}  // namespace
+
+Attacker::Attacker(const World& world, const StationSpec& spec, Random random, Lie lie)
+    : Attacker(victim_of(world), spec, random, lie) {}
+
+Attacker::Attacker(const AttackedHost& victim, const StationSpec& spec, Random random, Lie lie)
+    : lie_(lie),
+      spec_(spec),
+      random_(random),
+      victim_mac_(victim.mac),
+      victim_(victim.endpoint),
+      honest_(victim.honest),
+      request_(victim.request),
+      acts_left_(spec.acts),
+      next_(Instant{0} + spec.every) {
   CHECK(victim_.port.value != 0);
   CHECK(request_.count <= data_.size());
 }

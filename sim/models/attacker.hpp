@@ -47,12 +47,21 @@ constexpr std::string_view name_of(Lie lie) {
   return names[static_cast<std::uint32_t>(lie)];
 }
 
-// The victim is the server of the world's first `chatter` application. Apart from the attack, the
-// attacker behaves as a correct peer. It takes the place of the victim's gateway, so that replies
-// to all the source addresses it uses arrive at it.
+// Who is attacked, and what the attacker knows.
+struct AttackedHost {
+  Mac mac;
+  Endpoint endpoint;  // of a service
+  IpAddress honest;   // of a client: the source address of forged segments
+  Bytes request;      // to which the service replies with much data; at most 1,024
+};
+
+// The victim is the server of the world's last `chatter` application, or named. Apart from the
+// attack, the attacker behaves as a correct peer. It takes the place of the victim's gateway, so
+// that replies to all the source addresses it uses arrive at it.
 class Attacker final : public Station {
  public:
   Attacker(const World& world, const StationSpec& spec, Random random, Lie lie);
+  Attacker(const AttackedHost& victim, const StationSpec& spec, Random random, Lie lie);
 
   void arrived(StationDesk& desk, std::span<const std::byte> frame) override;
   void run(StationDesk& desk) override;

@@ -1,2 +1,3 @@
-# Tables, atomic output files, and profiles by name.
-set(LIBS lockstep_output lockstep_process lockstep_sim lockstep_text)
+# Tables, atomic output files, profiles by name, and devices as victims.
+set(LIBS lockstep_devices lockstep_interop lockstep_output lockstep_process lockstep_sim
+  lockstep_text)

@@ -27,10 +27,6 @@ Config config_of(const std::string& profile) {
   return *config;
 }
 
-std::uint64_t share(std::uint64_t part, std::uint64_t whole, std::uint64_t of) {
-  return whole == 0 ? 0 : (part * of + whole - 1) / whole;
-}
-
 void note(std::string& broken, bool held, std::string_view name) {
   if (!held) {
     broken += broken.empty() ? "" : ", ";
@@ -44,23 +40,6 @@ void note_elsewhere(HostileResult& out, const tcp::Config& tcp) {
   note(out.broken, out.report.most.blocks <= tcp.blocks_max.value / 2, "blocks");
   bool const promised = out.bound.lie != Lie::syn_flood || tcp.syn_cookies != tcp::SynCookies::off;
   note(out.broken, out.report.honest_done || !promised, "liveness");
-}
-
-std::vector<HostileBound> chosen(const HostileOptions& options) {
-  std::vector<HostileBound> out;
-  std::string known;
-  for (HostileBound bound : hostile_bounds()) {
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", name_of(bound.lie));
-    if (options.lie.empty() || options.lie == name_of(bound.lie)) {
-      bound.frames = options.frames == 0 ? bound.frames : options.frames;
-      out.push_back(bound);
-    }
-  }
-  if (out.empty()) {
-    throw Failure(ExitCode::bad_input,
-                  fmt::format("--lie {}: no such lie; choose one of {}", options.lie, known));
-  }
-  return out;
 }
 
 std::string text_of(const std::vector<HostileResult>& results) {
@@ -119,6 +98,27 @@ std::string json_of(const std::vector<HostileResult>& results) {
 
 }  // namespace
 
+std::uint64_t part_of(std::uint64_t part, std::uint64_t whole, std::uint64_t of) {
+  return whole == 0 ? 0 : (part * of + whole - 1) / whole;
+}
+
+std::vector<HostileBound> chosen_bounds(const HostileOptions& options) {
+  std::vector<HostileBound> out;
+  std::string known;
+  for (HostileBound bound : hostile_bounds()) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", name_of(bound.lie));
+    if (options.lie.empty() || options.lie == name_of(bound.lie)) {
+      bound.frames = options.frames == 0 ? bound.frames : options.frames;
+      out.push_back(bound);
+    }
+  }
+  if (out.empty()) {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("--lie {}: no such lie; choose one of {}", options.lie, known));
+  }
+  return out;
+}
+
 const std::vector<HostileBound>& hostile_bounds() {
   // Connections: about 16 of honest clients, 128 of a backlog, 8 of the attacker, and those that it
   // abandoned. Guessed segments also fill the backlog while a reset from the spoofed address is in
@@ -153,8 +153,8 @@ HostileResult judge_lie(const HostileBound& bound, const HostileTarget& target,
   out.bound = bound;
   out.report = sim::run_hostile({bound.lie, bound.frames, config_of(target.profile)}, seed);
   const sim::HostileReport& report = out.report;
-  out.replies_per_mille = share(report.frames_out, report.frames_in, 1'000);
-  out.amplified_percent = share(report.bytes_out, report.bytes_in, 100);
+  out.replies_per_mille = part_of(report.frames_out, report.frames_in, 1'000);
+  out.amplified_percent = part_of(report.bytes_out, report.bytes_in, 100);
   out.honest_percent = report.honest_ns == 0 ? 0 : target.quiet_ns * 100 / report.honest_ns;
   note(out.broken, report.most.connections <= bound.connections, "connections");
   if (target.profile != "default") {
@@ -173,7 +173,7 @@ std::uint64_t quiet_time(const std::string& profile, std::uint64_t seed) {
 }
 
 int run_hostile_verb(const HostileOptions& options) {
-  const std::vector<HostileBound> bounds = chosen(options);
+  const std::vector<HostileBound> bounds = chosen_bounds(options);
   const HostileTarget target{options.profile, quiet_time(options.profile, options.seed)};
   std::vector<HostileResult> results;
   bool held = true;

@@ -54,7 +54,15 @@ struct HostileOptions {
   std::uint64_t frames = 0;  // zero: the number in the bound
   std::uint64_t seed = 1;
   std::string json;
+  std::string device;  // a device in place of our stack; empty: none
+  std::string pcapng;  // with a device: folder for captures of attacks that broke something
 };
+
+/// The bounds of the chosen attacks, with their numbers of frames. Throws Failure (bad_input).
+std::vector<HostileBound> chosen_bounds(const HostileOptions& options);
+
+/// `part` of `whole` times `of`, rounded up; 0 if `whole` is 0.
+std::uint64_t part_of(std::uint64_t part, std::uint64_t whole, std::uint64_t of);
 
 /// Runs the verb and prints the table. Returns 0 if all are within bounds, else 1. Throws Failure
 /// for bad options.

@@ -3,8 +3,13 @@
 #include "tools/verbs/hostile/hostile.hpp"
 
 #include <gtest/gtest.h>
+#include <test_paths.hpp>
 
 #include <algorithm>
+#include <cstdlib>
+
+#include "tools/base/process/failure.hpp"
+#include "tools/verbs/hostile/devices.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -75,6 +80,23 @@ TEST(Hostile, TheSameForTheSameSeed) {
   const auto twice = sim::run_hostile({sim::Lie::sequence_guesses, 2'000}, 3);
   EXPECT_EQ(once.bytes_out, twice.bytes_out);
   EXPECT_EQ(once.honest_ns, twice.honest_ns);
+}
+
+TEST(Hostile, ADeviceIsAttackedAndJudged) {
+  setenv("LOCKSTEP_DEVICES", LOCKSTEP_BINARY_DIR "/devices", 1);  // for the clients
+  HostileOptions options;
+  options.device = LOCKSTEP_BINARY_DIR "/devices/lockstep.so";
+  options.lie = "ack_storm";
+  options.frames = 50;
+  auto const results = besiege(options);
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0].broken, "");
+  EXPECT_GT(results[0].report.frames_in, 20u);
+  EXPECT_GE(results[0].honest_percent, 50u);
+  options.device = "nowhere";
+  EXPECT_THROW(besiege(options), Failure);
+  options.lie = "truth";
+  EXPECT_THROW(besiege(options), Failure);
 }
 
 }  // namespace
