@@ -23,7 +23,7 @@ constexpr OverlapLayer layers[] = {OverlapLayer::tcp_queued, OverlapLayer::tcp_i
 
 TEST(Arrangements, AreAllThereOnce) {
   // The numbers of ways in which intervals can lie: Allen's 13 for two.
-  for (auto const [chunks, count] : {std::pair{1U, 1U}, {2U, 13U}, {3U, 409U}, {4U, 23'917U}}) {
+  for (auto const& [chunks, count] : {std::pair{1U, 1U}, {2U, 13U}, {3U, 409U}, {4U, 23'917U}}) {
     std::set<std::string> seen;
     for (Arrangement const& arrangement : arrangements(chunks)) {
       ASSERT_EQ(arrangement.size(), chunks);

@@ -111,7 +111,8 @@ void register_conformance(CLI::App& app, int& exit_code) {
   verb->footer(
       "Exit code 1: a scenario does not agree, a twin does not violate its clause, or (with\n"
       "--html) a script fails.\n"
-      "Example: lockstep conformance rfc5681 rfc6582 --twins");
+      "Example: lockstep conformance rfc5681 rfc6582 --twins\n"
+      "Example: lockstep ns3 conformance rfc5681");
   verb->callback([options, &exit_code] { exit_code = run_conformance(*options); });
 }
 

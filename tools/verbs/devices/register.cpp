@@ -14,7 +14,7 @@ namespace lockstep::tools {
 
 void register_devices(CLI::App& app, int& exit_code) {
   CLI::App* const verb =
-      app.add_subcommand("devices", "Lists the TCP stacks that stand under the tests as devices");
+      app.add_subcommand("devices", "Lists the TCP stacks that can be tested in virtual time");
   const auto json = std::make_shared<bool>(false);
   verb->add_flag("--json", *json, "print JSON");
   verb->footer(

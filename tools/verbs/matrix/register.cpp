@@ -34,7 +34,8 @@ void register_matrix(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   verb->footer(
       "Exit code 1: a limit was missed, or a result differs from the table.\n"
-      "Example: lockstep matrix --sixth --jobs 2");
+      "Example: lockstep matrix --sixth --jobs 2\n"
+      "Example: lockstep ns3 matrix --lossless --jobs 2");
   verb->callback([options, &exit_code] { exit_code = run_matrix_verb(*options); });
 }
 

@@ -171,9 +171,9 @@ void register_run(CLI::App& verb, int& exit_code) {
   run->add_option("--captures", options->captures,
                   "write a capture of every script to this folder");
   run->footer(
-      "Exit code 1: a script fails; 2: a script has an error, or there is none; 3: a file is\n"
-      "missing. conformance/script/README.md describes the language. What a device does not have\n"
-      "leaves a script out.\n"
+      "Exit code 1: a script fails; 2: a script has a syntax error, or no script was found;\n"
+      "3: a file is missing. conformance/script/README.md describes the language. A script that\n"
+      "needs something that the device does not support is left out.\n"
       "Example: lockstep pkt run conformance/script --failed --jobs 2\n"
       "Example: lockstep pkt run conformance/script --device lwip --failed");
   run->callback([options, &exit_code] { exit_code = run_scripts(*options); });

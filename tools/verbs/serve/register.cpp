@@ -139,7 +139,7 @@ void register_serve(CLI::App& app, int& exit_code) {
   register_plain(*serve, exit_code, PlainServer::echo);
   register_plain(*serve, exit_code, PlainServer::memcached);
   CLI::App* const verb = serve->add_subcommand(
-      "http", "Serves HTTP/1.1 (GET, HEAD, and PUT to /sink) on a Linux interface");
+      "http", "Serves HTTP/1.1 (GET, HEAD, and PUT or POST to /sink) on a Linux interface");
   auto const options = std::make_shared<ServeOptions>();
   add_place(*verb, *options);
   verb->add_option(
@@ -158,10 +158,10 @@ void register_serve(CLI::App& app, int& exit_code) {
   verb->footer(
       "--tap needs /dev/net/tun and CAP_NET_ADMIN, --iface CAP_NET_RAW, AF_XDP also CAP_BPF and\n"
       "CAP_NET_ADMIN. AF_XDP takes all frames of the interface: the kernel gets none.\n"
-      "PUT to /sink discards the body; the answer is its length and SHA-256.\n"
+      "PUT or POST to /sink discards the body; the answer is its length and SHA-256.\n"
       "SIGINT or SIGTERM closes open connections and prints a summary; a second one ends at\n"
       "once. Exit code 3 also if the interface is deleted.\n"
-      "Example: lockstep serve http --tap lock0 --address 10.9.0.2/24 --host 10.9.0.1/24\n"
+      "Example: lockstep serve http --tap lock0 --address 10.9.0.2/24 --host 10.9.0.1/24 &\n"
       "         curl http://10.9.0.2/bytes/1000 | wc -c\n"
       "         lockstep serve http --iface eth1 --address 10.9.0.2/24 --shards 2 --cpus 0,1");
   verb->callback([options, &exit_code] { exit_code = run_serve_http(*options); });

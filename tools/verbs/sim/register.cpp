@@ -32,7 +32,8 @@ void register_sim(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   verb->add_option("--until", options->until, "stop at this virtual time, like 10s");
   verb->footer(
-      "Exit code 1: the run did not complete, or bytes arrived that were not sent.\n"
+      "Exit code 1: the run did not complete, bytes arrived that were not sent, or a segment\n"
+      "certainly violates an RFC.\n"
       "Example: lockstep sim run sim/examples/lossy_path.toml --seed 7 --pcapng captures");
   verb->callback([options, &exit_code] { exit_code = run_simulation(*options); });
 }

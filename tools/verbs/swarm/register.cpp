@@ -21,33 +21,33 @@ void register_swarm(CLI::App& app, int& exit_code) {
       app.add_subcommand("swarm", "Runs random worlds, each drawn from a seed, under all checkers");
   CLI::Option_group* const which = verb->add_option_group("worlds");
   which->add_option("--seeds", arguments->seeds, "A..B, both included, or one seed");
-  which->add_option("--world", arguments->options.world, "A world that --save wrote");
+  which->add_option("--world", arguments->options.world, "a world that --save wrote");
   which->require_option(1);
-  verb->add_option("--jobs", arguments->options.jobs, "Worker processes")
+  verb->add_option("--jobs", arguments->options.jobs, "worker processes")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
-  verb->add_option("--json", arguments->options.json, "Also write the results to this file");
+  verb->add_option("--json", arguments->options.json, "also write the results to this file");
   verb->add_option("--pcapng", arguments->options.pcapng,
-                   "Write a capture of each seed to this folder");
-  verb->add_option("--shrink", arguments->options.shrink, "How many failing seeds to shrink")
+                   "write a capture of each seed to this folder");
+  verb->add_option("--shrink", arguments->options.shrink, "how many failing seeds to shrink")
       ->capture_default_str();
   verb->add_option("--save", arguments->options.save,
-                   "Write the world of each failing seed to this folder");
+                   "write the world of each failing seed to this folder");
   verb->add_option(
           "--driver", arguments->options.driver,
-          "The driver below hosts' stacks: the plain port, or the mPIPE driver on a model of "
+          "the driver below hosts' stacks: the plain port, or the mPIPE driver on a model of "
           "its hardware, without errors or with errors drawn from the seed")
       ->check(CLI::IsMember({"plain", "mpipe", "mpipe-errs"}))
       ->capture_default_str();
   verb->add_option(
           "--workers", arguments->options.workers,
-          "Shards of each host that can have several, behind one port or as workers of one "
+          "shards of each host that can have several, behind one port or as workers of one "
           "NIC")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   CLI::Option* const devices =
       verb->add_option("--devices", arguments->devices,
-                       "Worlds of two devices in place of our stacks: names that `lockstep "
+                       "worlds of two devices in place of our stacks: names that `lockstep "
                        "devices` lists, or paths, separated by commas; every pair is run")
           ->delimiter(',');
   for (const char* const other : {"--world", "--shrink", "--save", "--driver", "--workers"}) {
