@@ -209,8 +209,8 @@ TEST(CongestionWindow, DoesNotApplyAfterTimeoutsInSilenceDespiteSack) {
       }
       c.peer(ms, "A", {11, 1 + 536 * 6});
       std::string const verdict = verdict_of(c);
-      EXPECT_EQ(verdict == "violates 5681:CC-12", again > 1 && times > 1) << times << again
-                                                                          << verdict;
+      EXPECT_EQ(verdict == "violates 5681:CC-12", again > 1 && times > 1)
+          << times << again << verdict;
       EXPECT_EQ(verdict.starts_with("violates"), again > 1 && times > 1) << verdict;
     }
   }
