@@ -9,7 +9,7 @@ import sys
 import time
 
 from dev.mutate.cited import Unreadable
-from dev.mutate.listed import patches, sample, trial
+from dev.mutate.listed import museum, patches, sample, trial
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 EPILOG = """
@@ -18,9 +18,12 @@ and 6582 that code of core/ cites. conformance/requirements/mutations.toml has a
 The tree is copied to build/mutations/tree and built there; the working tree is not changed. Tests
 that cite the requirement run first, then all tests, then the scenarios. Results are kept, so an
 interrupted run resumes as long as the tree has not changed.
+--museum puts the defects of conformance/museum/defects.toml into core/ instead, builds the Python
+module with each, and runs the tests of its case, one of which must fail.
 
 examples: tools/mutants --listed --seed 1
           tools/mutants --listed --only 9293:MUST-17 --json build/mutations/nagle.json
+          tools/mutants --listed --museum --only land
 
 exit: 0 every mutation was noticed, 1 some survived, 2 bad usage, or a mutation that is missing or
       does not apply, 3 not possible (the unchanged tree fails, a tool is missing)
@@ -35,10 +38,13 @@ def parse_arguments(words):
     parser.add_argument("--count", type=int, default=40, help="size of the sample (default: 40)")
     parser.add_argument("--only", metavar="ID", action="append", default=[],
                         help="try this id instead of the sample; may be repeated")
+    parser.add_argument("--museum", action="store_true",
+                        help="try the defects of conformance/museum; --only names cases")
     parser.add_argument("--list", action="store_true",
                         help="only print the sample and its mutations")
     parser.add_argument("--check", action="store_true",
-                        help="only check that every mutation still applies")
+                        help="only check that every mutation and every defect still applies, and"
+                        " that each case of the museum has a defect")
     parser.add_argument("--json", metavar="FILE", help="also write the table to FILE")
     parser.add_argument("--jobs", type=int, default=int(os.environ.get("LOCKSTEP_JOBS", 2)),
                         help="parallel jobs (default: LOCKSTEP_JOBS, or 2)")
@@ -129,9 +135,12 @@ def report(arguments, rows, began):
 def run(arguments):
     known = patches.load(ROOT)
     if arguments.check:
-        wrong = patches.check(ROOT, known.values())
-        print("\n".join(wrong) or f"{len(known)} mutations apply")
+        wrong = patches.check(ROOT, known.values()) + museum.check(ROOT)
+        print("\n".join(wrong) or f"{len(known)} mutations apply, and the defects of "
+              f"{len(museum.load(ROOT))} cases")
         return 2 if wrong else 0
+    if arguments.museum:
+        return museum.run(ROOT, arguments)
     chosen = choose(arguments, known)
     if arguments.list:
         for mutation in chosen:

@@ -12,7 +12,7 @@ sys.path.insert(0, str(TOOLS))
 sys.dont_write_bytecode = True
 
 from dev.mutate import cited  # noqa: E402
-from dev.mutate.listed import patches, sample, trial  # noqa: E402
+from dev.mutate.listed import museum, patches, sample, trial  # noqa: E402
 
 ROOT = TOOLS.parent
 HALT = patches.Mutation("9293:MUST-1", "core/tcp/a.cpp", "halt();\n", "", "it goes on")
@@ -80,6 +80,62 @@ class Patches(unittest.TestCase):
         self.assertEqual(missing, set(), "tools/mutants --listed needs a mutation for each")
 
 
+CASE = '''
+@case("land", "A title", sources=["here"])
+@mark.parametrize("x", [1])
+def test_land(tcp):
+    pass
+
+
+def test_no_case(tcp):
+    pass
+'''
+ENTRY = '[[defect]]\ncase = "{}"\nfile = "a.cpp"\nfind = "{}"\nreplace = ""\nwhy = "w"\n'
+
+
+def small_museum(folder, *entries):
+    """A tree with one case, one source, and these entries as its defects."""
+    root = pathlib.Path(folder)
+    room = root / museum.ROOM
+    room.mkdir(parents=True)
+    (room / "test_a.py").write_text(CASE)
+    (room / "defects.toml").write_text("".join(entries))
+    (root / "a.cpp").write_text("go();\nhalt();\n")
+    return root
+
+
+class Museum(unittest.TestCase):
+    def wrong(self, *entries):
+        with tempfile.TemporaryDirectory() as folder:
+            return museum.check(small_museum(folder, *entries))
+
+    def test_a_case_is_found_without_an_import(self):
+        with tempfile.TemporaryDirectory() as folder:
+            found = museum.cases(small_museum(folder))
+        self.assertEqual(list(found), ["land"])
+        self.assertEqual(found["land"].node, "conformance/museum/test_a.py::test_land")
+
+    def test_each_case_has_a_defect_that_applies(self):
+        self.assertEqual(self.wrong(ENTRY.format("land", "halt();")), [])
+        self.assertIn("land has no defect", self.wrong()[0])
+        self.assertIn("occurs 0 times", self.wrong(ENTRY.format("land", "stop();"))[0])
+
+    def test_a_defect_may_be_impossible_with_a_reason(self):
+        self.assertEqual(self.wrong('[[defect]]\ncase = "land"\ncannot = "a reason"\n'), [])
+
+    def test_a_defect_without_a_case(self):
+        wrong = self.wrong(ENTRY.format("land", "halt();"), ENTRY.format("sea", "go();"))
+        self.assertIn("sea is no case", wrong[0])
+
+    def test_malformed_entries(self):
+        for entries in (['[[defect]]\ncase = "land"\n'], [ENTRY.format("land", "go();")] * 2):
+            with self.assertRaisesRegex(patches.BadInput, "land"):
+                self.wrong(*entries)
+
+    def test_all_cases_have_defects_that_apply(self):
+        self.assertEqual(museum.check(ROOT), [])
+
+
 class Output(unittest.TestCase):
     def test_a_failed_test_is_named(self):
         text = "[ RUN      ] A.B\n[  FAILED  ] A.B (0 ms)\n[  FAILED  ] 1 test, listed below:\n"
@@ -107,6 +163,11 @@ class CommandLine(unittest.TestCase):
     def test_bad_usage(self):
         self.assertEqual(self.call("--seed", "x").returncode, 2)
         self.assertEqual(self.call("--count", "0").returncode, 2)
+
+    def test_an_unknown_case_is_named(self):
+        done = self.call("--museum", "--only", "no-case")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no-case", done.stderr)
 
     def test_list_runs_nothing(self):
         done = self.call("--list", "--only", "9293:MUST-17")

@@ -54,7 +54,8 @@ def run(command, cwd, timeout=None):
 
 def copy_tree(place):
     """Updates the copy. Unchanged files keep their times, so that only changed ones are rebuilt."""
-    listed = run(["git", "ls-files", "-z"], place.root)
+    listed = run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                 place.root)
     if listed.returncode != 0:
         raise Unable("git does not list the tree: run this in a clone of the repository")
     names = {name for name in listed.stdout.split("\0")
@@ -73,13 +74,13 @@ def copy_tree(place):
             shutil.copymode(place.root / name, there)
 
 
-def configure(place):
+def configure(place, more=()):
     compilers = []
     if shutil.which("clang++-19"):
         compilers = ["-DCMAKE_C_COMPILER=clang-19", "-DCMAKE_CXX_COMPILER=clang++-19"]
     done = run(["cmake", "-G", "Ninja", "-S", place.tree, "-B", place.build, *compilers,
                 "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0",
-                "-DLOCKSTEP_WERROR=OFF"], place.root)
+                "-DLOCKSTEP_WERROR=OFF", *more], place.root)
     if done.returncode != 0:
         raise Unable("the copy cannot be configured:\n" + tail(done.stdout))
 
