@@ -72,6 +72,25 @@ TEST(RefereeHidden, ADirectionThatHasOtherAddresses) {
   }
 }
 
+// One direction is recorded later than its receiver reacts: each ACK comes before its data, from
+// the SYN-ACK on. At the sender itself the order is true.
+TEST(RefereeHidden, ADirectionThatIsRecordedLate) {
+  for (bool const own : {false, true}) {
+    Conversation t(whole());
+    t.a("S", {.window = 1'000, .mss = 1'460}).a("A", {.seq = 1, .ack = 1, .window = 60'000});
+    t.b("SA", {.ack = 1, .window = 1'000, .mss = 1'460});
+    t.b("AP", {.seq = 1, .ack = 1, .text = 1'400, .own = own});
+    EXPECT_EQ(t.found(Rule::beyond_window), own ? "certain" : "likely");
+    Conversation late(whole());
+    late.open({.mss = 1'460, .stamp = 1'000});
+    late.b("A", {.seq = 1, .ack = 11, .stamp = 2'000, .echo = 1'020});  // of both
+    late.a("AP", {.seq = 11, .ack = 1, .text = 10, .stamp = 1'020, .echo = 1'000});
+    late.a("AP", {.seq = 1, .ack = 1, .text = 10, .stamp = 1'010, .echo = 1'000});
+    late.b("A", {.seq = 1, .ack = 21, .stamp = 2'001, .echo = 1'020, .own = own});
+    EXPECT_NE(late.found(Rule::old_stamp_accepted), own ? "likely" : "certain");
+  }
+}
+
 // Moves that reordering explains do not add up to a certain one.
 TEST(RefereeHidden, WindowsThatWereOvertakenAreNoMoves) {
   for (bool const overtaken : {true, false}) {

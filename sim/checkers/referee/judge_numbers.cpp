@@ -438,8 +438,12 @@ void judge_window(const Moment& m) {
     // A closed window is probed with at least one octet (3.8.6.1); nobody is known to send more.
     bool const probes = !m.terms.is_strict() && v.limit == v.limit_ack &&
                         segment.sequence == v.limit && m.said.text() <= full_size(m);
+    // One direction may be recorded late from the SYN-ACK on: then each ACK is recorded before what
+    // it acknowledges, and none has told the limit.
+    bool const early = !v.limited && !m.own && !m.terms.is_strict();
     Ambiguity const ambiguity = shares_window(m) ? Ambiguity::shared_window
                                 : probes         ? Ambiguity::hidden
+                                : early          ? Ambiguity::order
                                                  : Ambiguity::none;
     std::uint32_t const place =
         m.judge.call_whole(m, Rule::beyond_window, ambiguity, {limit.value, reported.value});

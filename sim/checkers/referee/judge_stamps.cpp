@@ -281,7 +281,9 @@ void judge_paws(const Moment& m) {
   other.stale = false;
   //= rfc7323#5.3
   //# 7323:TS-17 a segment with a timestamp before TS.Recent is dropped
-  bool const sure = m.terms.whole || (other.stale_sure && !other.stamps_leap);
+  // Elsewhere than at the receiver, data may be recorded after its own acknowledgment.
+  bool const exact = m.terms.is_strict() || (m.terms.whole && m.own);
+  bool const sure = exact || (other.stale_sure && !other.stamps_leap);
   m.judge.call_whole(m, Rule::old_stamp_accepted, sure ? Ambiguity::none : Ambiguity::order,
                      {other.stale_begin.value, segment.acknowledgment.value});
 }

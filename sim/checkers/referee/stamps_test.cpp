@@ -161,7 +161,7 @@ TEST(RefereeStamps, AnEchoIsNoMeasureAfterALongSilence) {
       t.b("A", {.seq = 1, .ack = 11, .stamp = 2'000, .echo = 2'000});
       t.a("AP",
           {.seq = 11, .ack = 1, .text = 10, .after_ms = silent_ms, .stamp = late, .echo = 2'000});
-      t.b("A", {.seq = 1, .ack = 21, .stamp = 2'100, .echo = late});
+      t.b("A", {.seq = 1, .ack = 21, .stamp = 2'100, .echo = late, .own = true});
       bool const outdated = silent_ms != 10 && deployed;
       EXPECT_EQ(t.found(Rule::old_stamp_accepted), outdated ? "no" : "certain") << silent_ms;
     }
