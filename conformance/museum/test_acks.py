@@ -1,7 +1,18 @@
 # ACKs that lie: beyond SND.NXT, divided, optimistic, repeated; storms; round trips; SACK blocks.
 import pytest
 from museum import case
-from record_kit import SECOND, at_least, at_most, data, flowing, furthest, lives, mark, seen
+from record_kit import (
+    SECOND,
+    at_least,
+    at_most,
+    data,
+    flowing,
+    furthest,
+    limits_on,
+    lives,
+    mark,
+    seen,
+)
 
 from lockstep.testing.packets import MOD
 
@@ -54,7 +65,7 @@ def test_data_without_ack(tcp, flags):
       sound="At most 1,000 answers in that second; then the connection works")
 @pytest.mark.parametrize("seq,ack", [(200_000, 1), (1, 5000)])
 def test_ack_storm(tcp, seq, ack):
-    tcp.established()
+    limits_on(tcp).established()
     empty = bytes(tcp.segment("A", seq=seq, ack=ack))
     for _ in range(2000):
         tcp.inject(empty)

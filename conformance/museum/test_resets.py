@@ -2,7 +2,7 @@
 import pytest
 from museum import case
 from museum_kit import serves
-from record_kit import at_most, data, lives, mark, resets, seen
+from record_kit import at_most, data, limits_on, lives, mark, resets, seen
 
 
 @case("blind-reset", "Any reset in the receive window ends the connection",
@@ -113,7 +113,7 @@ def test_reset_loop(tcp, flags, payload):
       clause="RFC 5961 7 and 10",
       sound="The other connection still gets its challenge ACK; no connection is reset")
 def test_challenge_ack_side_channel(tcp):
-    tcp.listen()
+    limits_on(tcp).listen()
     for port in (6001, 6002):
         tcp.peer_port, tcp.peer_nxt = port, 0
         tcp.send("S", seq=0).expect("SA", ack=1)
@@ -137,7 +137,7 @@ def test_challenge_ack_side_channel(tcp):
       clause="RFC 5961 7: a system limits challenge ACKs",
       sound="Answers at most 1,000 of them; after a second it answers again, or it never does")
 def test_challenge_ack_flood(tcp):
-    tcp.established()
+    limits_on(tcp).established()
     reset = bytes(tcp.segment("R", seq=2000))
     for _ in range(2000):
         tcp.inject(reset)
