@@ -311,8 +311,9 @@ class AgainAudit {
         add_gap(index, gap);
       }
       // SACK, RACK and probes act on what arrives: nothing has since the octets were sent twice.
-      bool const silent = transmissions_in_silence(index) >= silent_min - 1;
-      alone_after_timeout(index, silent && !short_gap && !shorter && !may_be_released(index), last);
+      if (transmissions_in_silence(index) >= silent_min - 1) {
+        alone_after_timeout(index, !short_gap && !shorter && !may_be_released(index), last);
+      }
       return;
     }
     bool const go_back = timed_out_ && item.at.since(una_at_) <= prompt;
