@@ -500,9 +500,10 @@ void open(const Moment& m) {
   Bytes const mss{syn.options.has_mss ? syn.options.mss : mss_default(m)};
   bool const asks = syn.flags.ece() && syn.flags.cwr() && !syn.flags.ack();
   bool const grants = syn.flags.ece() && !syn.flags.cwr() && syn.flags.ack();
-  // A SYN-ACK agrees to AccECN by AE or CWR, in all combinations but one that RFC 3540 used.
+  // A SYN-ACK agrees to AccECN by AE or CWR; with AE and ECE it is RFC 3540's, or a reflection.
   bool const ae = m.said.reserved == 1;
-  bool const accurate = syn.flags.ack() ? (ae || syn.flags.cwr()) && !(ae && grants) : ae && asks;
+  bool const accurate =
+      syn.flags.ack() ? (ae || syn.flags.cwr()) && !(ae && syn.flags.ece()) : ae && asks;
   for (std::uint32_t i = 0; i < v.opening_count; ++i) {
     Opening& opening = v.openings[i];
     if (opening.iss == syn.sequence) {

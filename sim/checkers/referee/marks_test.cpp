@@ -17,7 +17,8 @@ TEST(RefereeMarks, NewerEcnIsAgreedByOtherBits) {
   };
   for (Case const& one : {Case{"SEC", "SAC", 1, 0, "note"}, Case{"SEC", "SA", 1, 1, "note"},
                           Case{"SEC", "SA", 1, 0, "certain"}, Case{"SEC", "SAC", 0, 0, "certain"},
-                          Case{"SEC", "SAE", 1, 0, "no"}, Case{"SEC", "SAE", 1, 1, "no"}}) {
+                          Case{"SEC", "SAEC", 1, 1, "certain"}, Case{"SEC", "SAE", 1, 0, "no"},
+                          Case{"SEC", "SAE", 1, 1, "no"}}) {
     Conversation t;
     t.a(one.syn, {.reserved = one.ae}).b(one.answer, {.ack = 1, .reserved = one.answers_ae});
     t.a("A", {.seq = 1, .ack = 1});
