@@ -59,7 +59,8 @@ struct lockstep_device_calls {
   const char* stack; /* what it is, with its version, as "lwIP 2.1.3" */
   /*
    * Words separated by spaces: ipv4, ipv6: the families that it has; deterministic: equal inputs
-   * give equal packets at equal instants; udp: it has UDP, so that a closed port answers.
+   * give equal packets at equal instants; udp: it has UDP, so that a closed port answers;
+   * renewable: after destroy(), create() makes a device as in a new process.
    */
   const char* abilities;
   /* Timers expire on multiples of this many nanoseconds; 1: to the nanosecond. */

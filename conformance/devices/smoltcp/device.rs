@@ -674,7 +674,7 @@ static CALLS: Calls = Calls {
     version: VERSION,
     name: c"smoltcp".as_ptr(),
     stack: c"smoltcp 0.14.0".as_ptr(),
-    abilities: c"ipv4 ipv6 udp deterministic".as_ptr(),
+    abilities: c"ipv4 ipv6 udp deterministic renewable".as_ptr(),
     timer_grain: GRAIN_NS,
     timer_late: 0,
     create,
