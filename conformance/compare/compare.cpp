@@ -66,6 +66,33 @@ script::Ran run_script(const std::string& text, const std::filesystem::path& dev
   return script::run(script::parse("compare.pkt", text, {}), overrides, arena);
 }
 
+/// Whether our stack passes the script and the device fails it, not before the last step.
+std::optional<script::Ran> tells_apart(const std::string& text, int last_step,
+                                       const std::filesystem::path& device) {
+  if (run_script(text, {}).verdict != script::Verdict::passed) {
+    return std::nullopt;
+  }
+  script::Ran ran = run_script(text, device);
+  bool const failed = ran.verdict == script::Verdict::failed;
+  return failed && ran.finding.place.line >= last_step ? std::optional(std::move(ran))
+                                                       : std::nullopt;
+}
+
+/// Takes off last lines that are not needed.
+void trim(CompareFinding& finding, int last_step, const std::filesystem::path& device) {
+  for (;;) {
+    std::size_t const cut = finding.script.rfind('\n', finding.script.size() - 2);
+    std::string const text = finding.script.substr(0, cut + 1);
+    bool const whole = static_cast<int>(lines_of(text)) >= last_step;
+    auto ran = whole ? tells_apart(text, last_step, device) : std::nullopt;
+    if (!ran) {
+      return;
+    }
+    finding.script = text;
+    finding.capture = std::move(ran->capture);
+  }
+}
+
 /// Writes the script that our stack passes and the device fails.
 void add_script(CompareFinding& finding, const std::filesystem::path& device,
                 const std::filesystem::path& ours) {
@@ -77,51 +104,66 @@ void add_script(CompareFinding& finding, const std::filesystem::path& device,
   constexpr ScriptTail tails[] = {
       {false, false, false}, {false, true, false}, {true, false, false}, {true, true, false}};
   finding.why_no_script = "no script that our stack passes shows it";
+  finding.script.clear();
+  finding.capture.clear();
   for (ScriptTail tail : tails) {
     tail.resend = resends;
-    std::string const text = script_of(heading, finding.smallest, played, tail);
-    if (run_script(text, {}).verdict != script::Verdict::passed) {
-      continue;
-    }
-    script::Ran ran = run_script(text, device);
-    if (ran.verdict != script::Verdict::failed) {
-      continue;
-    }
-    if (lines_of(text) > script_lines_most) {
-      finding.why_no_script = fmt::format("its script would have {} lines", lines_of(text));
+    auto const [text, last_step] = script_of(heading, finding.smallest, played, tail);
+    auto ran = tells_apart(text, last_step, device);
+    if (!ran) {
       continue;
     }
     finding.script = text;
-    finding.capture = std::move(ran.capture);
-    finding.why_no_script.clear();
-    return;
+    finding.capture = std::move(ran->capture);
+    trim(finding, last_step, device);
+    std::size_t const lines = lines_of(finding.script);
+    if (lines <= script_lines_most) {
+      finding.why_no_script.clear();
+      return;
+    }
+    finding.script.clear();
+    finding.capture.clear();
+    finding.why_no_script = fmt::format("its script would have {} lines", lines);
   }
 }
 
-/// Shrinks the first input of a finding.
+/// Shrinks the first input of a finding; if the smallest has no script, to the smallest that has.
 void make_small(CompareFinding& finding, const ContainedDevice& device,
                 const std::filesystem::path& ours) {
   std::size_t const rule = finding.rule;
+  Input const first = draw_input(finding.seed);
+  std::string const line = device.play_one(first, rule).line;
   const auto fails = [&](const Input& input) {
     ContainedDevice::Detail const detail = device.play_one(input, rule);
-    bool const same = rule != index_of(CompareRule::device_broken) || detail.line == finding.line;
+    bool const same = rule != index_of(CompareRule::device_broken) || detail.line == line;
     return detail.seen.broken.test(rule) && same;
   };
-  Input const first = draw_input(finding.seed);
-  finding.line = device.play_one(first, rule).line;
-  finding.smallest = shrink_input(first, fails);
-  finding.line = device.play_one(finding.smallest, rule).line;
-  if (device.is_ours()) {
-    finding.why_no_script = "our own stack breaks the rule, so it cannot write the script";
-  } else if (ours.empty()) {
-    finding.why_no_script = "our own stack is not built as a device";
-  } else {
+  const auto shows = [&](const Input& input) {
     try {
+      finding.smallest = input;
       add_script(finding, device.path(), ours);
     } catch (const tools::Failure& failure) {
       finding.why_no_script = failure.what();
     }
+    return !finding.script.empty();
+  };
+  Input const smallest = shrink_input(first, fails);
+  if (device.is_ours()) {
+    finding.why_no_script = "our own stack breaks the rule, so it cannot write the script";
+  } else if (ours.empty()) {
+    finding.why_no_script = "our own stack is not built as a device";
+  } else if (!shows(smallest)) {
+    std::string const why = finding.why_no_script;
+    const auto both = [&](const Input& input) { return fails(input) && shows(input); };
+    Input const other = both(first) ? shrink_input(first, both) : smallest;
+    if (shows(other)) {
+      finding.line = device.play_one(other, rule).line;
+      return;
+    }
+    finding.why_no_script = why;
   }
+  finding.smallest = smallest;
+  finding.line = device.play_one(smallest, rule).line;
 }
 
 /// Crashes with other messages are findings of their own.
@@ -133,10 +175,9 @@ void tell_crashes_apart(Shown& shown, std::vector<CompareFinding>& into) {
   }
   std::map<std::string, CompareFinding> by_line;
   for (std::uint64_t const seed : shown.crashes) {
-    CompareFinding& one =
-        by_line.try_emplace(shown.device.play_one(draw_input(seed), rule).line, found->second)
-            .first->second;
-    one.seed = std::min(seed, one.inputs == found->second.inputs ? seed : one.seed);
+    auto const [one, added] =
+        by_line.try_emplace(shown.device.play_one(draw_input(seed), rule).line, found->second);
+    one->second.seed = added ? seed : one->second.seed;
   }
   if (by_line.size() > 1) {
     for (auto& [line, one] : by_line) {

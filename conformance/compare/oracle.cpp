@@ -77,14 +77,15 @@ bool Oracle::fin_came() const {
 }
 
 CompareRule Oracle::reason_at(std::int64_t at, CompareRule otherwise) const {
-  const auto is_below = [at](const Range& range) { return range.wrong && range.begin <= at; };
-  for (Range const& range : ranges_) {
-    if (is_below(range) && at < range.end) {
-      return *range.wrong;
+  auto const is_below = [at](const Range& range) { return range.wrong && range.begin <= at; };
+  // The latest segment is the likeliest.
+  for (auto range = ranges_.rbegin(); range != ranges_.rend(); ++range) {
+    if (is_below(*range) && at < range->end) {
+      return *range->wrong;
     }
   }
-  auto const below = std::ranges::find_if(ranges_, is_below);
-  return below == ranges_.end() ? otherwise : *below->wrong;
+  auto const below = std::find_if(ranges_.rbegin(), ranges_.rend(), is_below);
+  return below == ranges_.rend() ? otherwise : *below->wrong;
 }
 
 // --- what must come, and what must not ---
@@ -220,6 +221,9 @@ void Oracle::arrives(Instant at, std::span<const std::byte> packet, const wire::
 }
 
 void Oracle::arrives_closed(Instant at, const wire::Segment& segment, const Pair& pair) {
+  if (segment.flags.all_of(wire::flag::syn | wire::flag::fin)) {
+    return;  // some drop it as malformed
+  }
   if (segment.flags.rst()) {
     be_silent(CompareRule::reset_answered, at, pair);
   } else {
@@ -228,6 +232,10 @@ void Oracle::arrives_closed(Instant at, const wire::Segment& segment, const Pair
 }
 
 void Oracle::arrives_listen(Instant at, const wire::Segment& segment, const Pair& pair) {
+  if (segment.flags.all_of(wire::flag::syn | wire::flag::fin)) {
+    pair == connection() ? lose() : void(others_known_ = false);
+    return;
+  }
   if (segment.flags.rst()) {
     be_silent(CompareRule::reset_answered, at, pair);
   } else if (segment.flags.ack()) {
@@ -245,10 +253,6 @@ void Oracle::open_passively(Instant at, const wire::Segment& syn) {
   irs_ = syn.sequence.value;
   scale_of_tester_ = syn.options.has_window_scale ? syn.options.window_scale.shift : -1;
   stamps_of_tester_ = syn.options.has_timestamps;
-  if (syn.flags.fin()) {
-    lose();  // some take it for an attack
-    return;
-  }
   phase_ = Phase::syn_received;
   owe(CompareRule::syn_unanswered, Answer::syn_ack, at, 1);
   if (!syn.payload.empty()) {
@@ -339,10 +343,11 @@ void Oracle::refuse(const Arrival& arrival) {
   }
   // With a closed window a valid ACK may count all the same.
   una_sure_ = una_sure_ && edge_ > acked_;
-  if (!drawn_) {
+  // "must" is said of synchronized states only (3.5.2).
+  if (!drawn_ && phase_ == Phase::open) {
     owe(CompareRule::unacceptable_unanswered, Answer::ack, arrival.at, acked_);
+    drawn_ = true;
   }
-  drawn_ = true;
   if (arrival.beyond) {
     add_text(arrival.seq + (segment.flags.syn() ? 1 : 0), segment, CompareRule::outside_accepted);
   }
@@ -415,16 +420,17 @@ void Oracle::take_text(const Arrival& arrival) {
   auto const fin =
       std::ranges::find_if(ranges_, [](const Range& range) { return range.fin && !range.wrong; });
   std::int64_t const place = arrival.end - (segment.flags.fin() ? 1 : 0);
-  if (fin != ranges_.end() && arrival.end > fin->end) {
+  if (fin != ranges_.end() && place > fin->begin) {
     if (acked_ < fin->end || segment.flags.fin()) {
       lose();  // which of them is the end?
-      return;
+    } else if (place > fin->end) {
+      ranges_.push_back({fin->end, place, CompareRule::beyond_fin_accepted});
     }
-    ranges_.push_back({fin->end, place, CompareRule::beyond_fin_accepted});
     return;
   }
+  // Data at the place of the FIN or behind it, even if it was to be dropped.
   bool const behind = std::ranges::any_of(ranges_, [&](const Range& range) {
-    return segment.flags.fin() && !range.wrong && !range.fin && range.end > place;
+    return segment.flags.fin() && !range.fin && range.end > place;
   });
   if (behind || (segment.flags.fin() && fin != ranges_.end() && fin->begin != place)) {
     lose();

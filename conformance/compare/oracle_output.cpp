@@ -147,11 +147,11 @@ void Oracle::read(Instant at, std::string_view octets) {
   if (follows() && irs_) {
     std::int64_t const last = end_of_stream() - (fin_came() ? 1 : 0);
     if (1 + read_ + count > last) {
-      break_rule(reason_at(last, CompareRule::delivers_too_much), at,
+      break_rule(reason_at(end_of_stream(), CompareRule::delivers_too_much), at,
                  fmt::format("{} octets were read, expected {} at most", read_ + count, last - 1));
       lose();
     }
-    for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t i = 0; follows() && i < count; ++i) {
       std::uint32_t const number = *irs_ + static_cast<std::uint32_t>(1 + read_ + i);
       if (static_cast<std::byte>(octets[static_cast<std::size_t>(i)]) != compare_octet(number)) {
         break_rule(CompareRule::delivers_wrong_octets, at,

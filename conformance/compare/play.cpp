@@ -17,7 +17,7 @@ constexpr Instant origin{1'000'000'000'000};
 constexpr std::uint16_t active_port = 32'771;
 constexpr std::uint32_t turns_most = 4'000;
 constexpr std::uint64_t read_most = 65'536;
-constexpr Duration settle_time = Duration::milliseconds(1'000);
+constexpr Duration settle_time = Duration::milliseconds(1'250);
 constexpr Duration patience_time = Duration::seconds(70);
 constexpr std::uint8_t unknown_kind = 200;
 

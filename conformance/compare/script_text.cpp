@@ -11,6 +11,7 @@ namespace lockstep::conformance {
 namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
+constexpr std::uint16_t flag_ack = 0x10;
 constexpr std::uint64_t soon = 500 * ms;
 
 std::string seconds_text(Duration time) {
@@ -30,7 +31,7 @@ class ScriptWriter {
     }
   }
 
-  std::string write(const std::string& heading) {
+  ScriptText write(const std::string& heading) {
     out_ = heading + "\n--profile=rfc\n";
     bool const connects = input_.opening == Opening::connects;
     if (input_.opening != Opening::closed) {
@@ -51,12 +52,15 @@ class ScriptWriter {
       if (!dropped) {
         resent |= late;
         add(event);
+        if (event.phase == Event::Phase::steps && event.kind != Event::Kind::left) {
+          last_step_ = static_cast<int>(std::ranges::count(out_, '\n'));
+        }
       }
     }
     if (tail_.wait) {
-      line("+1", "%{ assert 1 == 1 }%");
+      line("+2", "%{ assert 1 == 1 }%");
     }
-    return out_;
+    return {out_, last_step_};
   }
 
  private:
@@ -88,7 +92,7 @@ class ScriptWriter {
     std::string text = in ? "< " : "> ";
     text += ports_of(live) + script::flags_text(live.flags) + " " +
             numbers(in ? live.sequence : live.sequence - shift, live.length);
-    if ((live.flags & 0x10) != 0) {
+    if ((live.flags & flag_ack) != 0) {
       text += fmt::format(" ack {}", in ? event.piece.ack : live.ack);
     }
     if (in) {
@@ -100,7 +104,11 @@ class ScriptWriter {
       return;
     }
     text += live.options.empty() ? "" : " <...>";
-    line(passed.ns == 0 ? "+0" : passed.ns <= soon ? "+0~+0.5" : "*", text);
+    // Another stack may delay the ACK of new data.
+    bool const delayable =
+        live.flags == flag_ack && live.length == 0 && live.ack != acked_ && acked_ != 0;
+    acked_ = (live.flags & flag_ack) != 0 ? live.ack : acked_;
+    line(passed.ns > soon ? "*" : passed.ns == 0 && !delayable ? "+0" : "+0~+0.5", text);
   }
 
   void add_call(const std::string& when, const Event& event) {
@@ -127,13 +135,15 @@ class ScriptWriter {
   ScriptTail const& tail_;
   bool several_ = false;
   Instant at_;
+  int last_step_ = 0;
+  std::uint32_t acked_ = 0;
   std::string out_;
 };
 
 }  // namespace
 
-std::string script_of(const std::string& heading, const Input& input, const Played& ours,
-                      const ScriptTail& tail) {
+ScriptText script_of(const std::string& heading, const Input& input, const Played& ours,
+                     const ScriptTail& tail) {
   return ScriptWriter(input, ours, tail).write(heading);
 }
 

@@ -65,10 +65,30 @@ class Shrinking {
     return false;
   }
 
+  /// Sends less, and acknowledges as much less.
+  bool send_less(std::size_t i) {
+    Step const& step = smallest_.steps[i];
+    bool any = false;
+    for (std::uint32_t const octets : {1U, 100U, 500U, 1'000U}) {
+      if (any || step.act != Act::send || octets >= step.octets) {
+        break;
+      }
+      any = change([&](Input& input) {
+        std::uint32_t const less = input.steps[i].octets - octets;
+        input.steps[i].octets = octets;
+        for (Step& other : input.steps) {
+          other.piece.ack -= other.piece.ack > less ? less : 0;
+        }
+      });
+    }
+    return any;
+  }
+
   bool simplify(std::size_t i) {
     bool any = set(i, [](Step& step) -> auto& { return step.after_ms; }, {0U, 10U, 100U});
     if (smallest_.steps[i].act != Act::segment) {
-      return set(i, [](Step& step) -> auto& { return step.octets; }, {1U, 4U, 100U}) || any;
+      any |= set(i, [](Step& step) -> auto& { return step.octets; }, {1U, 4U, 100U});
+      return send_less(i) || any;
     }
     for (unsigned const bit : {0x08U, 0x20U, 0x40U, 0x80U, 0x01U}) {
       any |= change([&](Input& input) {
