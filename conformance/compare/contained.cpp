@@ -118,7 +118,7 @@ ContainedDevice::ContainedDevice(std::filesystem::path path, std::chrono::millis
       patience_(patience),
       ours_(name_ == "lockstep") {}
 
-std::string ContainedDevice::why_left_out() const {
+std::string ContainedDevice::why_left_out() const try {
   DevicePeer const peer(path_);
   for (const char* const call :
        {"listen", "accept", "connect", "send", "receive", "finish", "close"}) {
@@ -127,6 +127,8 @@ std::string ContainedDevice::why_left_out() const {
     }
   }
   return peer.about().abilities.contains("ipv4") ? "" : "it has no IPv4";
+} catch (const DeviceFault& fault) {
+  throw Failure(ExitCode::finding, fault.what());
 }
 
 /// In the child: plays, in a process for each input unless the device can be created again.

@@ -306,10 +306,11 @@ void Oracle::arrives_syn_sent(Instant at, const wire::Segment& segment) {
 /// What is certain about a segment in a synchronized state, or in SYN-RECEIVED. The device's
 /// RCV.NXT lies between what it has acknowledged and the end of what it may have accepted.
 void Oracle::arrives_synchronized(Instant at, const wire::Segment& segment) {
-  // With timestamps the referee judges alone. A SYN in a simultaneous open may do much.
+  // With timestamps the referee judges alone. In SYN-RECEIVED a SYN may be that of a simultaneous
+  // open, which the test of the sequence number would refuse (RFC 9293 A.2).
   bool const stamps = stamps_ && stamps_of_tester_;
-  bool const both_open = phase_ == Phase::syn_received && place_.opening == Opening::connects;
-  if (!iss_ || acked_ < 1 || edge_ == 0 || stamps || (both_open && segment.flags.syn())) {
+  bool const second_syn = phase_ == Phase::syn_received && segment.flags.syn();
+  if (!iss_ || acked_ < 1 || edge_ == 0 || stamps || second_syn) {
     lose();
     return;
   }
@@ -436,10 +437,11 @@ void Oracle::take_text(const Arrival& arrival) {
     lose();
     return;
   }
+  bool const had_fin = fin != ranges_.end();
   add_text(arrival.seq, segment, std::nullopt);
   bool const owed = arrival.sure && arrival.seq <= acked_ && arrival.end > acked_ &&
                     arrival.end <= edge_ && acked_ == before && !segment.flags.urg() && !closed_ &&
-                    fin == ranges_.end();
+                    !had_fin;
   if (owed) {
     owe(segment.flags.fin() ? CompareRule::fin_unacknowledged : CompareRule::data_unacknowledged,
         Answer::ack, arrival.at, arrival.end);

@@ -335,8 +335,7 @@ Drop arrives_other_states(Engine& e, Connection& c, const InboundSegment& arriva
     return process_segment(e, c, arrival, arrival.segment);
   }
   ecn::process_syn_again(c, arrival.segment.flags);
-  // The peer of a passive open has no reason to send a SYN-ACK.
-  if (!acks_our_syn(c, arrival.segment) || c.passive) {
+  if (!acks_our_syn(c, arrival.segment)) {
     send_syn_again(e, c);
     return Drop::tcp_out_of_window;
   }
