@@ -1,5 +1,5 @@
 # Devices, the simulator's referee and writer of segments, scripts, and errors with an exit code.
-set(LIBS lockstep_devices lockstep_output lockstep_process lockstep_script lockstep_sim)
+set(LIBS lockstep_devices lockstep_process lockstep_script lockstep_sim)
 
 # A device that breaks its interface, for the test; not among those that `lockstep devices` lists.
 function(lockstep_rude_device)

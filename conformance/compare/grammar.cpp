@@ -65,7 +65,7 @@ class Grower {
     syn.sack = dice_.percent(25);
     syn.stamped = stamped_ = dice_.percent(15);
     syn.stamp = stamp_;
-    syn.unknown = dice_.percent(5);
+    syn.rare = dice_.percent(5);
   }
 
   /// The handshake, at times with something odd inside it.
@@ -159,7 +159,7 @@ class Grower {
     } else if (out.stamped && dice_.percent(20)) {
       out.stamp -= dice_.pick({2u, 1'000u, 3u << 29});
     }
-    out.unknown = dice_.percent(3);
+    out.rare = dice_.percent(3);
     if (out.flags.syn() && dice_.percent(50)) {
       out.mss = 1'000;
     }

@@ -31,7 +31,7 @@ struct Piece {
   bool sack = false;      ///< permits SACK
   bool stamped = false;
   std::uint32_t stamp = 0;
-  bool unknown = false;  ///< has an option of a kind that nobody knows
+  bool rare = false;  ///< has an option that few know (RFC 5482)
 
   bool operator==(const Piece&) const = default;
 };

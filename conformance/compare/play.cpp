@@ -17,9 +17,9 @@ constexpr Instant origin{1'000'000'000'000};
 constexpr std::uint16_t active_port = 32'771;
 constexpr std::uint32_t turns_most = 4'000;
 constexpr std::uint64_t read_most = 65'536;
+constexpr std::uint16_t rare_timeout = 0x8064;  // 100 minutes
 constexpr Duration settle_time = Duration::milliseconds(1'250);
 constexpr Duration patience_time = Duration::seconds(70);
-constexpr std::uint8_t unknown_kind = 200;
 
 const IpAddress device_address = IpAddress::v4(10, 0, 0, 1);
 const IpAddress tester_address = IpAddress::v4(10, 0, 0, 2);
@@ -246,6 +246,8 @@ class Player {
     out.options.has_sack_permitted = piece.sack;
     out.options.has_timestamps = piece.stamped;
     out.options.timestamp_value = piece.stamp;
+    out.options.has_user_timeout = piece.rare;
+    out.options.user_timeout = piece.rare ? rare_timeout : std::uint16_t{0};
     return out;
   }
 

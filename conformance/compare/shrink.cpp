@@ -100,13 +100,13 @@ class Shrinking {
       Piece& piece = input.steps[i].piece;
       piece.mss = 0;
       piece.scale = -1;
-      piece.sack = piece.stamped = piece.unknown = false;
+      piece.sack = piece.stamped = piece.rare = false;
       piece.stamp = 0;
     });
     any |= set(i, [](Step& step) -> auto& { return step.piece.scale; }, {-1});
     any |= set(i, [](Step& step) -> auto& { return step.piece.sack; }, {false});
     any |= set(i, [](Step& step) -> auto& { return step.piece.stamped; }, {false});
-    any |= set(i, [](Step& step) -> auto& { return step.piece.unknown; }, {false});
+    any |= set(i, [](Step& step) -> auto& { return step.piece.rare; }, {false});
     any |= set(i, [](Step& step) -> auto& { return step.piece.window; }, {std::uint16_t{65'535}});
     any |= set(i, [](Step& step) -> auto& { return step.piece.urgent; }, {std::uint16_t{0}});
     any |= set(i, [](Step& step) -> auto& { return step.piece.octets; },
