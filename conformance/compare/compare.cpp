@@ -13,7 +13,7 @@
 #include "conformance/script/run.hpp"
 #include "tools/base/process/failure.hpp"
 
-namespace lockstep::conformance {
+namespace lockstep::conformance::compare {
 namespace {
 
 constexpr std::uint64_t round = 1'000;     // seeds
@@ -237,4 +237,4 @@ CompareResult compare_devices(const CompareOptions& options) {
   return out;
 }
 
-}  // namespace lockstep::conformance
+}  // namespace lockstep::conformance::compare

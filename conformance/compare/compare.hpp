@@ -9,7 +9,7 @@
 
 #include "conformance/compare/contained.hpp"
 
-namespace lockstep::conformance {
+namespace lockstep::conformance::compare {
 
 struct CompareOptions {
   std::vector<std::filesystem::path> devices;  ///< as of device_path()
@@ -54,4 +54,4 @@ CompareResult compare_devices(const CompareOptions& options);
 /// A script of at most so many lines.
 inline constexpr std::size_t script_lines_most = 15;
 
-}  // namespace lockstep::conformance
+}  // namespace lockstep::conformance::compare

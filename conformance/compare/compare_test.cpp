@@ -15,7 +15,7 @@
 #include "conformance/compare/shrink.hpp"
 #include "tools/base/process/failure.hpp"
 
-namespace lockstep::conformance {
+namespace lockstep::conformance::compare {
 namespace {
 
 namespace fs = std::filesystem;
@@ -261,4 +261,4 @@ TEST(CompareFindings, AKnownDefectOfAnotherStackGetsAScript) {
 }
 
 }  // namespace
-}  // namespace lockstep::conformance
+}  // namespace lockstep::conformance::compare

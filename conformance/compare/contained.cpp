@@ -23,7 +23,7 @@
 #include "conformance/devices/load.hpp"
 #include "tools/base/process/failure.hpp"
 
-namespace lockstep::conformance {
+namespace lockstep::conformance::compare {
 namespace {
 
 using tools::ExitCode;
@@ -142,7 +142,7 @@ void ContainedDevice::serve(const Work& work) const {
       if (program) {
         host = open_host(path_);
       }
-      Played const played = conformance::play(*host, work.input_of(i), ours_);
+      Played const played = compare::play(*host, work.input_of(i), ours_);
       page.seen[i] = {played.broken, played.outcome};
       put_line(page.fault, played.fault);
       auto const detail = played.details.find(work.rule);
@@ -277,4 +277,4 @@ ContainedDevice::Detail ContainedDevice::play_one(const Input& input, std::size_
   return {page.seen[0], fault ? page.fault.data() : page.detail.data()};
 }
 
-}  // namespace lockstep::conformance
+}  // namespace lockstep::conformance::compare

@@ -11,7 +11,7 @@
 #include "conformance/compare/input.hpp"
 #include "conformance/compare/rules.hpp"
 
-namespace lockstep::conformance {
+namespace lockstep::conformance::compare {
 
 /// What one input showed.
 struct Seen {
@@ -63,4 +63,4 @@ class ContainedDevice {
   bool ours_;
 };
 
-}  // namespace lockstep::conformance
+}  // namespace lockstep::conformance::compare

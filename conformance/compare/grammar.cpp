@@ -4,7 +4,7 @@
 #include "conformance/compare/input.hpp"
 #include "sim/swarm/dice.hpp"
 
-namespace lockstep::conformance {
+namespace lockstep::conformance::compare {
 namespace {
 
 namespace flag = wire::flag;
@@ -282,4 +282,4 @@ std::string text_of(const Input& input) {
   return out;
 }
 
-}  // namespace lockstep::conformance
+}  // namespace lockstep::conformance::compare

@@ -11,7 +11,7 @@
 
 #include "conformance/devices/load.hpp"
 
-namespace lockstep::conformance {
+namespace lockstep::conformance::compare {
 namespace {
 
 constexpr std::size_t octets_most = std::size_t{1} << 20;  // that one call reads
@@ -220,4 +220,4 @@ std::unique_ptr<Host> open_host(const std::filesystem::path& device, HostNote* n
   return std::make_unique<LoadedHost>(device, note);
 }
 
-}  // namespace lockstep::conformance
+}  // namespace lockstep::conformance::compare

@@ -9,7 +9,7 @@
 
 #include "conformance/devices/peer.hpp"
 
-namespace lockstep::conformance {
+namespace lockstep::conformance::compare {
 
 /// What a host is doing, for whoever waits for it in another process.
 struct HostNote {
@@ -37,4 +37,4 @@ class Host {
 /// one, outlives the host. Throws Failure, or DeviceFault.
 std::unique_ptr<Host> open_host(const std::filesystem::path& device, HostNote* note = nullptr);
 
-}  // namespace lockstep::conformance
+}  // namespace lockstep::conformance::compare

@@ -7,7 +7,7 @@
 
 #include "core/wire/tcp.hpp"
 
-namespace lockstep::conformance {
+namespace lockstep::conformance::compare {
 
 /// Where the device's connection comes from: it listens, it connects, or there is none.
 enum class Opening : std::uint8_t { listens, connects, closed };
@@ -61,4 +61,4 @@ Input draw_input(std::uint64_t seed);
 /// One line for each step.
 std::string text_of(const Input& input);
 
-}  // namespace lockstep::conformance
+}  // namespace lockstep::conformance::compare

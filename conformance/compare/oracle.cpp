@@ -7,7 +7,7 @@
 
 #include "sim/checkers/rfc.hpp"
 
-namespace lockstep::conformance {
+namespace lockstep::conformance::compare {
 namespace {
 
 namespace referee = sim::referee;
@@ -459,4 +459,4 @@ void Oracle::add_text(std::int64_t begin, const wire::Segment& segment,
   }
 }
 
-}  // namespace lockstep::conformance
+}  // namespace lockstep::conformance::compare

@@ -16,7 +16,7 @@
 #include "core/units/time.hpp"
 #include "sim/checkers/referee/referee.hpp"
 
-namespace lockstep::conformance {
+namespace lockstep::conformance::compare {
 
 /// The octet that the tester sends with this sequence number, or that the program writes at this
 /// place.
@@ -159,4 +159,4 @@ class Oracle {
   bool resent_ = false;
 };
 
-}  // namespace lockstep::conformance
+}  // namespace lockstep::conformance::compare

@@ -7,7 +7,7 @@
 #include "core/units/hash.hpp"
 #include "sim/checkers/rfc.hpp"
 
-namespace lockstep::conformance {
+namespace lockstep::conformance::compare {
 
 namespace referee = sim::referee;
 
@@ -223,4 +223,4 @@ std::uint64_t Oracle::outcome() const {
   return out.value();
 }
 
-}  // namespace lockstep::conformance
+}  // namespace lockstep::conformance::compare

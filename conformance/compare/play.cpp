@@ -10,7 +10,7 @@
 #include "sim/models/raw_packets.hpp"
 #include "tools/base/process/failure.hpp"
 
-namespace lockstep::conformance {
+namespace lockstep::conformance::compare {
 namespace {
 
 constexpr Instant origin{1'000'000'000'000};
@@ -307,4 +307,4 @@ Played play(Host& host, const Input& input, bool ours, bool with_events) {
   return out;
 }
 
-}  // namespace lockstep::conformance
+}  // namespace lockstep::conformance::compare

@@ -10,7 +10,7 @@
 #include "conformance/compare/input.hpp"
 #include "conformance/compare/oracle.hpp"
 
-namespace lockstep::conformance {
+namespace lockstep::conformance::compare {
 
 /// The names that scripts use, too (`../script`).
 inline constexpr Port compare_device_port{8'080};
@@ -46,4 +46,4 @@ struct Played {
 /// be created; what else it does wrong is in the result.
 Played play(Host& host, const Input& input, bool ours, bool with_events = false);
 
-}  // namespace lockstep::conformance
+}  // namespace lockstep::conformance::compare

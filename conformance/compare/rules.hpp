@@ -8,7 +8,7 @@
 
 #include "sim/checkers/referee/rules.hpp"
 
-namespace lockstep::conformance {
+namespace lockstep::conformance::compare {
 
 enum class CompareRule : std::uint8_t {
   closed_reset_missing,
@@ -149,4 +149,4 @@ constexpr std::string_view words_of_rule(std::size_t index) {
   return index < compare_rules ? compare_rule_texts[index].words : referee_text(index).words;
 }
 
-}  // namespace lockstep::conformance
+}  // namespace lockstep::conformance::compare

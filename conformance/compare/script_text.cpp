@@ -7,7 +7,7 @@
 
 #include "conformance/script/packet.hpp"
 
-namespace lockstep::conformance {
+namespace lockstep::conformance::compare {
 namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
@@ -147,4 +147,4 @@ ScriptText script_of(const std::string& heading, const Input& input, const Playe
   return ScriptWriter(input, ours, tail).write(heading);
 }
 
-}  // namespace lockstep::conformance
+}  // namespace lockstep::conformance::compare

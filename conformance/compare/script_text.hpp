@@ -6,7 +6,7 @@
 
 #include "conformance/compare/play.hpp"
 
-namespace lockstep::conformance {
+namespace lockstep::conformance::compare {
 
 /// What a script includes of the time after the last step.
 struct ScriptTail {
@@ -24,4 +24,4 @@ struct ScriptText {
 ScriptText script_of(const std::string& heading, const Input& input, const Played& ours,
                      const ScriptTail& tail);
 
-}  // namespace lockstep::conformance
+}  // namespace lockstep::conformance::compare

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace lockstep::conformance {
+namespace lockstep::conformance::compare {
 namespace {
 
 class Shrinking {
@@ -128,4 +128,4 @@ Input shrink_input(const Input& failing, const std::function<bool(const Input&)>
   return Shrinking(failing, fails, tries_most).run();
 }
 
-}  // namespace lockstep::conformance
+}  // namespace lockstep::conformance::compare

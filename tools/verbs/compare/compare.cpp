@@ -23,9 +23,9 @@ namespace lockstep::tools {
 namespace {
 
 namespace fs = std::filesystem;
-using conformance::ComparedDevice;
-using conformance::CompareFinding;
-using conformance::CompareResult;
+using conformance::compare::ComparedDevice;
+using conformance::compare::CompareFinding;
+using conformance::compare::CompareResult;
 using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
@@ -86,7 +86,7 @@ std::uint64_t findings_of(const CompareResult& result, const std::string& device
 }
 
 std::string file_name(const CompareFinding& finding, std::size_t repeated) {
-  return finding.device + "-" + std::string(conformance::name_of_rule(finding.rule)) +
+  return finding.device + "-" + std::string(conformance::compare::name_of_rule(finding.rule)) +
          (repeated == 0 ? "" : fmt::format("-{}", repeated + 1));
 }
 
@@ -110,10 +110,10 @@ std::vector<std::string> save_scripts(const CompareVerbOptions& options,
 }
 
 std::string text_of(const CompareFinding& finding, const std::string& script) {
-  std::string out =
-      fmt::format("{}: {}: {} ({})\n  {}\n", finding.device,
-                  conformance::name_of_rule(finding.rule), conformance::words_of_rule(finding.rule),
-                  conformance::clause_of_rule(finding.rule), finding.line);
+  std::string out = fmt::format("{}: {}: {} ({})\n  {}\n", finding.device,
+                                conformance::compare::name_of_rule(finding.rule),
+                                conformance::compare::words_of_rule(finding.rule),
+                                conformance::compare::clause_of_rule(finding.rule), finding.line);
   out += finding.inputs == 0 ? "  first "
                              : fmt::format("  in {} inputs, first ", grouped(finding.inputs));
   out += fmt::format("`lockstep compare --devices {} --seeds {}`\n", finding.device, finding.seed);
@@ -124,7 +124,7 @@ std::string text_of(const CompareFinding& finding, const std::string& script) {
     out += "  no script: " + finding.why_no_script + "\n";
   }
   std::string const body =
-      finding.script.empty() ? conformance::text_of(finding.smallest) : finding.script;
+      finding.script.empty() ? conformance::compare::text_of(finding.smallest) : finding.script;
   for (std::size_t at = 0; at < body.size();) {
     std::size_t const end = body.find('\n', at);
     out += "    " + body.substr(at, end - at) + "\n";
@@ -168,13 +168,13 @@ ordered_json json_of(const CompareResult& result, const std::vector<std::string>
   for (std::size_t i = 0; i < result.findings.size(); ++i) {
     CompareFinding const& finding = result.findings[i];
     ordered_json one{{"device", finding.device},
-                     {"rule", conformance::name_of_rule(finding.rule)},
-                     {"clause", conformance::clause_of_rule(finding.rule)},
-                     {"words", conformance::words_of_rule(finding.rule)},
+                     {"rule", conformance::compare::name_of_rule(finding.rule)},
+                     {"clause", conformance::compare::clause_of_rule(finding.rule)},
+                     {"words", conformance::compare::words_of_rule(finding.rule)},
                      {"detail", finding.line},
                      {"inputs", finding.inputs},
                      {"seed", finding.seed},
-                     {"input", conformance::text_of(finding.smallest)}};
+                     {"input", conformance::compare::text_of(finding.smallest)}};
     if (finding.script.empty()) {
       one["no_script"] = finding.why_no_script;
     } else {
@@ -232,9 +232,9 @@ std::string compare_markdown(const CompareVerbOptions& options, const CompareRes
   out += "\n| device | rule | clause | what | inputs | first seed |\n|---|---|---|---|---|---|\n";
   for (CompareFinding const& finding : result.findings) {
     out += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", finding.device,
-                       conformance::name_of_rule(finding.rule),
-                       conformance::clause_of_rule(finding.rule),
-                       conformance::words_of_rule(finding.rule),
+                       conformance::compare::name_of_rule(finding.rule),
+                       conformance::compare::clause_of_rule(finding.rule),
+                       conformance::compare::words_of_rule(finding.rule),
                        finding.inputs == 0 ? "" : grouped(finding.inputs), finding.seed);
   }
   return out;
@@ -246,7 +246,7 @@ int run_compare_verb(const CompareVerbOptions& options) {
   auto const most =
       std::chrono::nanoseconds(options.time.empty() ? 0 : compare_time(options.time).ns);
   auto const json = file_of(options.json), markdown = file_of(options.markdown);
-  conformance::CompareOptions work;
+  conformance::compare::CompareOptions work;
   for (std::string const& device : options.devices) {
     work.devices.push_back(conformance::device_path(device));
   }
@@ -266,7 +266,7 @@ int run_compare_verb(const CompareVerbOptions& options) {
     return seeds.count != 0 || passed < most;
   };
   work.shrinks = [&](const std::string& what) { progress.draw(1, 1, "making small: " + what); };
-  CompareResult const result = conformance::compare_devices(work);
+  CompareResult const result = conformance::compare::compare_devices(work);
   progress.clear();
   std::vector<std::string> const scripts = save_scripts(options, result);
   for (std::size_t i = 0; i < result.findings.size(); ++i) {

@@ -23,7 +23,7 @@ Duration compare_time(const std::string& text);
 
 /// The table of findings in Markdown.
 std::string compare_markdown(const CompareVerbOptions& options,
-                             const conformance::CompareResult& result);
+                             const conformance::compare::CompareResult& result);
 
 /// Runs it, prints the findings and a table, and writes files; returns the exit code.
 int run_compare_verb(const CompareVerbOptions& options);

@@ -40,12 +40,12 @@ TEST(CompareVerb, OursHasNoFinding) {
 
 TEST(CompareVerb, IsTheSameTwice) {
   const auto page = [] {
-    conformance::CompareOptions options;
+    conformance::compare::CompareOptions options;
     options.devices = {ours, ours};
     options.seeds = 200;
     options.goes_on = [](std::uint64_t) { return true; };
     return compare_markdown({{"a", "b"}, "0..199", "", "", "", ""},
-                            conformance::compare_devices(options));
+                            conformance::compare::compare_devices(options));
   };
   std::string const first = page();
   EXPECT_EQ(first, page());
