@@ -65,6 +65,53 @@ function(lockstep_device_of_crate name)
   endif()
 endfunction()
 
+# A Go that can build conformance/devices/NAME without a network: the first of the candidates that
+# is new enough and finds all modules; empty if there is none.
+function(lockstep_go result name)
+  set(${result} "" PARENT_SCOPE)
+  file(GLOB wheels "${PROJECT_SOURCE_DIR}/build/venv/lib/python3*/site-packages/go/bin")
+  find_program(LOCKSTEP_GO go HINTS /usr/local/go/bin)
+  foreach(go IN LISTS LOCKSTEP_GO wheels)
+    if(IS_DIRECTORY "${go}")
+      set(go "${go}/go")
+    endif()
+    execute_process(COMMAND ${CMAKE_COMMAND} -E env ${ARGN} "${go}" list -deps .
+      WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}/conformance/devices/${name}"
+      RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+    if(NOT failed)
+      set(${result} "${go}" PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+endfunction()
+
+# devices/NAME/device, a program, from the Go in conformance/devices/NAME.
+function(lockstep_device_of_module name)
+  if(LOCKSTEP_SANITIZE)
+    return()
+  endif()
+  set(alone GOPROXY=off GOTOOLCHAIN=local GOWORK=off GOFLAGS=-mod=readonly CGO_ENABLED=0)
+  lockstep_go(go ${name} ${alone})
+  if(NOT go)
+    message(STATUS "device ${name} is left out: there is no Go that is new enough, or its modules "
+      "are missing: tools/setup --with devices")
+    return()
+  endif()
+  set(folder "${PROJECT_SOURCE_DIR}/conformance/devices/${name}")
+  set(program "${PROJECT_BINARY_DIR}/devices/${name}/device")
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.go")
+  add_custom_command(OUTPUT "${program}"
+    COMMAND ${CMAKE_COMMAND} -E env ${alone} "${go}" build -trimpath -buildvcs=false -p 2
+            -o "${program}" .
+    WORKING_DIRECTORY "${folder}"
+    DEPENDS ${sources} "${folder}/go.mod" "${folder}/go.sum" VERBATIM)
+  add_custom_target(device_${name} DEPENDS "${program}")
+  add_dependencies(program_lockstep device_${name})
+  if(PROJECT_IS_TOP_LEVEL)
+    install(PROGRAMS "${program}" DESTINATION lib/lockstep/devices/${name})
+  endif()
+endfunction()
+
 function(lockstep_devices)
   set(folder "${PROJECT_SOURCE_DIR}/conformance/devices")
   add_library(lockstep_device_program STATIC "${folder}/program.c")
@@ -102,6 +149,7 @@ function(lockstep_devices)
       "${PROJECT_SOURCE_DIR}/conformance/devices/lwip_head" "${head}/include")
   endif()
   lockstep_device_of_crate(smoltcp)
+  lockstep_device_of_module(gvisor)
   lockstep_device(linux linux/device.cpp lockstep_text)
   target_sources(device_linux PRIVATE "${folder}/linux/guest.cpp")
   if(TARGET lockstep_ns3 AND NOT LOCKSTEP_SANITIZE)

@@ -1,0 +1,141 @@
+// What the program notices of its connections.
+package main
+
+import (
+	"bytes"
+
+	"gvisor.dev/gvisor/pkg/tcpip"
+	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
+)
+
+// opening tells whether a handshake is not complete.
+func opening(state tcp.EndpointState) bool {
+	return state == tcp.StateConnecting || state == tcp.StateSynSent || state == tcp.StateSynRecv
+}
+
+// received returns how many octets a program can read.
+func received(e *tcp.Endpoint) int {
+	size, err := e.GetSockOptInt(tcpip.ReceiveQueueSizeOption)
+	if err != nil {
+		return 0
+	}
+	return size
+}
+
+func (c *connection) tell(event string) {
+	if c.told != "" {
+		c.told += " "
+	}
+	c.told += event
+}
+
+func (c *connection) end(cause string) {
+	if !c.over {
+		c.over = true
+		c.tell("closed:" + cause)
+	}
+}
+
+// review notes what has changed since the last call, and writes what waits. It returns whether the
+// stack has something to do because of that.
+func (h *host) review() bool {
+	busy := false
+	for _, one := range h.named {
+		if c, is := one.(*connection); is {
+			busy = c.review() || busy
+		}
+	}
+	return busy
+}
+
+func (c *connection) review() bool {
+	before, now := c.seen, c.endpoint.EndpointState()
+	c.seen = now
+	if opening(before) && !opening(now) && now != tcp.StateError && now != tcp.StateClose {
+		c.tell("connected")
+	}
+	if size := received(c.endpoint); size != c.queued {
+		if size > c.queued {
+			c.tell("received")
+		}
+		c.queued = size
+	}
+	switch now {
+	case tcp.StateCloseWait, tcp.StateClosing, tcp.StateLastAck, tcp.StateTimeWait:
+		if !c.finished {
+			c.finished = true
+			c.tell("peer_finished")
+		}
+	}
+	switch {
+	case now == tcp.StateTimeWait:
+		c.end("finished")
+	case (now == tcp.StateClose || now == tcp.StateError) && !c.over:
+		c.failure = c.endpoint.LastError()
+		c.end(c.cause())
+	}
+	c.idle = integer(c.endpoint, "snd", "SndUna") == integer(c.endpoint, "snd", "SndNxt")
+	return c.writeOn()
+}
+
+// writeOn gives the stack what it takes of what waits.
+func (c *connection) writeOn() bool {
+	if len(c.unwritten) == 0 || opening(c.seen) {
+		return false
+	}
+	taken, err := c.endpoint.Write(bytes.NewReader(c.unwritten), tcpip.WriteOptions{})
+	if err != nil {
+		if _, full := err.(*tcpip.ErrWouldBlock); !full {
+			c.unwritten = nil
+		}
+		return false
+	}
+	c.unwritten = c.unwritten[taken:]
+	return taken > 0
+}
+
+// cause tells why a connection is over.
+func (c *connection) cause() string {
+	switch c.failure.(type) {
+	case nil:
+		return "finished"
+	case *tcpip.ErrConnectionReset:
+		return "reset"
+	case *tcpip.ErrConnectionRefused:
+		return "refused"
+	case *tcpip.ErrTimeout:
+		if c.idle && c.endpoint.SocketOptions().GetKeepAlive() {
+			return "keepalive_timed_out"
+		}
+		return "timed_out"
+	case *tcpip.ErrHostUnreachable, *tcpip.ErrNetworkUnreachable:
+		return "host_unreachable"
+	}
+	return "aborted"
+}
+
+// error returns why the connection is over as a number of errno, once; 0: there is no error.
+func (c *connection) error() int64 {
+	failure := c.failure
+	if failure == nil {
+		failure = c.endpoint.LastError()
+	}
+	c.failure = nil
+	switch failure.(type) {
+	case nil:
+		return 0
+	case *tcpip.ErrConnectionReset:
+		return 104
+	case *tcpip.ErrConnectionRefused:
+		return 111
+	case *tcpip.ErrTimeout:
+		return 110
+	case *tcpip.ErrHostUnreachable:
+		return 113
+	case *tcpip.ErrNetworkUnreachable:
+		return 101
+	case *tcpip.ErrClosedForSend:
+		return 32
+	}
+	return 103
+}
