@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"gvisor.dev/gvisor/pkg/tcpip"
@@ -32,7 +33,8 @@ type connection struct {
 	finished  bool // by the peer
 	closed    bool // by the program
 	over      bool
-	failure   tcpip.Error
+	soft      string      // the last ICMP error that did not end it
+	failure   tcpip.Error // that ended it, until the program asks for it
 }
 
 func (h *host) keep(one any) int64 {
@@ -89,8 +91,11 @@ func (h *host) unlisten(handle int64) int64 {
 		return gone
 	}
 	one.closed = true
+	before := len(h.sent)
 	one.endpoint.Close()
 	h.settle()
+	// The stack resets what was not accepted in the order of a Go map, which is random.
+	slices.SortFunc(h.sent[before:], bytes.Compare)
 	return 0
 }
 

@@ -13,6 +13,10 @@ func opening(state tcp.EndpointState) bool {
 	return state == tcp.StateConnecting || state == tcp.StateSynSent || state == tcp.StateSynRecv
 }
 
+func closed(state tcp.EndpointState) bool {
+	return state == tcp.StateClose || state == tcp.StateError
+}
+
 // received returns how many octets a program can read.
 func received(e *tcp.Endpoint) int {
 	size, err := e.GetSockOptInt(tcpip.ReceiveQueueSizeOption)
@@ -51,7 +55,7 @@ func (h *host) review() bool {
 func (c *connection) review() bool {
 	before, now := c.seen, c.endpoint.EndpointState()
 	c.seen = now
-	if opening(before) && !opening(now) && now != tcp.StateError && now != tcp.StateClose {
+	if opening(before) && !opening(now) && !closed(now) {
 		c.tell("connected")
 	}
 	if size := received(c.endpoint); size != c.queued {
@@ -67,12 +71,13 @@ func (c *connection) review() bool {
 			c.tell("peer_finished")
 		}
 	}
+	c.soften()
 	switch {
 	case now == tcp.StateTimeWait:
 		c.end("finished")
-	case (now == tcp.StateClose || now == tcp.StateError) && !c.over:
+	case closed(now) && !c.over:
 		c.failure = c.endpoint.LastError()
-		c.end(c.cause())
+		c.end(c.cause(c.failure))
 	}
 	c.idle = integer(c.endpoint, "snd", "SndUna") == integer(c.endpoint, "snd", "SndNxt")
 	return c.writeOn()
@@ -94,9 +99,24 @@ func (c *connection) writeOn() bool {
 	return taken > 0
 }
 
-// cause tells why a connection is over.
-func (c *connection) cause() string {
-	switch c.failure.(type) {
+// soften notes an ICMP error that did not end the connection. A program finds it as SO_ERROR; it is
+// read here without clearing it.
+func (c *connection) soften() {
+	last, _ := field(c.endpoint, "lastError")
+	if last.IsNil() || c.over {
+		return
+	}
+	if kind := last.Elem().Type().String(); kind != c.soft {
+		c.soft = kind
+		if !closed(c.seen) {
+			c.tell("soft_error:host_unreachable")
+		}
+	}
+}
+
+// cause gives an error the name of device.h.
+func (c *connection) cause(failure tcpip.Error) string {
+	switch failure.(type) {
 	case nil:
 		return "finished"
 	case *tcpip.ErrConnectionReset:
@@ -108,34 +128,27 @@ func (c *connection) cause() string {
 			return "keepalive_timed_out"
 		}
 		return "timed_out"
+	case *tcpip.ErrUnknownProtocolOption:
+		return "protocol_unreachable"
 	case *tcpip.ErrHostUnreachable, *tcpip.ErrNetworkUnreachable:
 		return "host_unreachable"
+	}
+	// A reset in CLOSE-WAIT has the same error as an abort of the program.
+	if !c.closed {
+		return "reset"
 	}
 	return "aborted"
 }
 
-// error returns why the connection is over as a number of errno, once; 0: there is no error.
+// numbers are those of Linux's errno.
+var numbers = map[string]int64{
+	"finished": 0, "reset": 104, "refused": 111, "timed_out": 110, "keepalive_timed_out": 110,
+	"protocol_unreachable": 92, "host_unreachable": 113, "aborted": 103,
+}
+
+// error returns why the connection is over, once; 0: there is no error.
 func (c *connection) error() int64 {
 	failure := c.failure
-	if failure == nil {
-		failure = c.endpoint.LastError()
-	}
 	c.failure = nil
-	switch failure.(type) {
-	case nil:
-		return 0
-	case *tcpip.ErrConnectionReset:
-		return 104
-	case *tcpip.ErrConnectionRefused:
-		return 111
-	case *tcpip.ErrTimeout:
-		return 110
-	case *tcpip.ErrHostUnreachable:
-		return 113
-	case *tcpip.ErrNetworkUnreachable:
-		return 101
-	case *tcpip.ErrClosedForSend:
-		return 32
-	}
-	return 103
+	return numbers[c.cause(failure)]
 }
