@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = Path(__file__).with_name("scripts.md")
-DEVICES = ["lockstep", "lwip", "lwip_head", "smoltcp", "linux"]
+DEVICES = ["lockstep", "lwip", "lwip_head", "smoltcp", "gvisor", "linux"]
 WORDS = {"passed": "pass", "failed": "**fail**", "left_out": "-", "bad": "bad"}
 INTRODUCTION = """# Scripts on devices
 

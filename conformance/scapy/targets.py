@@ -65,10 +65,12 @@ LIVE = Page({"stack": "Lockstep", "tap:lockstep": "Lockstep on a TAP", "linux": 
 DEVICE_ROOM = ROOT / "conformance/devices"
 DEVICES = Page({"stack": "Lockstep", "device:lockstep": "Lockstep as a device",
                 "device:lwip": "lwIP 2.1.3", "device:lwip_head": "lwIP 2.2.1-dev",
-                "device:smoltcp": "smoltcp 0.14", "device:linux": "Linux 6.12"},
+                "device:smoltcp": "smoltcp 0.14", "device:gvisor": "gVisor 2026-09",
+                "device:linux": "Linux 6.12"},
                DEVICE_ROOM / "results.json", DEVICE_ROOM / "results.md",
                DEVICE_ROOM / "differences.toml", "Results of devices, by requirement", "devices",
-               False, {"device:linux": DEVICE_ROOM / "linux/differences.toml"})
+               False, {f"device:{name}": DEVICE_ROOM / name / "differences.toml"
+                       for name in ("gvisor", "linux")})
 
 
 # --- running ------------------------------------------------------------------------------------
