@@ -7,14 +7,13 @@
 #include <array>
 #include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 #include <variant>
 
 #include "conformance/devices/load.hpp"
+#include "conformance/interop/judge.hpp"
 #include "conformance/interop/station.hpp"
 #include "core/units/hash.hpp"
-#include "sim/checkers/rfc.hpp"
 #include "sim/kernel/kernel.hpp"
 #include "sim/swarm/draw_parts.hpp"
 #include "tools/base/capture/pcapng_writer.hpp"
@@ -48,11 +47,7 @@ std::string words_of(const InteropWorld& drawn, const std::array<std::string, en
 class Judge final : public sim::Observer {
  public:
   Judge(std::vector<InteropFinding>& findings, const std::array<std::string, ends>& names)
-      : findings_(findings), names_(names) {
-    for (auto& bench : benches_) {
-      bench = std::make_unique<Bench>();
-    }
-  }
+      : findings_(findings), names_(names) {}
 
   void sent(const sim::Kernel&, const sim::FrameNote& note) override {
     ++frames_;
@@ -64,14 +59,23 @@ class Judge final : public sim::Observer {
     if (frames_ <= captured_max) {
       capture_.add(note.at, note.bytes.subspan(ethernet_bytes), names_[note.node.index]);
     }
-    see(note, true);
+    DeviceJudge& judge = judges_[note.node.index];
+    bool const before = judge.sent_malformed();
+    judge.see(note, true);
+    if (judge.sent_malformed() && !before) {
+      findings_.push_back({Kind::rfc, names_[note.node.index],
+                           "9293:MUST-2: a packet with a wrong checksum or length", note.at, ""});
+    }
   }
-  void delivered(const sim::Kernel&, const sim::FrameNote& note) override { see(note, false); }
+  void delivered(const sim::Kernel&, const sim::FrameNote& note) override {
+    judges_[note.node.index].see(note, false);
+  }
 
   void end() {
-    for (std::size_t i = 0; i < ends && !fragmented_; ++i) {
-      benches_[i]->referee.end();
-      for (auto const& violation : benches_[i]->violations.kept()) {
+    bool const fragmented = judges_[0].fragmented() || judges_[1].fragmented();
+    for (std::size_t i = 0; i < ends && !fragmented; ++i) {
+      judges_[i].end();
+      for (auto const& violation : judges_[i].violations().kept()) {
         if (violation.certainty() == sim::referee::Certainty::certain) {
           auto const& text = sim::referee::text_of(violation.rule);
           std::string detail;
@@ -97,55 +101,9 @@ class Judge final : public sim::Observer {
   static constexpr std::uint64_t captured_max = 20'000;
   static constexpr std::size_t ethernet_bytes = 14;
 
-  static sim::referee::Terms terms() {
-    sim::referee::Terms out = sim::host_terms({});
-    out.deployed = true;
-    out.mss_least = sim::referee::Terms{}.mss_least;
-    out.connections_max = 1'024;
-    return out;
-  }
-  struct Bench {
-    sim::referee::Violations violations{terms().violations_max};
-    sim::referee::Referee referee{terms(), violations};
-  };
-
-  /// The referee sees no fragments, and so not all that arrives.
-  static bool is_fragment(std::span<const std::byte> frame) {
-    const auto octet = [&](std::size_t at) {
-      return at < frame.size() ? std::to_integer<unsigned>(frame[at]) : 0U;
-    };
-    unsigned const type = octet(12) << 8 | octet(13);
-    bool const four = type == 0x0800 && ((octet(20) << 8 | octet(21)) & 0x3fff) != 0;
-    bool const six = type == 0x86dd && octet(20) == 44;
-    return four || six;
-  }
-
-  void see(const sim::FrameNote& note, bool own) {
-    fragmented_ = fragmented_ || (own && is_fragment(note.bytes));
-    sim::SegmentView view;
-    auto const content = sim::read_frame(LinkType::ethernet, note.bytes, view);
-    if (own && content == sim::FrameContent::malformed && !malformed_.contains(note.node.index)) {
-      malformed_.insert(note.node.index);
-      findings_.push_back({Kind::rfc, names_[note.node.index],
-                           "9293:MUST-2: a packet with a wrong checksum or length", note.at, ""});
-    }
-    if (content != sim::FrameContent::tcp) {
-      return;
-    }
-    auto const said = sim::sighting_of(view, note.at);
-    sim::referee::Referee& referee = benches_[note.node.index]->referee;
-    if (own) {
-      referee.see_own(said, {});
-    } else {
-      referee.see(said);
-    }
-  }
-
   std::vector<InteropFinding>& findings_;
   const std::array<std::string, ends>& names_;
-  std::array<std::unique_ptr<Bench>, ends> benches_;
-  std::set<std::uint32_t> malformed_;
-  bool fragmented_ = false;
+  std::array<DeviceJudge, ends> judges_;
   std::uint64_t frames_ = 0;
   Fingerprint hash_;
   tools::PcapngWriter capture_;

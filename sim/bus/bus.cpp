@@ -28,6 +28,9 @@ std::uint32_t largest_frame(const World& world) {
   for (const HostSpec& host : world.hosts) {
     mtu = mtu > host.config.mtu.count ? mtu : host.config.mtu.count;
   }
+  for (const StationSpec& station : world.stations) {
+    mtu = mtu > station.mtu_bytes ? mtu : station.mtu_bytes;
+  }
   // Of a world without hosts the links decide.
   for (std::size_t i = 0; world.hosts.empty() && i < world.links.size(); ++i) {
     std::uint32_t const link = world.links[i].forward.mtu_bytes;

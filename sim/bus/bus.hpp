@@ -30,6 +30,8 @@ class Bus {
   Lane& lane(LaneId id) { return lanes_[id.value]; }
   const Lane& lane(LaneId id) const { return lanes_[id.value]; }
   std::uint32_t lane_count() const { return static_cast<std::uint32_t>(lanes_.size()); }
+  // The lane in the other direction of the same link.
+  static LaneId twin(LaneId id) { return {id.value ^ 1}; }
   // The node at the end of a lane.
   NodeRef end_of(LaneId id) const { return ends_[id.value]; }
 
@@ -77,7 +79,6 @@ class Bus {
 
   void answer_too_big(const Sending& sending, Schedule& schedule);
   void note_drop(const Sending& sending, LinkDrop reason, const Watch& watch) const;
-  static LaneId twin(LaneId id) { return {id.value ^ 1}; }
 
   std::vector<Lane> lanes_;
   std::vector<NodeRef> ends_;

@@ -14,6 +14,9 @@ bool LivenessChecker::excused(const Kernel& kernel, const Flow& flow, Side side)
     return true;  // the peer is not an application of this world: it may stay open for ever
   }
   bool const alone = !theirs.begun || !theirs.open;
+  if (mine.station) {
+    return alone;
+  }
   Stack const& stack = kernel.host(mine.host).stack();
   ConnectionInfo const info = stack.inspect(mine.id);
   bool const outstanding = info.send.una != info.send.nxt || !info.send.queued.empty();

@@ -162,6 +162,16 @@ void Kernel::make_models(const Registry& registry) {
       hosts_[at.value]->models().push_back(maker(world_, app, Role::server));
     }
   }
+  for (const StationAppSpec& each : world_.station_apps) {
+    ModelMaker const maker = registry.model(each.app.model);
+    CHECK(maker != nullptr);
+    if (each.client.kind == NodeKind::host) {
+      hosts_[each.client.index]->models().push_back(maker(world_, each.app, Role::client));
+    }
+    if (each.server.kind == NodeKind::host) {
+      hosts_[each.server.index]->models().push_back(maker(world_, each.app, Role::server));
+    }
+  }
 }
 
 bool Kernel::step() {
@@ -259,7 +269,8 @@ bool Kernel::done() const {
       }
     }
   }
-  return true;
+  return std::all_of(stations_.begin(), stations_.end(),
+                     [](auto const& station) { return station->done(); });
 }
 
 // Shards share the NIC of the first shard; so do hosts on the links of one NIC.
@@ -366,17 +377,24 @@ void Kernel::arrive_at_station(FrameId frame, std::uint32_t index) {
   NodeRef const node{NodeKind::station, index};
   FrameNote const note{now_, node, lane.value, bus_.frames().bytes(frame)};
   watch_.each([&](Observer& observer, const Kernel& kernel) { observer.delivered(kernel, note); });
-  StationDesk desk(now_, node, bus_, schedule_, watch_);
+  StationDesk desk(now_, node, {bus_, schedule_, watch_, ledger_, pattern_});
   stations_[index]->arrived(desk, note.bytes);
+  tell_of_station(index);
   bus_.frames().give(frame);
   schedule_station(index);
 }
 
 void Kernel::run_station(std::uint32_t index) {
   station_due_[index] = Instant::never();
-  StationDesk desk(now_, {NodeKind::station, index}, bus_, schedule_, watch_);
+  StationDesk desk(now_, {NodeKind::station, index}, {bus_, schedule_, watch_, ledger_, pattern_});
   stations_[index]->run(desk);
+  tell_of_station(index);
   schedule_station(index);
+}
+
+void Kernel::tell_of_station(std::uint32_t index) {
+  watch_.each(
+      [&](Observer& observer, const Kernel& kernel) { observer.station_ran(kernel, index); });
 }
 
 void Kernel::schedule_station(std::uint32_t index) {
@@ -507,6 +525,11 @@ std::uint64_t Kernel::fingerprint() const {
   all.add(frames_sent_);
   for (auto const& each : hosts_) {
     all.add(each->stack().fingerprint());
+  }
+  for (auto const& each : stations_) {
+    if (std::uint64_t const sent = each->fingerprint(); sent != 0) {
+      all.add(sent);
+    }
   }
   return all.value();
 }

@@ -72,7 +72,7 @@ class Kernel {
   std::uint64_t steps() const { return steps_; }
   std::uint64_t frames_sent() const { return frames_sent_; }
   const World& world() const { return world_; }
-  // Every model is done: it has no open connection and will open none.
+  // Every model and station is done: it has no open connection and will open none.
   bool done() const;
 
   std::uint32_t host_count() const { return static_cast<std::uint32_t>(hosts_.size()); }
@@ -108,6 +108,7 @@ class Kernel {
   PortTurn port_turn(Host& host);
   void arrive_at_station(FrameId frame, std::uint32_t index);
   void run_station(std::uint32_t index);
+  void tell_of_station(std::uint32_t index);
   void schedule_station(std::uint32_t index);
   void want_turn(Host& host, Instant at);
   void turn_host(Host& host);

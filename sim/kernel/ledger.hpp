@@ -51,7 +51,8 @@ struct FlowEnd {
   bool begun = false;  // this side has opened or accepted the connection
   bool open = false;   // begun, and without a `closed` event so far
   HostIndex host;
-  ConnectionId id;
+  bool station = false;     // `host` is the position of a station, which has no Stack
+  ConnectionId id;          // of a host
   std::uint32_t shift = 0;  // which bytes it writes, see Pattern
   std::uint64_t written = 0;
   std::uint64_t acknowledged = 0;

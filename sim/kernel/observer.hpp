@@ -54,6 +54,8 @@ class Observer {
   virtual void turn_begins(const Kernel&, HostIndex) {}
   // After each turn, when the stack is settled.
   virtual void turned(const Kernel&, HostIndex, Outcome) {}
+  // After each action of a station, by its position.
+  virtual void station_ran(const Kernel&, std::uint32_t) {}
   virtual void on_event(const Kernel&, HostIndex, const Event&) {}
   virtual void wrote(const Kernel&, const StreamNote&) {}
   virtual void read(const Kernel&, const StreamNote&) {}

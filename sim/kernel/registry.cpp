@@ -24,7 +24,9 @@ std::unique_ptr<Model> pair(const World& world, const AppSpec& app, Role role) {
   if (role == Role::server) {
     return std::make_unique<ServerModel>(app);
   }
-  return std::make_unique<ClientModel>(app, address_of(world, app.server));
+  return std::make_unique<ClientModel>(app, app.server_address.is_unspecified()
+                                                ? address_of(world, app.server)
+                                                : app.server_address);
 }
 
 std::unique_ptr<Model> mutual(const World& world, const AppSpec& app, Role role) {

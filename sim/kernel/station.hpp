@@ -8,17 +8,33 @@
 
 #include "core/units/time.hpp"
 #include "sim/bus/bus.hpp"
+#include "sim/kernel/ledger.hpp"
 #include "sim/kernel/world.hpp"
+#include "sim/models/pattern.hpp"
 
 namespace lockstep::sim {
 
 // What a station may use during a call.
 class StationDesk {
  public:
-  StationDesk(Instant now, NodeRef node, Bus& bus, Schedule& schedule, const Watch& watch)
-      : now_(now), node_(node), bus_(bus), schedule_(schedule), watch_(watch) {}
+  // What the kernel gives to all stations.
+  struct World {
+    Bus& bus;
+    Schedule& schedule;
+    const Watch& watch;
+    Ledger& ledger;
+    const Pattern& pattern;
+  };
+
+  StationDesk(Instant now, NodeRef node, const World& world)
+      : now_(now), node_(node), world_(world) {}
 
   Instant now() const { return now_; }
+  NodeRef node() const { return node_; }
+  // For a station with applications of its own.
+  Ledger& ledger() const { return world_.ledger; }
+  const Pattern& pattern() const { return world_.pattern; }
+  const Watch& watch() const { return world_.watch; }
   // Sends a frame on the station's link; any content, up to the largest MTU.
   void send(std::span<const std::byte> frame);
   std::uint64_t sent() const { return sent_; }
@@ -26,9 +42,7 @@ class StationDesk {
  private:
   Instant now_;
   NodeRef node_;
-  Bus& bus_;
-  Schedule& schedule_;
-  const Watch& watch_;
+  World world_;
   std::uint64_t sent_ = 0;
 };
 
@@ -42,6 +56,10 @@ class Station {
   virtual void run(StationDesk& desk) = 0;
   // When run() is due, in world time; never: only an arriving frame calls it.
   virtual Instant deadline() const = 0;
+  // It has no open connection of an application, and will open none.
+  virtual bool done() const { return true; }
+  // A hash of what it sent, for a station that takes part in the kernel's fingerprint; otherwise 0.
+  virtual std::uint64_t fingerprint() const { return 0; }
   virtual std::unique_ptr<Station> clone() const = 0;
 };
 

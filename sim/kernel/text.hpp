@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace lockstep::sim {
 
@@ -48,6 +49,19 @@ class Line {
  private:
   std::array<char, length_max> letters_{};
   std::uint32_t length_ = 0;
+};
+
+// Text of any length that a world carries for its stations.
+class Text {
+ public:
+  Text() = default;
+  Text(std::string_view text) : letters_(text.begin(), text.end()) {}  // NOLINT: text is text
+
+  std::string_view view() const { return {letters_.data(), letters_.size()}; }
+  bool empty() const { return letters_.empty(); }
+
+ private:
+  std::vector<char> letters_;
 };
 
 }  // namespace lockstep::sim

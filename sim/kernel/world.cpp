@@ -135,6 +135,30 @@ WorldFault fault_of_app(const World& world, const AppSpec& app) {
   return {};
 }
 
+// Whether a node is there. A station's is one that speaks TCP for applications.
+bool is_end(const World& world, NodeRef node) {
+  switch (node.kind) {
+    case NodeKind::host:
+      return node.index < world.hosts.size() && world.hosts[node.index].shards() == 1;
+    case NodeKind::station:
+      return node.index < world.stations.size() && !world.stations[node.index].device.empty();
+    case NodeKind::learning_switch:
+      return false;
+  }
+  return false;
+}
+
+WorldFault fault_of_station_app(const World& world, const StationAppSpec& each) {
+  if (!is_end(world, each.client) || !is_end(world, each.server) || each.client == each.server) {
+    return {"an application with a device names two ends, each a device or a host with one shard",
+            each.app.name};
+  }
+  if (each.app.port.value == 0 || each.app.flows == 0 || each.app.repeat == 0) {
+    return {"an application needs at least a port, a flow and a connection", each.app.name};
+  }
+  return {};
+}
+
 // Hosts on links of one NIC must agree on the properties that the NIC has only once.
 WorldFault fault_of_sharing(const World& world, const HostSpec& host) {
   const HostSpec& first = world.hosts[host.nic_first.value];
@@ -229,6 +253,11 @@ WorldFault fault_of(const World& world) {
   }
   for (const AppSpec& app : world.apps) {
     if (WorldFault const fault = fault_of_app(world, app); !fault.none()) {
+      return fault;
+    }
+  }
+  for (const StationAppSpec& each : world.station_apps) {
+    if (WorldFault const fault = fault_of_station_app(world, each); !fault.none()) {
       return fault;
     }
   }

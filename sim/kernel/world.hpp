@@ -15,6 +15,7 @@
 #include "sim/bus/name.hpp"
 #include "sim/clock/host_clock.hpp"
 #include "sim/faults/rule.hpp"
+#include "sim/kernel/text.hpp"
 
 namespace lockstep::sim {
 
@@ -105,6 +106,11 @@ struct StationSpec {
   IpAddress address;
   Duration every = Duration::milliseconds(10);  // between two of its actions
   std::uint64_t acts = 1'000;                   // then it is silent
+  // For a station that is another TCP: which one, its settings as lines "name=value", and the MTU
+  // of its link.
+  Text device;
+  Text settings;
+  std::uint32_t mtu_bytes = 1'500;
 };
 
 struct SwitchSpec {
@@ -135,6 +141,7 @@ struct AppSpec {
   Name model;
   HostIndex client;
   HostIndex server;
+  IpAddress server_address;  // unspecified: the first one of `server`
   Port port{5000};
   Duration start;                                    // by the client's clock, after its origin
   std::uint32_t flows = 1;                           // concurrent connections
@@ -151,6 +158,14 @@ struct AppSpec {
   std::uint32_t urgent_every = 0;  // mark every n-th write urgent; zero: none
   std::uint32_t fast_open = 0;     // Fast Open: pending requests at the server; zero: off
   CloseMode close_mode = CloseMode::finish;
+};
+
+// An application of which at least one end is a station. `app.client` and `app.server` are used for
+// the ends that are hosts.
+struct StationAppSpec {
+  AppSpec app;
+  NodeRef client;
+  NodeRef server;
 };
 
 struct LaneFaultSpec {
@@ -176,6 +191,7 @@ struct World {
   std::vector<SwitchSpec> switches;
   std::vector<LinkSpec> links;
   std::vector<AppSpec> apps;
+  std::vector<StationAppSpec> station_apps;
   std::vector<LaneFaultSpec> lane_faults;
   std::vector<HostFaultSpec> host_faults;
   Duration limit = Duration::seconds(600);  // the run ends here at the latest

@@ -35,7 +35,7 @@ ConservationChecker::Connections connections_of(const Kernel& kernel, HostIndex 
                                         0};
   for (const Flow& flow : kernel.ledger().flows()) {
     for (const FlowEnd& end : flow.ends) {
-      seen.owned += end.open && end.host == host ? 1 : 0;
+      seen.owned += end.open && !end.station && end.host == host ? 1 : 0;
     }
   }
   return seen;

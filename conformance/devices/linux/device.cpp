@@ -137,6 +137,7 @@ std::string fault_of(const Options& options) {
     const auto is_field = [&field](const auto& row) { return row[0] == field; };
     const auto is_option = [&field](const SocketOption& row) { return row.field == field; };
     bool const known = field == "path_mtu_discovery" || field == "profile" ||
+                       field == "congestion" || field == "ecn" ||
                        std::ranges::any_of(field_sysctls, is_field) ||
                        std::ranges::any_of(field_options, is_option) ||
                        std::ranges::find(field_habits, field) != field_habits.end();
@@ -202,6 +203,8 @@ struct lockstep_device {
         guest.sysctl(std::string("net/") + name, std::to_string(number_of(wanted->second)));
       }
     }
+    choose_congestion();
+    choose_ecn();
     // In the first second after its start the kernel takes no timestamp for recent: its stamp of
     // when that was is 0, which means never (tcp_timewait_state_process()).
     for (std::uint64_t const then = guest.now() + 2'000'000'000; guest.now() < then;) {
@@ -210,6 +213,29 @@ struct lockstep_device {
     }
     guest.sent.clear();
     shift = setup.start - guest.now();
+  }
+
+  /// By the kernel's name, which is Config's where both have it. Throws if it has none of this
+  /// name.
+  void choose_congestion() {
+    auto const wanted = options.find("congestion");
+    if (wanted != options.end() &&
+        guest.sysctl("net/ipv4/tcp_congestion_control", wanted->second) < 0) {
+      throw std::invalid_argument("unsupported: this kernel has no congestion control " +
+                                  wanted->second);
+    }
+  }
+  void choose_ecn() {
+    auto const wanted = options.find("ecn");
+    if (wanted == options.end()) {
+      return;
+    }
+    constexpr std::array<std::string_view, 3> policies{"off", "on", "accept"};  // as tcp_ecn
+    auto const at = std::ranges::find(policies, wanted->second);
+    if (at == policies.end()) {
+      throw std::invalid_argument("ecn is " + wanted->second + ", expected off, accept or on");
+    }
+    guest.sysctl("net/ipv4/tcp_ecn", std::to_string(at - policies.begin()));
   }
 
   Socket* find(std::int64_t handle) {

@@ -89,6 +89,17 @@ std::string Table::text(std::string_view key) {
   return text(key, "");
 }
 
+std::string Table::word(std::string_view key) {
+  const toml::node* const node = ask(key);
+  if (node != nullptr && node->is_boolean()) {
+    return node->as_boolean()->get() ? "true" : "false";
+  }
+  if (node != nullptr && node->is_integer()) {
+    return std::to_string(node->as_integer()->get());
+  }
+  return text(key);
+}
+
 bool Table::boolean(std::string_view key, bool otherwise) {
   const toml::node* const node = ask(key);
   if (node == nullptr) {

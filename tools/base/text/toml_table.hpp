@@ -30,6 +30,8 @@ class Table {
   std::string text(std::string_view key, std::string_view otherwise);
   /// A string whose key must be present.
   std::string text(std::string_view key);
+  /// A string, a whole number or a boolean, as text.
+  std::string word(std::string_view key);
   bool boolean(std::string_view key, bool otherwise);
   struct Range {
     std::uint64_t least = 0;

@@ -201,30 +201,10 @@ void check_regions(Table& table, const sim::AppSpec& app, const sim::World& worl
   }
 }
 
-}  // namespace
-
-void read_app(Table& table, WorldInProgress& into) {
-  sim::AppSpec app;
-  app.name = read_name(table, "app");
-  claim_name(table, app.name, into.apps);
-  const std::string model = table.text("model");
-  if (std::find(models.begin(), models.end(), model) == models.end()) {
-    table.wrong("model", fmt::format("\"{}\" was found, expected one of: {}", model,
-                                     fmt::join(models, ", ")));
-  }
-  app.model = sim::Name(model);
-  app.client = host_named(table, "from", into);
-  app.server = host_named(table, "to", into);
-  if (app.client == app.server) {
-    table.wrong("to", "expected another host than 'from'");
-  }
-  if (!reaches(into.world, app.client, app.server) ||
-      !reaches(into.world, app.server, app.client)) {
-    table.wrong("to",
-                "the two hosts are in different networks, expected one prefix for both: "
-                "there are no routers here");
-  }
-  const auto usual = static_cast<std::uint16_t>(first_port + into.world.apps.size());
+/// Reads what does not depend on where the application runs.
+void read_details(Table& table, sim::AppSpec& app, const WorldInProgress& into) {
+  const auto usual = static_cast<std::uint16_t>(first_port + into.world.apps.size() +
+                                                into.world.station_apps.size());
   app.port = {static_cast<std::uint16_t>(table.number("port", usual, {1, 65'535}))};
   app.start = read_duration(table, "start", app.start);
   app.flows = read_count(table, "flows", app.flows, 1);
@@ -241,6 +221,41 @@ void read_app(Table& table, WorldInProgress& into) {
   app.urgent_every = read_count(table, "urgent_every", app.urgent_every, 0);
   app.fast_open = read_count(table, "fast_open", app.fast_open, 0);
   app.close_mode = read_farewell(table);
+}
+
+}  // namespace
+
+void read_app(Table& table, WorldInProgress& into) {
+  sim::AppSpec app;
+  app.name = read_name(table, "app");
+  claim_name(table, app.name, into.apps);
+  const std::string model = table.text("model");
+  if (std::find(models.begin(), models.end(), model) == models.end()) {
+    table.wrong("model", fmt::format("\"{}\" was found, expected one of: {}", model,
+                                     fmt::join(models, ", ")));
+  }
+  app.model = sim::Name(model);
+  const sim::NodeRef client = node_named(table, "from", into);
+  const sim::NodeRef server = node_named(table, "to", into);
+  const bool foreign = is_device(into.world, client) || is_device(into.world, server);
+  app.client = is_device(into.world, client) ? sim::HostIndex{} : host_named(table, "from", into);
+  app.server = is_device(into.world, server) ? sim::HostIndex{} : host_named(table, "to", into);
+  if (client == server) {
+    table.wrong("to", "expected another host than 'from'");
+  }
+  if (foreign) {
+    read_details(table, app, into);
+    add_device_app(table, {app, client, server}, into);
+    table.end();
+    return;
+  }
+  if (!reaches(into.world, app.client, app.server) ||
+      !reaches(into.world, app.server, app.client)) {
+    table.wrong("to",
+                "the two hosts are in different networks, expected one prefix for both: "
+                "there are no routers here");
+  }
+  read_details(table, app, into);
   for (const sim::AppSpec& each : into.world.apps) {
     if (each.server == app.server && each.port == app.port) {
       table.wrong("port", fmt::format("{} is taken by app '{}' on that host, expected another",

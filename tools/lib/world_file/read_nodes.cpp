@@ -91,6 +91,15 @@ void read_config(Table& table, Config& config) {
 
 namespace {
 
+void read_clock(Table& table, sim::ClockSpec& clock) {
+  clock.origin = read_duration(table, "clock_origin", {});
+  const std::int64_t skew = table.signed_number("clock_skew_ppb", 0);
+  if (skew > sim::ClockSpec::skew_ppb_max || skew < -sim::ClockSpec::skew_ppb_max) {
+    table.wrong("clock_skew_ppb", "expected -500000000 to 500000000");
+  }
+  clock.skew_ppb = static_cast<std::int32_t>(skew);
+}
+
 void read_lane(Table& table, sim::LaneSpec& lane) {
   lane.rate_bits_per_second =
       table.parsed("rate", lane.rate_bits_per_second, parse_rate, "a rate, like \"10Mbit/s\"");
@@ -105,6 +114,8 @@ void read_lane(Table& table, sim::LaneSpec& lane) {
   lane.mtu_bytes = static_cast<std::uint32_t>(table.number("mtu", lane.mtu_bytes, {68, 65'535}));
   lane.answers_too_big = table.boolean("answers_too_big", lane.answers_too_big);
 }
+
+}  // namespace
 
 sim::NodeRef node_named(Table& table, std::string_view key, const WorldInProgress& in) {
   const std::string name = table.text(key);
@@ -135,8 +146,6 @@ void claim_address(Table& table, IpAddress address, sim::Name owner, WorldInProg
                                        at->first, at->second));
   }
 }
-
-}  // namespace
 
 Duration read_duration(Table& table, std::string_view key, Duration otherwise) {
   return table.parsed(key, otherwise, parse_duration, expected_duration);
@@ -169,6 +178,10 @@ sim::HostIndex host_named(Table& table, std::string_view key, const WorldInProgr
 }
 
 void read_host(Table& table, WorldInProgress& into) {
+  if (table.has("device")) {
+    read_device_host(table, into);
+    return;
+  }
   sim::HostSpec host;
   host.name = read_name(table, "host");
   host.config = profile_named(table);
@@ -196,12 +209,7 @@ void read_host(Table& table, WorldInProgress& into) {
     table.wrong("link", "\"" + link + "\" was found, expected ethernet or ip");
   }
   host.config.link = link == "ip" ? LinkType::ip : LinkType::ethernet;
-  host.clock.origin = read_duration(table, "clock_origin", {});
-  const std::int64_t skew = table.signed_number("clock_skew_ppb", 0);
-  if (skew > sim::ClockSpec::skew_ppb_max || skew < -sim::ClockSpec::skew_ppb_max) {
-    table.wrong("clock_skew_ppb", "expected -500000000 to 500000000");
-  }
-  host.clock.skew_ppb = static_cast<std::int32_t>(skew);
+  read_clock(table, host.clock);
   host.poll = read_duration(table, "poll", {});
   host.transmit_ring =
       static_cast<std::uint32_t>(table.number("transmit_ring", host.transmit_ring, {1, 1'000'000}));

@@ -18,6 +18,7 @@ struct WorldInProgress {
   std::map<std::string, std::uint32_t> links;
   std::map<std::string, std::string> addresses;  // the owner of each address
   std::set<std::string> apps, faults;
+  bool devices = false;  // hosts may be other TCPs
   struct OnNicOf {
     sim::HostIndex first;
     sim::HostIndex other;
@@ -29,6 +30,10 @@ struct WorldInProgress {
 
 /// Each reads one table to its end and adds it to the world.
 void read_host(Table& table, WorldInProgress& into);
+/// A host with the key `device`: another TCP.
+void read_device_host(Table& table, WorldInProgress& into);
+/// Reads its settings, a [host.config], to the end of the table: the device judges them.
+void read_device_settings(Table& table, sim::StationSpec& into);
 void read_switch(Table& table, WorldInProgress& into);
 void read_adversary(Table& table, WorldInProgress& into);
 void read_link(Table& table, WorldInProgress& into);
@@ -41,6 +46,17 @@ void read_nic(Table& table, sim::HostSpec& host, WorldInProgress& into);
 
 /// Reads a [host.config] to the end of the table.
 void read_config(Table& table, Config& config);
+
+bool is_device(const sim::World& world, sim::NodeRef node);
+/// Adds an application of which at least one end is a device; the addresses are not set yet.
+void add_device_app(Table& table, const sim::StationAppSpec& given, WorldInProgress& into);
+
+/// Refuses a name or an address that another node has.
+void add_node(Table& table, sim::Name name, sim::NodeRef node, WorldInProgress& into);
+void claim_address(Table& table, IpAddress address, sim::Name owner, WorldInProgress& into);
+
+/// The host, switch or other node of this name.
+sim::NodeRef node_named(Table& table, std::string_view key, const WorldInProgress& in);
 
 /// Reads the key `name`, which must be unique among nodes or links, and sets the table's title to
 /// it.

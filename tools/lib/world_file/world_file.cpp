@@ -77,10 +77,22 @@ void apply(const std::string& setting, sim::World& world) {
       read_config(table, each.config);
     }
   }
+  for (sim::StationSpec& each : world.stations) {
+    if (!each.device.empty() && host == each.name.view()) {
+      is_found = true;
+      Table table(setting, parsed, fmt::format("host '{}'", each.name.view()));
+      read_device_settings(table, each);
+    }
+  }
   if (!is_found) {
     std::vector<std::string_view> names;
     for (const sim::HostSpec& each : world.hosts) {
       names.push_back(each.name.view());
+    }
+    for (const sim::StationSpec& each : world.stations) {
+      if (!each.device.empty()) {
+        names.push_back(each.name.view());
+      }
     }
     throw Failure(ExitCode::bad_input,
                   fmt::format("{}: there is no host '{}', expected one of: {}; or * for all; or a "
@@ -89,31 +101,38 @@ void apply(const std::string& setting, sim::World& world) {
   }
 }
 
-/// Puts "NAME.KEY=VALUE" into the link, app or fault of that name; false: there is none.
+/// Puts "NAME.KEY=VALUE" into the link, app or fault of that name, or the `device` or `profile` of
+/// a host that is a device; false: there is none.
 bool put(const std::string& setting, toml::table& file) {
   constexpr std::array<std::string_view, 3> kinds{"link", "app", "fault"};
   const std::size_t dot = setting.find('.');
   const std::size_t equals = setting.find('=');
   const std::string name = setting.substr(0, dot);
-  // A host of the same name takes precedence.
-  toml::table* const found =
-      find_table(file, std::array<std::string_view, 1>{"host"}, name) == nullptr
-          ? find_table(file, kinds, name)
-          : nullptr;
-  if (found == nullptr || equals == std::string::npos || equals < dot) {
+  if (equals == std::string::npos || equals < dot) {
     return false;
   }
-  const toml::table value =
-      assignment(setting, setting.substr(dot + 1, equals - dot - 1), setting.substr(equals + 1));
+  // A host of the same name takes precedence. Which TCP a host is, is no field of a Config.
+  toml::table* found = find_table(file, std::array<std::string_view, 1>{"host"}, name);
+  const std::string field = setting.substr(dot + 1, equals - dot - 1);
+  if (found == nullptr) {
+    found = find_table(file, kinds, name);
+  } else if (!found->contains("device") || (field != "device" && field != "profile")) {
+    return false;
+  }
+  if (found == nullptr) {
+    return false;
+  }
+  const toml::table value = assignment(setting, field, setting.substr(equals + 1));
   for (const auto& [key, node] : value) {
     found->insert_or_assign(key, node);
   }
   return true;
 }
 
-WorldInProgress read_tables(const toml::table& parsed, const std::string& path) {
+WorldInProgress read_tables(const toml::table& parsed, const std::string& path, Devices devices) {
   Table top(path, parsed, "the world");
   WorldInProgress reading;
+  reading.devices = devices == Devices::allowed;
   const std::string name = top.text("name", "world");
   reading.world.name = sim::Name(name);
   reading.world.limit = read_duration(top, "limit", reading.world.limit);
@@ -126,20 +145,20 @@ WorldInProgress read_tables(const toml::table& parsed, const std::string& path) 
   read_all(top, "app", read_app, reading);
   read_all(top, "fault", read_fault, reading);
   top.end();
-  if (reading.world.hosts.empty()) {
+  if (reading.world.hosts.empty() && reading.world.stations.empty()) {
     top.wrong("no [[host]] was found, expected at least one: add it");
   }
   return reading;
 }
 
 sim::World world_in(const toml::table& parsed, const std::string& path,
-                    const std::vector<std::string>& settings) {
-  WorldInProgress reading = read_tables(parsed, path);
+                    const std::vector<std::string>& settings, Devices devices) {
+  WorldInProgress reading = read_tables(parsed, path, devices);
   toml::table changed = parsed;
   std::vector<std::string> of_hosts;
   for (const std::string& setting : settings) {
     if (put(setting, changed)) {
-      reading = read_tables(changed, setting);
+      reading = read_tables(changed, setting, devices);
     } else {
       of_hosts.push_back(setting);
     }
@@ -165,13 +184,14 @@ sim::World world_in(const toml::table& parsed, const std::string& path,
 
 sim::World read_world(const std::string& path) { return read_world(path, {}); }
 
-sim::World read_world(const std::string& path, const std::vector<std::string>& settings) {
-  return world_in(parse_toml(path), path, settings);
+sim::World read_world(const std::string& path, const std::vector<std::string>& settings,
+                      Devices devices) {
+  return world_in(parse_toml(path), path, settings, devices);
 }
 
 sim::World read_world_text(const std::string& text, const std::string& name,
                            const std::vector<std::string>& settings) {
-  return world_in(parse_toml_text(text, name), name, settings);
+  return world_in(parse_toml_text(text, name), name, settings, Devices::refused);
 }
 
 }  // namespace lockstep::tools

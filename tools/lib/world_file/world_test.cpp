@@ -391,5 +391,57 @@ TEST_F(WorldFile, AHostOfSeveralShardsOnOneNic) {
               testing::HasSubstr("at most 64 workers"));
 }
 
+/// A world with a device as host `a`, read as `sim run` reads it; or why it is refused.
+class DeviceWorld : public WorldFile {
+ protected:
+  static std::string text(const std::string& of_a, const std::string& app = std::string(upload)) {
+    return "[[host]]\nname = \"a\"\n" + of_a +
+           "[[host]]\nname = \"b\"\naddress = \"10.0.0.2/24\"\n" + std::string(link) + app;
+  }
+  std::string refusal(const std::string& world, Devices devices = Devices::allowed) {
+    try {
+      read_world(write(world), {}, devices);
+      return "";
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::bad_input);
+      return failure.what();
+    }
+  }
+  static inline const std::string lwip = "device = \"lwip\"\naddress = \"10.0.0.1/24\"\n";
+};
+
+TEST_F(DeviceWorld, ReadsADeviceItsSettingsAndItsApp) {
+  const sim::World world =
+      read_world(write(text(lwip + "profile = \"rfc\"\n[host.config]\nsack = false\nttl = 9\n"
+                                   "mtu_bytes = 1400\n")),
+                 {"a.ttl=10", "a.device=smoltcp"}, Devices::allowed);
+  ASSERT_EQ(world.stations.size(), 1u);
+  EXPECT_EQ(world.stations[0].device.view(), "smoltcp");
+  EXPECT_EQ(world.stations[0].settings.view(), "profile=rfc\nsack=false\nttl=10\n");
+  EXPECT_EQ(world.stations[0].mtu_bytes, 1'400u);
+  EXPECT_TRUE(world.apps.empty());
+  ASSERT_EQ(world.station_apps.size(), 1u);
+  EXPECT_EQ(world.station_apps[0].client, (sim::NodeRef{sim::NodeKind::station, 0}));
+  EXPECT_EQ(world.station_apps[0].server, (sim::NodeRef{sim::NodeKind::host, 0}));
+  EXPECT_EQ(world.station_apps[0].app.server_address, IpAddress::v4(10, 0, 0, 2));
+}
+
+TEST_F(DeviceWorld, RefusesWhatADeviceCannotBeOrDo) {
+  EXPECT_THAT(refusal(text(lwip), Devices::refused), testing::HasSubstr("use lockstep sim run"));
+  EXPECT_THAT(refusal(text("device = \"\"\n")), testing::HasSubstr("lockstep devices"));
+  EXPECT_THAT(refusal(text("device = \"lwip\"\n")), testing::HasSubstr("lacks the key 'address'"));
+  EXPECT_THAT(refusal(text(lwip + "shards = 2\n")), testing::HasSubstr("'shards'"));
+  EXPECT_THAT(refusal(text(lwip + "[host.config]\nx = \"1\\n2\"\n")),
+              testing::HasSubstr("expected one line"));
+  EXPECT_THAT(refusal(text(lwip,
+                           "[[app]]\nname = \"x\"\nmodel = \"http\"\nfrom = \"a\"\n"
+                           "to = \"b\"\n")),
+              testing::HasSubstr("'http' does not run on a device"));
+  EXPECT_THAT(refusal(text("device = \"lwip\"\naddress = \"10.9.0.1/24\"\n")),
+              testing::HasSubstr("different networks"));
+  EXPECT_THAT(refusal(text("device = \"lwip\"\naddress = \"10.0.0.2/24\"\n")),
+              testing::HasSubstr("is the address of 'a'"));
+}
+
 }  // namespace
 }  // namespace lockstep::tools

@@ -182,12 +182,27 @@ std::string hosts_text(const sim::Kernel& kernel, std::size_t width) {
                grouped(statistics.tcp.retransmissions), grouped(statistics.tcp.timeouts),
                drops_text(statistics)});
   }
+  const sim::World& world = kernel.world();
+  for (std::uint32_t i = 0; i < world.stations.size(); ++i) {
+    if (!world.stations[i].device.empty()) {
+      const sim::LaneId out = kernel.bus().lane_from({sim::NodeKind::station, i});
+      table.add({std::string(world.stations[i].name.view()),
+                 grouped(kernel.bus().lane(out).counters().frames_offered),
+                 grouped(kernel.bus().lane(sim::Bus::twin(out)).counters().frames_delivered), "-",
+                 "-", "-", fmt::format("device {}", world.stations[i].device.view())});
+    }
+  }
   return table.text(width);
+}
+
+std::string_view name_of(const sim::Kernel& kernel, const FlowEnd& end) {
+  return end.station ? kernel.world().stations[end.host.value].name.view()
+                     : kernel.host(end.host).spec().name.view();
 }
 
 ordered_json end_json(const sim::Kernel& kernel, const FlowEnd& end) {
   const auto rtt = end.rtt.summary();
-  return {{"host", kernel.host(end.host).spec().name.view()},
+  return {{"host", name_of(kernel, end)},
           {"written", end.written},
           {"read", end.read},
           {"intact", end.intact},

@@ -7,6 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "conformance/devices/peer.hpp"
+#include "conformance/interop/device_host.hpp"
+#include "conformance/interop/judge.hpp"
 #include "sim/checkers/rfc.hpp"
 #include "sim/kernel/kernel.hpp"
 #include "tools/base/output/atomic_file.hpp"
@@ -61,6 +64,59 @@ void show(Progress& progress, const sim::Kernel& kernel, Instant limit) {
   }
 }
 
+/// Judges the devices among the hosts, each from the frames on its link.
+class DeviceReferees final : public sim::Observer {
+ public:
+  DeviceReferees(const sim::World& world, sim::Findings& findings) : findings_(findings) {
+    for (sim::StationSpec const& station : world.stations) {
+      judges_.push_back(station.device.empty() ? nullptr
+                                               : std::make_unique<conformance::DeviceJudge>());
+      names_.push_back(station.name);
+    }
+  }
+
+  void sent(const sim::Kernel&, const sim::FrameNote& note) override { see(note, true); }
+  void delivered(const sim::Kernel&, const sim::FrameNote& note) override { see(note, false); }
+  void ended(const sim::Kernel&) override {
+    for (std::size_t i = 0; i < judges_.size(); ++i) {
+      if (judges_[i] != nullptr) {
+        tell(*judges_[i], names_[i]);
+      }
+    }
+  }
+
+ private:
+  void see(const sim::FrameNote& note, bool own) {
+    if (note.node.kind == sim::NodeKind::station && judges_[note.node.index] != nullptr) {
+      judges_[note.node.index]->see(note, own);
+    }
+  }
+  void tell(conformance::DeviceJudge& judge, sim::Name name) {
+    if (judge.sent_malformed()) {
+      findings_.add({sim::CheckerKind::rfc, judge.malformed_at(), name,
+                     "a packet with a wrong checksum or length was sent", 0, 0});
+    }
+    judge.end();
+    for (auto const& violation : judge.violations().kept()) {
+      if (!judge.fragmented() && violation.certainty() == sim::referee::Certainty::certain) {
+        findings_.add({sim::CheckerKind::rfc, violation.at, name,
+                       sim::referee::text_of(violation.rule).words, violation.numbers.expected,
+                       violation.numbers.found});
+      }
+    }
+  }
+
+  sim::Findings& findings_;
+  std::vector<std::unique_ptr<conformance::DeviceJudge>> judges_;
+  std::vector<sim::Name> names_;
+};
+
+sim::Registry registry_of_run() {
+  sim::Registry out = world_registry();
+  conformance::add_device_hosts(out);
+  return out;
+}
+
 sim::Ending run_to_end(sim::Kernel& kernel, Instant limit) {
   Progress progress;
   while (!kernel.done()) {
@@ -83,7 +139,7 @@ sim::Ending run_to_end(sim::Kernel& kernel, Instant limit) {
 
 int run_simulation(const SimRunOptions& options) {
   const sim::Checks checks = parse_checks(options.checks);
-  sim::World world = read_world(options.file, options.settings);
+  sim::World world = read_world(options.file, options.settings, Devices::allowed);
   if (checks == sim::Checks::off) {
     world.invariants_every = 0;
   }
@@ -102,11 +158,15 @@ int run_simulation(const SimRunOptions& options) {
   refuse_overwrite(options.file, options.json_file);
   refuse_overwrite(options.file, options.series_file);
   set_check_handler(print_failed_check);
-  sim::Kernel kernel(world, seed, world_registry());
+  sim::Kernel kernel(world, seed, registry_of_run());
   sim::Findings findings;
   sim::RfcChecker referee(world, findings, checks);
   if (checks != sim::Checks::off) {
     kernel.observe(referee);
+  }
+  DeviceReferees device_referees(world, findings);
+  if (checks != sim::Checks::off) {
+    kernel.observe(device_referees);
   }
   Captures captures(options.pcapng_folder, world, kernel);
   std::unique_ptr<AtomicFile> json;
@@ -120,7 +180,14 @@ int run_simulation(const SimRunOptions& options) {
     series = std::make_unique<Series>(*series_file);
     kernel.observe(*series);
   }
-  const sim::Ending ending = run_to_end(kernel, limit);
+  std::string broken;  // what a device did that it must not do
+  sim::Ending ending = sim::Ending::deadlocked;
+  try {
+    ending = run_to_end(kernel, limit);
+  } catch (const conformance::DeviceFault& fault) {
+    broken = fault.what();
+    kernel.end();
+  }
   captures.keep();
   if (series_file != nullptr) {
     series_file->keep();
@@ -133,6 +200,10 @@ int run_simulation(const SimRunOptions& options) {
   // A run that --until stopped early counts as complete.
   const bool stopped = !options.until.empty() && ending == sim::Ending::limit_reached;
   const bool lawful = print_findings(findings);
+  if (!broken.empty()) {
+    fmt::print(stderr, "lockstep: {}\n", broken);
+    return 1;
+  }
   return all_well(kernel, stopped ? sim::Ending::completed : ending) && lawful ? 0 : 1;
 }
 

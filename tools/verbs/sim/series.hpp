@@ -10,13 +10,15 @@
 
 namespace lockstep::tools {
 
-/// A row after each turn of a host that changed a connection that the host opened; times in
-/// nanoseconds, windows in octets, rates in octets per second, the queue of the first link's
-/// forward direction in frames. The first line names the columns.
+/// A row after each turn of a host, or action of a device, that changed a connection that it
+/// opened; of a device with what its packets and variables show. Times in nanoseconds, windows in
+/// octets, rates in octets per second, the queue of the first link's forward direction in frames.
+/// The first line names the columns.
 class Series final : public sim::Observer {
  public:
   explicit Series(AtomicFile& into);
   void turned(const sim::Kernel& kernel, sim::HostIndex host, Outcome outcome) override;
+  void station_ran(const sim::Kernel& kernel, std::uint32_t station) override;
 
  private:
   struct Last {
@@ -27,6 +29,8 @@ class Series final : public sim::Observer {
     std::uint64_t retransmissions = 0;
     std::uint32_t queue = 0;
   };
+
+  void add(const sim::Kernel& kernel, const sim::Flow& flow, const ConnectionInfo& info);
 
   AtomicFile& into_;
   std::map<std::uint32_t, Last> last_;  // by flow

@@ -1,0 +1,120 @@
+// A device as a host of a simulated world, with the applications of sim/models.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "conformance/devices/peer.hpp"
+#include "conformance/interop/wire_watch.hpp"
+#include "core/tcp/interface.hpp"
+#include "core/units/hash.hpp"
+#include "core/units/random.hpp"
+#include "sim/kernel/registry.hpp"
+#include "sim/kernel/station.hpp"
+
+namespace lockstep::conformance {
+
+/// The name of the station in a registry.
+inline constexpr sim::Name device_host_model = "device";
+
+/// Adds it. The kernel's constructor throws tools::Failure (bad_input) if the device cannot be
+/// found, made or does not have what the applications need. Afterwards any step of the kernel may
+/// throw DeviceFault.
+void add_device_hosts(sim::Registry& registry);
+
+/// Runs the applications of World::station_apps whose ends it is: bulk, chatter, echo, half_close,
+/// slow_reader. It writes the kernel's pattern and records its ends in the ledger as a host's
+/// models do: octets, times, how they ended, and what the packets and the device's variables show.
+/// It answers ARP and neighbour solicitations for the device, which has no link header of its own.
+class DeviceHost final : public sim::Station {
+ public:
+  /// `spec.device` names the device, `spec.settings` has lines "name=value" for it. It draws its
+  /// numbers from `random`.
+  DeviceHost(const sim::World& world, const sim::StationSpec& spec, Random random);
+
+  void arrived(sim::StationDesk& desk, std::span<const std::byte> frame) override;
+  void run(sim::StationDesk& desk) override;
+  Instant deadline() const override;
+  bool done() const override;
+  std::uint64_t fingerprint() const override;
+  /// A device cannot be copied: CHECKs.
+  std::unique_ptr<Station> clone() const override;
+
+ private:
+  /// One concurrent flow of an application whose client is here.
+  struct Plan {
+    std::size_t app = 0;
+    Instant next{0};
+    std::uint32_t left = 0;  ///< connections
+    bool busy = false;
+  };
+  struct Listener {
+    std::size_t app = 0;
+    std::uint64_t handle = 0;
+  };
+  struct Talk {
+    std::uint64_t handle = 0;
+    std::size_t app = 0;
+    std::optional<std::size_t> plan;  ///< of a client
+    FourTuple tuple;
+    sim::FlowId flow;
+    sim::Side side = sim::Side::opener;
+    bool begun = false;  ///< the ledger has it
+    bool established = false, over = false;
+    std::uint64_t round = 0;
+    std::uint64_t goal = 0;
+    Instant due = Instant::never();  ///< its next action by the clock
+    std::uint64_t sampled = 0;       ///< octets acknowledged at the last sample of the RTT
+  };
+
+  const sim::AppSpec& spec_of(const Talk& talk) const { return apps_[talk.app]; }
+  DeviceAnswer ask(lockstep_device_call call, std::uint64_t first = 0, std::uint64_t second = 0,
+                   std::string_view octets = {});
+  void create(const sim::World& world, Random random);
+  void take_applications(const sim::World& world);
+  void listen_for(std::size_t app);
+  void go_to(sim::StationDesk& desk);
+  void put(sim::StationDesk& desk, const DeviceAnswer& answer);
+  void put_frame(sim::StationDesk& desk, std::span<const std::byte> frame);
+  void answer_neighbour(sim::StationDesk& desk, std::span<const std::byte> packet);
+
+  void open(sim::StationDesk& desk);
+  void note_opened(sim::StationDesk& desk, const FourTuple& tuple);
+  void accept_all(sim::StationDesk& desk);
+  void begin(sim::StationDesk& desk, Talk& talk);
+  void go_on(sim::StationDesk& desk, Talk& talk);
+  bool is_established(Talk& talk);
+  void read(sim::StationDesk& desk, Talk& talk);
+  void heard(sim::StationDesk& desk, Talk& talk, std::span<const std::byte> octets);
+  void decide(sim::StationDesk& desk, Talk& talk);
+  void ask_again(sim::StationDesk& desk, Talk& talk);
+  void write(sim::StationDesk& desk, Talk& talk);
+  void part(sim::StationDesk& desk, Talk& talk, sim::CloseMode close_mode);
+  void end(sim::StationDesk& desk, Talk& talk, Cause cause);
+  Cause cause_of(const Talk& talk);
+  void measure(sim::StationDesk& desk, Talk& talk);
+  void forget_ended();
+  Instant program_due() const;
+
+  sim::StationSpec spec_;
+  std::unique_ptr<DevicePeer> peer_;
+  std::vector<std::pair<IpAddress, Mac>> neighbours_;
+  std::vector<sim::AppSpec> apps_;  ///< with the server's address
+  std::vector<Plan> plans_;
+  std::vector<Listener> listeners_;
+  std::vector<Talk> talks_;
+  WireWatch watch_;
+  Fingerprint sent_;
+  std::uint16_t next_port_ = 49'152;
+  std::uint64_t due_ = 0;  ///< of the device
+  Instant worked_{0};
+};
+
+}  // namespace lockstep::conformance
