@@ -61,6 +61,7 @@ class DataAudit {
       }
       std::uint32_t const edge = step.segment.acknowledgment + window_of(step);
       last_edge_ = edge;
+      closed_ = step.segment.window == 0;
       edge_ = !edge_known_ || before(edge_, edge) ? edge : edge_;
       edge_known_ = true;
     }
@@ -133,7 +134,8 @@ class DataAudit {
     }
     fills(index, begin, begin + size);
     bool const fresh = before(next_, begin + size);
-    bool const probe = size == 1 && edge_known_ && begin == last_edge_;
+    // At least one octet probes a closed window (RFC 9293 3.8.6.1); uIP sends a whole segment.
+    bool const probe = (size == 1 || closed_) && edge_known_ && begin == last_edge_;
     if (fresh && edge_known_ && before(edge_, begin + size) && !probe && !offered_soon(item)) {
       // A capture may lack one ACK that offered more.
       std::size_t const seen = peer_segments_before(item);
@@ -285,6 +287,7 @@ class DataAudit {
   std::size_t reach_ = 0;  ///< limit for the size of octets_
   bool edited_ = false;    ///< some checksums are wrong: the payloads may have been modified
   bool opened_ = false, edge_known_ = false;
+  bool closed_ = false;  ///< the last ACK offered no window
   std::uint32_t isn_ = 0, next_ = 0, edge_ = 0, last_edge_ = 0, hole_begin_ = 0;
   std::optional<std::uint32_t> fin_;
   bool own_fin_ = false;  ///< the FIN acknowledges numbers of this connection

@@ -280,7 +280,9 @@ class AgainAudit {
       // Any ACK may be lost after the capture point, and a keep-alive repeats the last octet.
       bool const asks = segment.data_bytes() <= 1 && segment.sequence + 1 == una_;
       bool const known = received_ && at_or_before(segment.end(), *received_);
-      bool const sure = known && !asks && item.at.since(una_at_) >= long_known &&
+      // A host without a clock begins with the same number when it has started again.
+      bool const anew = in_.script.unaided && segment.any(flag::syn) && !segment.any(flag::ack);
+      bool const sure = known && !asks && !anew && item.at.since(una_at_) >= long_known &&
                         !(in_.script.unaided && was_before(index)) && !is_of_two_clocks(item.at);
       if (!asks || !in_.script.inferred) {
         breach(item.at, {"6298:RTO-11"}, "retransmitted after it was acknowledged", index, sure);
@@ -317,7 +319,9 @@ class AgainAudit {
       return;
     }
     bool const go_back = timed_out_ && item.at.since(una_at_) <= prompt;
-    if (go_back || drawn(item)) {
+    // On a host with virtual interfaces a super-segment and its pieces may both be recorded.
+    bool const recorded_twice = in_.script.unaided && gap < Duration::milliseconds(1);
+    if (go_back || drawn(item) || recorded_twice) {
       return;  // slow start over lost data (RFC 5681 3.1)
     }
     if (short_gap) {
@@ -472,9 +476,12 @@ class AgainAudit {
   /// Whether a segment that had just arrived triggered the retransmission, so that no timer did.
   bool drawn(const Item& item) const {
     constexpr Duration at_once = Duration::milliseconds(30);
-    std::size_t const steps = std::min(item.steps_before, in_.script.steps.size());
-    return in_.script.unaided && steps != 0 &&
-           item.at.since(in_.script.steps[steps - 1].at) < at_once;
+    std::size_t last = std::min(item.steps_before, in_.script.steps.size());
+    while (last != 0 && in_.script.steps[last - 1].kind != Step::Kind::segment) {
+      --last;
+    }
+    return in_.script.unaided && last != 0 &&
+           item.at.since(in_.script.steps[last - 1].at) < at_once;
   }
 
   /// Whether a peer's segment recorded a moment later may have triggered the retransmission.

@@ -22,7 +22,8 @@ class Coverage {
     if (segment.any(flag::rst)) {
       return;
     }
-    if (segment.any(flag::syn)) {
+    // A SYN with the same number is a retransmission, or a late copy.
+    if (segment.any(flag::syn) && begin_ != segment.sequence) {
       begin_ = segment.sequence;
       ranges_.clear();
     }
@@ -81,6 +82,7 @@ std::string lost(const Flow& flow, const Endpoint& device) {
 /// Finds device packets that were lost or reordered before the capture point: a TCP sends new data
 /// in order, and its acknowledgment numbers never decrease.
 std::string disorder(const Flow& flow, const Endpoint& device) {
+  std::optional<std::uint32_t> begin;
   std::optional<std::uint32_t> next;
   std::optional<std::uint32_t> acknowledged;
   Instant acknowledged_at;
@@ -89,7 +91,8 @@ std::string disorder(const Flow& flow, const Endpoint& device) {
     if (!is_from(segment, device) || segment.any(flag::rst)) {
       continue;
     }
-    if (segment.any(flag::syn)) {
+    if (segment.any(flag::syn) && begin != segment.sequence) {
+      begin = segment.sequence;
       next = segment.end();
       acknowledged.reset();
     } else if (next && segment.length() != 0) {

@@ -143,21 +143,28 @@ ConnectionReader::Place ConnectionReader::place_of(const Key& key, const Segment
   std::size_t const side = place->flow.first == segment.source ? 0 : 1;
   bool const sound = segment.sum != tools::SumState::bad || place->is_edited();
   bool const asks = sound && segment.any(flag::syn) && !segment.any(flag::ack | flag::rst);
-  bool const other = asks && (place->has_syn[side] ? place->syn[side] != segment.sequence
+  // With the same number it is a retransmission or a late copy, unless another SYN answers it: that
+  // of a host that has started again.
+  bool const same = asks && place->has_syn[side] && place->syn[side] == segment.sequence;
+  bool const other = asks && (place->has_syn[side] ? !same || place->has_ended()
                                                    : place->segments != 0 && place->has_ended());
   if ((other && (place->has_ended() || place->is_judged)) ||
       (sound && is_foreign(*place, segment))) {
     return begin(key, segment);
   }
-  if (other) {
+  if (other || (same && place->has_syn[1 - side])) {
     place->reopens = place->flow.segments.size();
     place->reopens_with = segment.sequence;
     place->reopens_by = side;
   }
   // The answer may be missing: a side that continues after its SYN has received one.
-  bool const answered = segment.any(flag::syn) ? segment.acknowledgment == place->reopens_with + 1
-                                               : segment.sequence == place->reopens_with + 1 &&
-                                                     place->reopens_by == side;
+  bool const repeated =
+      place->has_syn[place->reopens_by] && place->syn[place->reopens_by] == place->reopens_with;
+  bool const anew = !repeated || place->syn[side] != segment.sequence;
+  bool const answered =
+      segment.any(flag::syn)
+          ? segment.acknowledgment == place->reopens_with + 1 && anew
+          : segment.sequence == place->reopens_with + 1 && place->reopens_by == side && !repeated;
   bool const answers =
       sound && segment.any(flag::ack) && !segment.any(flag::rst) && place->reopens != 0 && answered;
   if (answers && !place->is_judged) {

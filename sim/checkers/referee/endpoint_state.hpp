@@ -66,7 +66,8 @@ struct EndpointState {
   bool openings_lost = false;  // it sent more SYNs than fit in `openings`
   bool own = false;            // the capture was taken at this host
   bool begun = false;
-  bool middle = false;  // its SYN was not seen
+  bool middle = false;       // its SYN was not seen
+  bool odd_options = false;  // it sent an option of an illegal length
   HopLimits hop_limits;
   Sequence iss;
   Sequence origin;    // iss at first; later it follows the acknowledgments

@@ -299,5 +299,67 @@ TEST(RefereeHidden, AGapInALaterConnection) {
   }
 }
 
+// A paced segment carries its departure time, and so do Linux's ACKs, until the socket is one of
+// TIME-WAIT: its ACK carries the present, here 623 ms less.
+TEST(RefereeHidden, APacedSenderThatHasClosedGoesBackToThePresent) {
+  for (bool const closed : {true, false}) {
+    Conversation t;
+    t.open({.stamp = 1'000});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 1'000, .stamp = 2'000, .echo = 1'000});
+    t.b("A", {.seq = 1, .ack = 1'001, .stamp = 1'400, .echo = 2'000});
+    t.a(closed ? "FA" : "A", {.seq = 1'001, .ack = 1, .stamp = 2'000, .echo = 1'400});
+    std::uint32_t const next = closed ? 1'002 : 1'001;
+    t.b("AP", {.seq = 1, .ack = next, .text = 10, .stamp = 1'500, .echo = 2'000});
+    t.a("A", {.seq = next, .ack = 11, .stamp = 1'377, .echo = 1'500});
+    t.b("AP", {.seq = 11, .ack = next, .text = 10, .stamp = 1'600, .echo = 2'000});
+    EXPECT_EQ(t.found(Rule::stamp_backward), closed ? "likely" : "certain");
+  }
+}
+
+// A server ignores an option of illegal length and takes the data: RFC 9293 3.1 only suggests a
+// reset (MUST-7). Nobody may acknowledge what did not arrive at all.
+TEST(RefereeHidden, DataWithAnIllegalOptionMayHaveBeenTaken) {
+  for (bool const sent : {true, false}) {
+    Conversation t(whole());
+    t.open();
+    if (sent) {
+      t.a("AP", {.seq = 1, .ack = 1, .text = 100, .options_good = false});
+    }
+    t.b("A", {.seq = 1, .ack = 101});
+    t.a("AP", {.seq = 101, .ack = 1, .text = 100});
+    EXPECT_EQ(t.found(Rule::ack_of_unheard), sent ? "likely" : "certain");
+  }
+}
+
+// A whole capture may begin after the SYN that tells how the client's windows are scaled.
+TEST(RefereeHidden, AWholeCaptureMayBeginAfterTheSyn) {
+  for (bool const begun : {false, true}) {
+    Conversation t(whole());
+    if (begun) {
+      t.a("S", {.window = 1'000, .mss = 1'460, .scale = 0});
+    }
+    t.b("SA", {.ack = 1, .mss = 1'460, .scale = 7});
+    t.a("A", {.seq = 1, .ack = 1, .window = 1'000});
+    t.b("A", {.seq = 1, .ack = 1, .text = 1'001});
+    t.a("A", {.seq = 1, .ack = 1, .after_ms = 50, .window = 1'000});
+    EXPECT_EQ(t.found(Rule::beyond_window), begun ? "certain" : "likely");
+  }
+}
+
+// A device that starts again has the same first port and number: nothing was retransmitted.
+TEST(RefereeHidden, ALaterConnectionMayBeginWithTheSameNumber) {
+  for (bool const over : {true, false}) {
+    Conversation t(whole());
+    t.open().a("AP", {.seq = 1, .ack = 1, .text = 50, .octet = 3});
+    t.b("A", {.seq = 1, .ack = 51});
+    if (over) {
+      t.a("FA", {.seq = 51, .ack = 1}).b("FA", {.seq = 1, .ack = 52}).a("A", {.seq = 52, .ack = 2});
+      t.a("S", {.after_ms = 10'000}).b("SA", {.ack = 1}).a("A", {.seq = 1, .ack = 1});
+    }
+    t.a("AP", {.seq = 1, .ack = 1, .text = 50, .octet = 4});
+    EXPECT_EQ(t.found(Rule::text_changed), over ? "no" : "certain");
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::sim::referee

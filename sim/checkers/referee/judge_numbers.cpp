@@ -435,14 +435,17 @@ void judge_window(const Moment& m) {
   Sequence const limit = limit_of(m);
   Sequence const reported = m.said.segment.sequence + m.said.text();
   if (!m.said.text().empty() && !probe && !opens && !deaf && text_end.after(limit)) {
-    // A closed window is probed with at least one octet (3.8.6.1); nobody is known to send more.
+    // A closed window is probed with at least one octet (3.8.6.1); uIP sends a whole segment.
     bool const probes = !m.terms.is_strict() && v.limit == v.limit_ack &&
                         segment.sequence == v.limit && m.said.text() <= full_size(m);
     // One direction may be recorded late from the SYN-ACK on: then each ACK is recorded before what
     // it acknowledges, and none has told the limit.
     bool const early = !v.limited && !m.own && !m.terms.is_strict();
+    // Also a whole capture may begin after the SYN that tells how windows are scaled.
+    bool const unscaled = !m.terms.is_strict() && m.other.opening_count == 0;
     Ambiguity const ambiguity = shares_window(m) ? Ambiguity::shared_window
                                 : probes         ? Ambiguity::hidden
+                                : unscaled       ? Ambiguity::middle
                                 : early          ? Ambiguity::order
                                                  : Ambiguity::none;
     std::uint32_t const place =

@@ -227,6 +227,9 @@ void Referee::see(const Sighting& said, const Allowances* own) {
   Connection& c = *found;
   if (!terms_.whole) {
     tell_apart(c, said, side);
+  } else if (!terms_.is_strict() && repeats_iss(c, said, side)) {
+    end_claims(terms_, c, violations_);
+    renew(c);
   }
   EndpointState& speaker = c.endpoints[side];
   see_hop_limit(c, said, side, own != nullptr);
@@ -247,6 +250,7 @@ void Referee::see(const Sighting& said, const Allowances* own) {
     return;
   }
   if (!judge_alone(m)) {
+    speaker.odd_options = speaker.odd_options || (!said.options_good && !terms_.is_strict());
     hear_damaged(m);
     return;
   }
@@ -406,7 +410,11 @@ std::uint32_t Referee::call_whole(const Moment& m, Rule rule, Ambiguity ambiguit
   Ambiguity const middle = alone ? Ambiguity::middle : ambiguity_of_middle(m);
   Ambiguity const order = m.connection.disordered ? Ambiguity::order : middle;
   Ambiguity const lossy = m.connection.lossy ? Ambiguity::lost_packets : order;
-  violation.ambiguity = ambiguity != Ambiguity::none ? ambiguity : lossy;
+  // What arrived with an illegal option may have been taken or not: RFC 9293 3.1 only suggests a
+  // reset (MUST-7).
+  bool const untold = lossy == Ambiguity::none && m.other.odd_options;
+  Ambiguity const known = untold ? Ambiguity::hidden : lossy;
+  violation.ambiguity = ambiguity != Ambiguity::none ? ambiguity : known;
   violation.numbers = numbers;
   return add(m, violation);
 }

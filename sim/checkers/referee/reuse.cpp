@@ -84,6 +84,16 @@ bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side) 
   return spoke && (was_reset(c) || was_closed(c) || said.at.since(c.last_at) > kept_after_close);
 }
 
+bool repeats_iss(const Connection& c, const Sighting& said, std::uint32_t side) {
+  EndpointState const& v = c.endpoints[side];
+  bool const alone = said.segment.flags.syn() && !said.segment.flags.ack();
+  // Of a SYN that was acknowledged no retransmission is left to send; a copy in the network is not
+  // this old.
+  bool const done = is_over(c) || (c.endpoints[1 - side].offered && v.spoke_on &&
+                                   said.at.since(c.last_at) > kept_after_reset);
+  return alone && v.begun && v.iss == said.segment.sequence && done;
+}
+
 void renew(Connection& c) {
   for (EndpointState& endpoint : c.endpoints) {
     EndpointState fresh;
