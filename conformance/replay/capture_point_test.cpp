@@ -563,23 +563,6 @@ TEST(CapturePoint, AFinOfThePreviousConnectionArrivesLate) {
   }
 }
 
-// A timer that counts in the wrong unit expires long before a round trip. That the application
-// wrote the data just before is no cause. But a super-segment and its pieces may both be recorded.
-TEST(CapturePoint, ATimerMayExpireAtOnce) {
-  for (std::uint64_t const ms : {10u, 0u}) {
-    Conversation c;
-    c.peer(0, "S", {0, 0}).device(0, "SA", {0, 1}).peer(100, "A", {1, 1});
-    c.peer(101, "PA", {1, 1, 10}).device(101, "PA", {1, 11, 100}).peer(201, "A", {11, 101});
-    for (std::uint64_t at = 300; at < 900; at += 200) {
-      std::uint32_t const next = static_cast<std::uint32_t>(101 + (at - 300) / 2);
-      c.device(at, "PA", {next, 11, 100}).device(at + ms, "PA", {next, 11, 100});
-      c.peer(at + 100, "A", {11, next + 100});
-    }
-    c.device(1'000, "FA", {401, 11}).peer(1'100, "FA", {11, 402}).device(1'100, "A", {402, 12});
-    EXPECT_EQ(accused_of(c.clocks()), ms == 10 ? "6298:RTO-9" : "");
-  }
-}
-
 // A loop in the network, or a bridge, delivers a copy of the device's packet late.
 TEST(CapturePoint, ACopyHasTheIdentificationOfTheFirst) {
   for (std::uint16_t const number : {std::uint16_t{7}, std::uint16_t{8}}) {

@@ -204,6 +204,25 @@ TEST(Connections, ASynThatIsAnsweredBeginsAnother) {
 
 /// The numbers of a connection without captured handshake may lie above, within, below or far from
 /// those of the earlier connection.
+// A host without a clock begins with the same number when it has started again. A late copy of a
+// SYN is answered by an ACK.
+TEST(Connections, ASynWithTheSameNumberThatAnotherSynAnswersBeginsAnother) {
+  for (bool const copy : {false, true}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0}).device(0, "SA", {0, 1}).peer(10, "A", {1, 1});
+    c.peer(20, "PA", {1, 1, 50}).device(20, "A", {1, 51}).peer(5'000, "S", {0, 0});
+    if (copy) {
+      c.device(5'000, "A", {1, 51}).peer(5'010, "PA", {51, 1, 60}).device(5'010, "A", {1, 111});
+    } else {
+      c.device(5'000, "SA", {90'000, 1}).peer(5'010, "A", {1, 90'001});
+      c.peer(5'020, "PA", {1, 90'001, 60}).device(5'020, "A", {90'001, 61});
+    }
+    std::vector<std::size_t> const expected =
+        copy ? std::vector<std::size_t>{9} : std::vector<std::size_t>{5, 5};
+    EXPECT_EQ(parts_of(c.flow().segments).judged, expected);
+  }
+}
+
 TEST(Connections, OneThatLacksItsHandshakeIsAnother) {
   Conversation const c = whole();
   for (std::uint32_t const shift : {1'000'000U, 70U, 0U - 50U, 0U - 100'000U, 0x7000'0000U}) {

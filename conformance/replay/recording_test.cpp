@@ -67,50 +67,6 @@ TEST(Recording, AnAckThatOfferedMoreMayBeMissing) {
       << verdict_of(window_filled(false, true));
 }
 
-// A late copy of the SYN takes nothing back: no packet is missing.
-TEST(Recording, ASynIsSeenAgainAfterData) {
-  Conversation c;
-  c.handshake().peer(11, "PA", {1, 1, 100}).device(11, "PA", {1, 101, 100});
-  c.peer(80, "S", {0, 0}).device(80, "A", {101, 101}).peer(90, "A", {101, 101});
-  std::string const verdict = verdict_of(c);
-  EXPECT_EQ(verdict.find("the capture lost packets"), std::string::npos) << verdict;
-}
-
-// A device without a clock has started again, with the same port and number: after a challenge ACK,
-// and a reset, its next SYN begins another connection.
-TEST(Recording, ADeviceThatHasStartedAgainBeginsWithTheSameNumber) {
-  Conversation c;
-  c.device(0, "S", {0, 0}).peer(10, "SA", {0, 1}).device(10, "A", {1, 1});
-  c.device(20, "PA", {1, 1, 50}).peer(30, "A", {1, 51});
-  c.device(5'000, "S", {0, 0}).peer(5'010, "A", {1, 51}).device(5'010, "R", {51, 0});
-  c.device(6'000, "S", {0, 0}).peer(6'010, "SA", {7'000, 1}).device(6'010, "A", {1, 7'001});
-  c.device(6'020, "PA", {1, 7'001, 60}).peer(6'030, "A", {7'001, 61});
-  EXPECT_EQ(accused_of(c), "");
-  EXPECT_EQ(verdict_of(c).find("lost packets"), std::string::npos) << verdict_of(c);
-}
-
-/// The peer closes its window of 2,000 octets several times; the device probes each time with so
-/// many octets, which the peer does not take.
-Conversation probed(std::uint32_t octets) {
-  Conversation c;
-  c.peer(0, "S", {0, 0, 0, 2000}).device(0, "SA", {0, 1}).peer(10, "A", {1, 1, 0, 2000});
-  c.peer(11, "PA", {1, 1, 100, 2000}).device(11, "A", {1, 101});
-  std::uint32_t next = 1;
-  for (std::uint64_t ms = 100; ms < 10'000; ms += 2'000) {
-    c.device(ms, "A", {next, 101, 1000}).device(ms, "PA", {next + 1000, 101, 1000});
-    next += 2000;
-    c.peer(ms + 10, "A", {101, next, 0, 0});
-    c.device(ms + 1'010, "A", {next, 101, octets}).peer(ms + 1'020, "A", {101, next, 0, 0});
-    c.peer(ms + 1'500, "A", {101, next, 0, 2000});
-  }
-  return c;
-}
-
-TEST(Recording, AClosedWindowMayBeProbedWithASegment) {
-  EXPECT_EQ(accused_of(probed(1)), "");
-  EXPECT_EQ(accused_of(probed(500)), "");
-}
-
 TEST(Recording, OfOneSideAloneNobodyKnowsWhatDrewItsAcks) {
   for (bool const both : {true, false}) {
     Conversation c;

@@ -1,0 +1,91 @@
+// What is seen twice: SYNs of a later connection, probes, and retransmissions at once.
+#include <gtest/gtest.h>
+
+#include "conformance/replay/conversation.hpp"
+#include "conformance/replay/replay.hpp"
+#include "conformance/replay/report.hpp"
+#include "conformance/replay/unaided.hpp"
+
+namespace lockstep::conformance {
+namespace {
+
+Replayed replayed(const Conversation& conversation) {
+  return replay_flow(conversation.flow(), conversation.device_side(), nullptr);
+}
+
+std::string verdict_of(const Conversation& conversation) {
+  return verdict_text(replayed(conversation).verdict);
+}
+
+/// The clauses that the device of this capture violates.
+std::string accused_of(const Conversation& conversation) {
+  std::string out;
+  for (const Violation& violation : replayed(conversation).verdict.violations) {
+    out += (out.empty() ? "" : " ") + violation.clause;
+  }
+  return out;
+}
+
+// A late copy of the SYN takes nothing back: no packet is missing.
+TEST(SeenAgain, ASynIsSeenAgainAfterData) {
+  Conversation c;
+  c.handshake().peer(11, "PA", {1, 1, 100}).device(11, "PA", {1, 101, 100});
+  c.peer(80, "S", {0, 0}).device(80, "A", {101, 101}).peer(90, "A", {101, 101});
+  std::string const verdict = verdict_of(c);
+  EXPECT_EQ(verdict.find("the capture lost packets"), std::string::npos) << verdict;
+}
+
+// A device without a clock has started again, with the same port and number: after a challenge ACK,
+// and a reset, its next SYN begins another connection.
+TEST(SeenAgain, ADeviceThatHasStartedAgainBeginsWithTheSameNumber) {
+  Conversation c;
+  c.device(0, "S", {0, 0}).peer(10, "SA", {0, 1}).device(10, "A", {1, 1});
+  c.device(20, "PA", {1, 1, 50}).peer(30, "A", {1, 51});
+  c.device(5'000, "S", {0, 0}).peer(5'010, "A", {1, 51}).device(5'010, "R", {51, 0});
+  c.device(6'000, "S", {0, 0}).peer(6'010, "SA", {7'000, 1}).device(6'010, "A", {1, 7'001});
+  c.device(6'020, "PA", {1, 7'001, 60}).peer(6'030, "A", {7'001, 61});
+  EXPECT_EQ(accused_of(c), "");
+  EXPECT_EQ(verdict_of(c).find("lost packets"), std::string::npos) << verdict_of(c);
+}
+
+/// The peer closes its window of 2,000 octets several times; the device probes each time with so
+/// many octets, which the peer does not take.
+Conversation probed(std::uint32_t octets) {
+  Conversation c;
+  c.peer(0, "S", {0, 0, 0, 2000}).device(0, "SA", {0, 1}).peer(10, "A", {1, 1, 0, 2000});
+  c.peer(11, "PA", {1, 1, 100, 2000}).device(11, "A", {1, 101});
+  std::uint32_t next = 1;
+  for (std::uint64_t ms = 100; ms < 10'000; ms += 2'000) {
+    c.device(ms, "A", {next, 101, 1000}).device(ms, "PA", {next + 1000, 101, 1000});
+    next += 2000;
+    c.peer(ms + 10, "A", {101, next, 0, 0});
+    c.device(ms + 1'010, "A", {next, 101, octets}).peer(ms + 1'020, "A", {101, next, 0, 0});
+    c.peer(ms + 1'500, "A", {101, next, 0, 2000});
+  }
+  return c;
+}
+
+TEST(SeenAgain, AClosedWindowMayBeProbedWithASegment) {
+  EXPECT_EQ(accused_of(probed(1)), "");
+  EXPECT_EQ(accused_of(probed(500)), "");
+}
+
+// A timer that counts in the wrong unit expires long before a round trip. That the application
+// wrote the data just before is no cause. But a super-segment and its pieces may both be recorded.
+TEST(SeenAgain, ATimerMayExpireAtOnce) {
+  for (std::uint64_t const ms : {10u, 0u}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0}).device(0, "SA", {0, 1}).peer(100, "A", {1, 1});
+    c.peer(101, "PA", {1, 1, 10}).device(101, "PA", {1, 11, 100}).peer(201, "A", {11, 101});
+    for (std::uint64_t at = 300; at < 900; at += 200) {
+      std::uint32_t const next = static_cast<std::uint32_t>(101 + (at - 300) / 2);
+      c.device(at, "PA", {next, 11, 100}).device(at + ms, "PA", {next, 11, 100});
+      c.peer(at + 100, "A", {11, next + 100});
+    }
+    c.device(1'000, "FA", {401, 11}).peer(1'100, "FA", {11, 402}).device(1'100, "A", {402, 12});
+    EXPECT_EQ(accused_of(c.clocks()), ms == 10 ? "6298:RTO-9" : "");
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::conformance
