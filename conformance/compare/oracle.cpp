@@ -97,39 +97,40 @@ void Oracle::be_silent(CompareRule rule, Instant at, const Pair& pair) {
 }
 
 void Oracle::owe(CompareRule rule, Answer answer, Instant at, std::int64_t acked) {
-  owed_.push_back({rule, answer, at, at + reply_most + place_.grain, connection(), acked});
+  expected_.push_back({rule, answer, at, at + reply_most + place_.grain, connection(), acked});
 }
 
 void Oracle::owe_reset(CompareRule rule, Instant at, const wire::Segment& segment,
                        const Pair& pair) {
-  Owed out{rule, Answer::reset, at, at + reply_most + place_.grain, pair};
+  Expected out{rule, Answer::reset, at, at + reply_most + place_.grain, pair};
   out.has_ack = !segment.flags.ack();
   out.seq = segment.flags.ack() ? segment.acknowledgment.value : 0;
   out.ack = segment.end().value;
-  owed_.push_back(out);
+  expected_.push_back(out);
 }
 
 void Oracle::judge_owed(Instant at) {
-  std::erase_if(owed_, [&](const Owed& owed) {
-    if (owed.due < at) {
-      break_rule(owed.rule, owed.since, std::string(words_of_rule(index_of(owed.rule))));
+  std::erase_if(expected_, [&](const Expected& expected) {
+    if (expected.due < at) {
+      break_rule(expected.rule, expected.since,
+                 std::string(words_of_rule(index_of(expected.rule))));
     }
-    return owed.due < at;
+    return expected.due < at;
   });
 }
 
 void Oracle::settle_owed(const wire::Segment& segment, const Pair& pair) {
-  std::erase_if(owed_, [&](const Owed& owed) {
-    if (owed.pair != pair) {
+  std::erase_if(expected_, [&](const Expected& expected) {
+    if (expected.pair != pair) {
       return false;
     }
-    switch (owed.answer) {
+    switch (expected.answer) {
       case Answer::reset:
         return false;
       case Answer::syn_ack:
         return segment.flags.syn() && segment.flags.ack();
       case Answer::ack:
-        return segment.flags.ack() && of_tester(segment.acknowledgment) >= owed.acked;
+        return segment.flags.ack() && of_tester(segment.acknowledgment) >= expected.acked;
       case Answer::any:
         break;
     }
@@ -138,38 +139,39 @@ void Oracle::settle_owed(const wire::Segment& segment, const Pair& pair) {
 }
 
 void Oracle::judge_reset(Instant at, const wire::Segment& segment, const Pair& pair) {
-  const auto is_for = [&](const Owed& owed) {
-    return owed.answer == Answer::reset && owed.pair == pair;
+  const auto is_for = [&](const Expected& expected) {
+    return expected.answer == Answer::reset && expected.pair == pair;
   };
-  const auto is_right = [&](const Owed& owed) {
-    return is_for(owed) && segment.sequence.value == owed.seq &&
-           (!owed.has_ack || (segment.flags.ack() && segment.acknowledgment.value == owed.ack));
+  const auto is_right = [&](const Expected& expected) {
+    return is_for(expected) && segment.sequence.value == expected.seq &&
+           (!expected.has_ack ||
+            (segment.flags.ack() && segment.acknowledgment.value == expected.ack));
   };
-  auto found = std::ranges::find_if(owed_, is_right);
-  if (found == owed_.end()) {
-    found = std::ranges::find_if(owed_, is_for);
-    if (found != owed_.end()) {
+  auto found = std::ranges::find_if(expected_, is_right);
+  if (found == expected_.end()) {
+    found = std::ranges::find_if(expected_, is_for);
+    if (found != expected_.end()) {
       break_rule(CompareRule::reset_number_wrong, at,
                  fmt::format("the reset has SEQ {} and ACK {}, expected {} and {}",
                              segment.sequence.value, segment.acknowledgment.value, found->seq,
                              found->has_ack ? fmt::format("{}", found->ack) : "none"));
     }
   }
-  if (found != owed_.end()) {
-    owed_.erase(found);
+  if (found != expected_.end()) {
+    expected_.erase(found);
     return;
   }
   if (pair != connection()) {
     return;
   }
-  for (Owed const& owed : owed_) {
-    if (owed.rule == CompareRule::unacceptable_unanswered && owed.since == at && !closed_ &&
+  for (Expected const& expected : expected_) {
+    if (expected.rule == CompareRule::unacceptable_unanswered && expected.since == at && !closed_ &&
         phase_ == Phase::open) {
       break_rule(CompareRule::unacceptable_reset, at, "a reset in place of an ACK");
     }
   }
   reset_left_ = true;
-  std::erase_if(owed_, [&](const Owed& owed) { return owed.pair == pair; });
+  std::erase_if(expected_, [&](const Expected& expected) { return expected.pair == pair; });
   lose();
 }
 
@@ -215,8 +217,9 @@ void Oracle::arrives(Instant at, std::span<const std::byte> packet, const wire::
       break;
   }
   if (segment.flags.rst()) {
-    std::erase_if(
-        owed_, [&](const Owed& owed) { return owed.pair == pair && owed.answer != Answer::reset; });
+    std::erase_if(expected_, [&](const Expected& expected) {
+      return expected.pair == pair && expected.answer != Answer::reset;
+    });
   }
 }
 
@@ -439,10 +442,10 @@ void Oracle::take_text(const Arrival& arrival) {
   }
   bool const had_fin = fin != ranges_.end();
   add_text(arrival.seq, segment, std::nullopt);
-  bool const owed = arrival.sure && arrival.seq <= acked_ && arrival.end > acked_ &&
-                    arrival.end <= edge_ && acked_ == before && !segment.flags.urg() && !closed_ &&
-                    !had_fin;
-  if (owed) {
+  bool const expected = arrival.sure && arrival.seq <= acked_ && arrival.end > acked_ &&
+                        arrival.end <= edge_ && acked_ == before && !segment.flags.urg() &&
+                        !closed_ && !had_fin;
+  if (expected) {
     owe(segment.flags.fin() ? CompareRule::fin_unacknowledged : CompareRule::data_unacknowledged,
         Answer::ack, arrival.at, arrival.end);
   }

@@ -72,7 +72,7 @@ class Oracle {
     bool operator==(const Pair&) const = default;
   };
   /// Something that must come.
-  struct Owed {
+  struct Expected {
     CompareRule rule{};
     Answer answer{};
     Instant since, due;
@@ -148,13 +148,13 @@ class Oracle {
   std::vector<Range> ranges_;
   bool finished_ = false, closed_ = false, fin_left_ = false, reset_left_ = false, ended_ = false;
   bool una_sure_ = true;
-  bool drawn_ = false;                  ///< an ACK was owed before: further ones may be limited
+  bool drawn_ = false;                  ///< an ACK was expected before: further ones may be limited
   bool small_windows_ = false;          ///< the tester offered less than 1,000 octets
   bool others_known_ = true;            ///< the tester's other port has no connection
   std::optional<CompareRule> silence_;  ///< nothing may be sent ...
   Instant silence_at_;                  ///< ... at this instant ...
   Pair silent_;
-  std::vector<Owed> owed_;
+  std::vector<Expected> expected_;
   std::optional<std::int64_t> waits_for_;
   bool resent_ = false;
 };

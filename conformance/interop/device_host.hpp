@@ -59,7 +59,7 @@ class DeviceHost final : public sim::Station {
     std::size_t app = 0;
     std::uint64_t handle = 0;
   };
-  struct Talk {
+  struct Exchange {
     std::uint64_t handle = 0;
     std::size_t app = 0;
     std::optional<std::size_t> plan;  ///< of a client
@@ -74,7 +74,7 @@ class DeviceHost final : public sim::Station {
     std::uint64_t sampled = 0;       ///< octets acknowledged at the last sample of the RTT
   };
 
-  const sim::AppSpec& spec_of(const Talk& talk) const { return apps_[talk.app]; }
+  const sim::AppSpec& spec_of(const Exchange& exchange) const { return apps_[exchange.app]; }
   DeviceAnswer ask(lockstep_device_call call, std::uint64_t first = 0, std::uint64_t second = 0,
                    std::string_view octets = {});
   void create(const sim::World& world, Random random);
@@ -88,18 +88,18 @@ class DeviceHost final : public sim::Station {
   void open(sim::StationDesk& desk);
   void note_opened(sim::StationDesk& desk, const FourTuple& tuple);
   void accept_all(sim::StationDesk& desk);
-  void begin(sim::StationDesk& desk, Talk& talk);
-  void go_on(sim::StationDesk& desk, Talk& talk);
-  bool is_established(Talk& talk);
-  void read(sim::StationDesk& desk, Talk& talk);
-  void heard(sim::StationDesk& desk, Talk& talk, std::span<const std::byte> octets);
-  void decide(sim::StationDesk& desk, Talk& talk);
-  void ask_again(sim::StationDesk& desk, Talk& talk);
-  void write(sim::StationDesk& desk, Talk& talk);
-  void part(sim::StationDesk& desk, Talk& talk, sim::CloseMode close_mode);
-  void end(sim::StationDesk& desk, Talk& talk, Cause cause);
-  Cause cause_of(const Talk& talk);
-  void measure(sim::StationDesk& desk, Talk& talk);
+  void begin(sim::StationDesk& desk, Exchange& exchange);
+  void go_on(sim::StationDesk& desk, Exchange& exchange);
+  bool is_established(Exchange& exchange);
+  void read(sim::StationDesk& desk, Exchange& exchange);
+  void heard(sim::StationDesk& desk, Exchange& exchange, std::span<const std::byte> octets);
+  void decide(sim::StationDesk& desk, Exchange& exchange);
+  void ask_again(sim::StationDesk& desk, Exchange& exchange);
+  void write(sim::StationDesk& desk, Exchange& exchange);
+  void part(sim::StationDesk& desk, Exchange& exchange, sim::CloseMode close_mode);
+  void end(sim::StationDesk& desk, Exchange& exchange, Cause cause);
+  Cause cause_of(const Exchange& exchange);
+  void measure(sim::StationDesk& desk, Exchange& exchange);
   void forget_ended();
   Instant program_due() const;
 
@@ -109,7 +109,7 @@ class DeviceHost final : public sim::Station {
   std::vector<sim::AppSpec> apps_;  ///< with the server's address
   std::vector<Plan> plans_;
   std::vector<Listener> listeners_;
-  std::vector<Talk> talks_;
+  std::vector<Exchange> exchanges_;
   WireWatch watch_;
   Fingerprint sent_;
   std::uint16_t next_port_ = 49'152;

@@ -79,7 +79,7 @@ void DeviceHost::listen_for(std::size_t app) {
 }
 
 bool DeviceHost::done() const {
-  return talks_.empty() &&
+  return exchanges_.empty() &&
          std::all_of(plans_.begin(), plans_.end(), [](Plan const& plan) { return plan.left == 0; });
 }
 
@@ -89,8 +89,8 @@ Instant DeviceHost::program_due() const {
   for (Plan const& plan : plans_) {
     out = plan.busy || plan.left == 0 ? out : earlier(out, plan.next);
   }
-  for (Talk const& talk : talks_) {
-    out = earlier(out, talk.due);
+  for (Exchange const& exchange : exchanges_) {
+    out = earlier(out, exchange.due);
   }
   return out;
 }
@@ -110,36 +110,36 @@ void DeviceHost::open(sim::StationDesk& desk) {
       continue;
     }
     plan.busy = true;
-    Talk talk;
-    talk.handle = static_cast<std::uint64_t>(answer.result);
-    talk.app = plan.app;
-    talk.plan = i;
-    talk.tuple = {{spec_.address, {port}}, {app.server_address, app.port}};
-    talks_.push_back(talk);
+    Exchange exchange;
+    exchange.handle = static_cast<std::uint64_t>(answer.result);
+    exchange.app = plan.app;
+    exchange.plan = i;
+    exchange.tuple = {{spec_.address, {port}}, {app.server_address, app.port}};
+    exchanges_.push_back(exchange);
   }
 }
 
 /// The SYN of a connection that a program here opens: its initial sequence number is known now.
 void DeviceHost::note_opened(sim::StationDesk& desk, const FourTuple& tuple) {
-  for (Talk& talk : talks_) {
-    if (talk.side == Side::opener && talk.tuple == tuple && !talk.begun) {
+  for (Exchange& exchange : exchanges_) {
+    if (exchange.side == Side::opener && exchange.tuple == tuple && !exchange.begun) {
       Sequence const iss = watch_.find(tuple)->opener_iss;
-      talk.flow = desk.ledger().open({spec_of(talk).name, tuple, iss, false});
-      begin(desk, talk);
+      exchange.flow = desk.ledger().open({spec_of(exchange).name, tuple, iss, false});
+      begin(desk, exchange);
     }
   }
 }
 
-void DeviceHost::begin(sim::StationDesk& desk, Talk& talk) {
-  talk.begun = true;
-  FlowEnd& end = desk.ledger().flow(talk.flow).end(talk.side);
+void DeviceHost::begin(sim::StationDesk& desk, Exchange& exchange) {
+  exchange.begun = true;
+  FlowEnd& end = desk.ledger().flow(exchange.flow).end(exchange.side);
   end = FlowEnd{};
   end.begun = end.open = true;
   end.host = {desk.node().index};
   end.station = true;
   end.began = desk.now();
   end.shift = sim::Pattern::shift_of(
-      {std::uint64_t{talk.flow.value} * 2 + static_cast<std::uint64_t>(talk.side)});
+      {std::uint64_t{exchange.flow.value} * 2 + static_cast<std::uint64_t>(exchange.side)});
 }
 
 void DeviceHost::accept_all(sim::StationDesk& desk) {
@@ -149,95 +149,96 @@ void DeviceHost::accept_all(sim::StationDesk& desk) {
       if (answer.result <= 0) {
         break;
       }
-      Talk talk;
-      talk.handle = static_cast<std::uint64_t>(answer.result);
-      talk.app = listener.app;
-      talk.side = Side::acceptor;
+      Exchange exchange;
+      exchange.handle = static_cast<std::uint64_t>(answer.result);
+      exchange.app = listener.app;
+      exchange.side = Side::acceptor;
       auto const peer = watch_.next_accepted(apps_[listener.app].port);
       if (!peer) {
         throw DeviceFault(fmt::format("device {}: accept: no handshake has ended that it could be",
                                       peer_->about().name));
       }
-      talk.tuple = *peer;
-      FourTuple const of_opener{talk.tuple.remote, talk.tuple.local};
-      Sequence const iss = watch_.find(talk.tuple)->opener_iss;
-      talk.flow = desk.ledger().find(of_opener, iss);
-      if (talk.flow == sim::FlowId{}) {
-        talk.flow = desk.ledger().open({spec_of(talk).name, of_opener, iss, true});
+      exchange.tuple = *peer;
+      FourTuple const of_opener{exchange.tuple.remote, exchange.tuple.local};
+      Sequence const iss = watch_.find(exchange.tuple)->opener_iss;
+      exchange.flow = desk.ledger().find(of_opener, iss);
+      if (exchange.flow == sim::FlowId{}) {
+        exchange.flow = desk.ledger().open({spec_of(exchange).name, of_opener, iss, true});
       }
-      begin(desk, talk);
-      FlowEnd& end = desk.ledger().flow(talk.flow).end(talk.side);
-      talk.established = true;
+      begin(desk, exchange);
+      FlowEnd& end = desk.ledger().flow(exchange.flow).end(exchange.side);
+      exchange.established = true;
       end.established = desk.now();
-      if (model_of(spec_of(talk)) == Model::echo) {
+      if (model_of(spec_of(exchange)) == Model::echo) {
         // Its stream is the client's stream.
-        end.shift = desk.ledger().flow(talk.flow).end(Side::opener).shift;
+        end.shift = desk.ledger().flow(exchange.flow).end(Side::opener).shift;
       }
-      if (model_of(spec_of(talk)) == Model::slow_reader) {
-        talk.due = desk.now() + spec_of(talk).read_after;
+      if (model_of(spec_of(exchange)) == Model::slow_reader) {
+        exchange.due = desk.now() + spec_of(exchange).read_after;
       }
-      talks_.push_back(talk);
-      go_on(desk, talks_.back());
+      exchanges_.push_back(exchange);
+      go_on(desk, exchanges_.back());
     }
   }
 }
 
 /// Does what can be done now.
-void DeviceHost::go_on(sim::StationDesk& desk, Talk& talk) {
-  if (talk.over || !talk.begun) {
+void DeviceHost::go_on(sim::StationDesk& desk, Exchange& exchange) {
+  if (exchange.over || !exchange.begun) {
     return;
   }
-  FlowEnd& end_now = desk.ledger().flow(talk.flow).end(talk.side);
-  if (!talk.established && is_established(talk)) {
-    talk.established = true;
+  FlowEnd& end_now = desk.ledger().flow(exchange.flow).end(exchange.side);
+  if (!exchange.established && is_established(exchange)) {
+    exchange.established = true;
     end_now.established = desk.now();
   }
-  read(desk, talk);
-  if (talk.over || !talk.established) {
+  read(desk, exchange);
+  if (exchange.over || !exchange.established) {
     return;
   }
-  decide(desk, talk);
-  if (!talk.over && end_now.finished_writing && end_now.peer_finished) {
-    measure(desk, talk);
-    ask(LOCKSTEP_CALL_CLOSE, talk.handle);
-    end(desk, talk, Cause::finished);
+  decide(desk, exchange);
+  if (!exchange.over && end_now.finished_writing && end_now.peer_finished) {
+    measure(desk, exchange);
+    ask(LOCKSTEP_CALL_CLOSE, exchange.handle);
+    end(desk, exchange, Cause::finished);
   }
 }
 
 /// To write or close before that would mean another thing (RFC 9293 3.10.2, 3.10.4).
-bool DeviceHost::is_established(Talk& talk) {
+bool DeviceHost::is_established(Exchange& exchange) {
   std::string const state =
-      ask(LOCKSTEP_CALL_STATE, talk.tuple.local.port.value, talk.tuple.remote.port.value).octets;
+      ask(LOCKSTEP_CALL_STATE, exchange.tuple.local.port.value, exchange.tuple.remote.port.value)
+          .octets;
   return state == "ESTABLISHED" || state == "CLOSE-WAIT";
 }
 
-void DeviceHost::read(sim::StationDesk& desk, Talk& talk) {
-  FlowEnd& end_now = desk.ledger().flow(talk.flow).end(talk.side);
-  sim::AppSpec const& app = spec_of(talk);
-  bool const slow = talk.side == Side::acceptor && model_of(app) == Model::slow_reader;
-  if (end_now.peer_finished || (slow && desk.now() < talk.due)) {
+void DeviceHost::read(sim::StationDesk& desk, Exchange& exchange) {
+  FlowEnd& end_now = desk.ledger().flow(exchange.flow).end(exchange.side);
+  sim::AppSpec const& app = spec_of(exchange);
+  bool const slow = exchange.side == Side::acceptor && model_of(app) == Model::slow_reader;
+  if (end_now.peer_finished || (slow && desk.now() < exchange.due)) {
     return;
   }
   std::uint64_t const most =
       slow ? std::clamp<std::uint64_t>(app.read_bytes, 1, program_read_most) : program_read_most;
   if (slow) {
-    talk.due = desk.now() + std::max(app.read_every, Duration{1});
+    exchange.due = desk.now() + std::max(app.read_every, Duration{1});
   }
   for (;;) {
-    DeviceAnswer const answer = ask(LOCKSTEP_CALL_RECEIVE, talk.handle, most);
+    DeviceAnswer const answer = ask(LOCKSTEP_CALL_RECEIVE, exchange.handle, most);
     if (answer.result == LOCKSTEP_DEVICE_AGAIN || answer.result == LOCKSTEP_DEVICE_REFUSED) {
       return;  // nothing, or not connected yet
     }
     if (answer.result < 0) {
-      end(desk, talk, cause_of(talk));
+      end(desk, exchange, cause_of(exchange));
       return;
     }
     if (answer.result == 0) {
       end_now.peer_finished = true;
-      talk.due = Instant::never();
+      exchange.due = Instant::never();
       return;
     }
-    heard(desk, talk, std::as_bytes(std::span(answer.octets)));
+    heard(desk, exchange, std::as_bytes(std::span(answer.octets)));
     if (slow) {
       return;
     }
@@ -245,17 +246,18 @@ void DeviceHost::read(sim::StationDesk& desk, Talk& talk) {
 }
 
 /// Compares what was read with what the other side wrote.
-void DeviceHost::heard(sim::StationDesk& desk, Talk& talk, std::span<const std::byte> octets) {
-  sim::Flow& flow = desk.ledger().flow(talk.flow);
-  FlowEnd& end_now = flow.end(talk.side);
-  FlowEnd const& writer = flow.end(other(talk.side));
+void DeviceHost::heard(sim::StationDesk& desk, Exchange& exchange,
+                       std::span<const std::byte> octets) {
+  sim::Flow& flow = desk.ledger().flow(exchange.flow);
+  FlowEnd& end_now = flow.end(exchange.side);
+  FlowEnd const& writer = flow.end(other(exchange.side));
   bool const right = flow.foreign || (end_now.read + octets.size() <= writer.written &&
                                       desk.pattern().matches(writer.shift, end_now.read, octets));
   if (!right && end_now.intact) {
     end_now.intact = false;
     end_now.first_wrong = end_now.read;
   }
-  sim::StreamNote const note{desk.now(),   end_now.host, &flow, talk.side,
+  sim::StreamNote const note{desk.now(),   end_now.host, &flow, exchange.side,
                              end_now.read, octets,       right};
   desk.watch().each(
       [&](sim::Observer& observer, const sim::Kernel& kernel) { observer.read(kernel, note); });
@@ -264,75 +266,75 @@ void DeviceHost::heard(sim::StationDesk& desk, Talk& talk, std::span<const std::
 }
 
 /// What the program does after it has read what there is.
-void DeviceHost::decide(sim::StationDesk& desk, Talk& talk) {
-  FlowEnd& end_now = desk.ledger().flow(talk.flow).end(talk.side);
-  sim::AppSpec const& app = spec_of(talk);
+void DeviceHost::decide(sim::StationDesk& desk, Exchange& exchange) {
+  FlowEnd& end_now = desk.ledger().flow(exchange.flow).end(exchange.side);
+  sim::AppSpec const& app = spec_of(exchange);
   Model const model = model_of(app);
   if (end_now.finished_writing) {
     return;
   }
-  if (talk.side == Side::opener) {
+  if (exchange.side == Side::opener) {
     if (model == Model::chatter) {
-      ask_again(desk, talk);
+      ask_again(desk, exchange);
       return;
     }
-    talk.goal = app.bytes;
-    write(desk, talk);
+    exchange.goal = app.bytes;
+    write(desk, exchange);
     bool const answered = model != Model::echo || end_now.read >= app.bytes;
-    if (!talk.over && end_now.written == talk.goal && answered) {
-      part(desk, talk, model == Model::half_close ? sim::CloseMode::finish : app.close_mode);
+    if (!exchange.over && end_now.written == exchange.goal && answered) {
+      part(desk, exchange, model == Model::half_close ? sim::CloseMode::finish : app.close_mode);
     }
     return;
   }
   std::uint64_t const request = app.bytes == 0 ? 1 : app.bytes;
-  talk.goal = model == Model::echo         ? end_now.read
-              : model == Model::chatter    ? end_now.read / request * app.reply_bytes
-              : model == Model::half_close ? (end_now.peer_finished ? app.reply_bytes : 0)
-                                           : 0;
-  write(desk, talk);
-  if (!talk.over && end_now.peer_finished && end_now.written == talk.goal) {
-    part(desk, talk, sim::CloseMode::finish);
+  exchange.goal = model == Model::echo         ? end_now.read
+                  : model == Model::chatter    ? end_now.read / request * app.reply_bytes
+                  : model == Model::half_close ? (end_now.peer_finished ? app.reply_bytes : 0)
+                                               : 0;
+  write(desk, exchange);
+  if (!exchange.over && end_now.peer_finished && end_now.written == exchange.goal) {
+    part(desk, exchange, sim::CloseMode::finish);
   }
 }
 
 /// A chatter client: the next request after the answer to the last one, and the time to think.
-void DeviceHost::ask_again(sim::StationDesk& desk, Talk& talk) {
-  FlowEnd const& end_now = desk.ledger().flow(talk.flow).end(talk.side);
-  sim::AppSpec const& app = spec_of(talk);
+void DeviceHost::ask_again(sim::StationDesk& desk, Exchange& exchange) {
+  FlowEnd const& end_now = desk.ledger().flow(exchange.flow).end(exchange.side);
+  sim::AppSpec const& app = spec_of(exchange);
   for (;;) {
-    write(desk, talk);
+    write(desk, exchange);
     bool const answered =
-        end_now.written == talk.goal && end_now.read >= talk.round * app.reply_bytes;
-    if (talk.over || !answered) {
+        end_now.written == exchange.goal && end_now.read >= exchange.round * app.reply_bytes;
+    if (exchange.over || !answered) {
       return;
     }
-    if (talk.round != 0 && app.think.ns != 0) {
-      if (talk.due.is_never()) {
-        talk.due = desk.now() + app.think;
+    if (exchange.round != 0 && app.think.ns != 0) {
+      if (exchange.due.is_never()) {
+        exchange.due = desk.now() + app.think;
       }
-      if (desk.now() < talk.due) {
+      if (desk.now() < exchange.due) {
         return;
       }
-      talk.due = Instant::never();
+      exchange.due = Instant::never();
     }
-    if (talk.round == app.rounds) {
-      part(desk, talk, app.close_mode);
+    if (exchange.round == app.rounds) {
+      part(desk, exchange, app.close_mode);
       return;
     }
-    ++talk.round;
-    talk.goal += app.bytes;
+    ++exchange.round;
+    exchange.goal += app.bytes;
   }
 }
 
-void DeviceHost::write(sim::StationDesk& desk, Talk& talk) {
-  sim::Flow& flow = desk.ledger().flow(talk.flow);
-  FlowEnd& end_now = flow.end(talk.side);
-  while (end_now.written < talk.goal) {
-    std::uint64_t const most = std::min(program_write_most, talk.goal - end_now.written);
+void DeviceHost::write(sim::StationDesk& desk, Exchange& exchange) {
+  sim::Flow& flow = desk.ledger().flow(exchange.flow);
+  FlowEnd& end_now = flow.end(exchange.side);
+  while (end_now.written < exchange.goal) {
+    std::uint64_t const most = std::min(program_write_most, exchange.goal - end_now.written);
     auto const piece = desk.pattern().at(end_now.shift, end_now.written).first(most);
-    DeviceAnswer const answer = ask(LOCKSTEP_CALL_SEND, talk.handle, 0, text(piece));
+    DeviceAnswer const answer = ask(LOCKSTEP_CALL_SEND, exchange.handle, 0, text(piece));
     if (answer.result == LOCKSTEP_DEVICE_GONE) {
-      end(desk, talk, cause_of(talk));
+      end(desk, exchange, cause_of(exchange));
     }
     if (answer.result <= 0) {
       return;
@@ -342,7 +344,7 @@ void DeviceHost::write(sim::StationDesk& desk, Talk& talk) {
       throw DeviceFault(fmt::format("device {}: send: it took {} of {} octets", peer_->about().name,
                                     taken, most));
     }
-    sim::StreamNote const note{desk.now(),      end_now.host,       &flow, talk.side,
+    sim::StreamNote const note{desk.now(),      end_now.host,       &flow, exchange.side,
                                end_now.written, piece.first(taken), true};
     desk.watch().each(
         [&](sim::Observer& observer, const sim::Kernel& kernel) { observer.wrote(kernel, note); });
@@ -350,27 +352,27 @@ void DeviceHost::write(sim::StationDesk& desk, Talk& talk) {
   }
 }
 
-void DeviceHost::part(sim::StationDesk& desk, Talk& talk, sim::CloseMode close_mode) {
-  FlowEnd& end_now = desk.ledger().flow(talk.flow).end(talk.side);
-  talk.due = Instant::never();
+void DeviceHost::part(sim::StationDesk& desk, Exchange& exchange, sim::CloseMode close_mode) {
+  FlowEnd& end_now = desk.ledger().flow(exchange.flow).end(exchange.side);
+  exchange.due = Instant::never();
   if (close_mode == sim::CloseMode::finish) {
-    std::int64_t const result = ask(LOCKSTEP_CALL_FINISH, talk.handle).result;
+    std::int64_t const result = ask(LOCKSTEP_CALL_FINISH, exchange.handle).result;
     if (result == LOCKSTEP_DEVICE_GONE) {
-      end(desk, talk, cause_of(talk));
+      end(desk, exchange, cause_of(exchange));
     }
     end_now.finished_writing = result >= 0;
     return;
   }
   bool const abort = close_mode == sim::CloseMode::abort;
-  ask(abort ? LOCKSTEP_CALL_ABORT : LOCKSTEP_CALL_CLOSE, talk.handle);
+  ask(abort ? LOCKSTEP_CALL_ABORT : LOCKSTEP_CALL_CLOSE, exchange.handle);
   end_now.finished_writing = true;
-  end(desk, talk, abort ? Cause::aborted : Cause::finished);
+  end(desk, exchange, abort ? Cause::aborted : Cause::finished);
 }
 
 /// Why the connection is over, by the device's events; else it counts as reset.
-Cause DeviceHost::cause_of(const Talk& talk) {
+Cause DeviceHost::cause_of(const Exchange& exchange) {
   if (peer_->about().calls.contains("events")) {
-    std::string const events = ask(LOCKSTEP_CALL_EVENTS, talk.handle).octets;
+    std::string const events = ask(LOCKSTEP_CALL_EVENTS, exchange.handle).octets;
     for (std::uint32_t i = 0; i < cause_count; ++i) {
       auto const cause = static_cast<Cause>(i);
       if (events.ends_with(fmt::format("closed:{}", name_of(cause)))) {
@@ -381,38 +383,38 @@ Cause DeviceHost::cause_of(const Talk& talk) {
   return Cause::reset;
 }
 
-void DeviceHost::end(sim::StationDesk& desk, Talk& talk, Cause cause) {
-  if (talk.over) {
+void DeviceHost::end(sim::StationDesk& desk, Exchange& exchange, Cause cause) {
+  if (exchange.over) {
     return;
   }
-  measure(desk, talk);
-  talk.over = true;
-  FlowEnd& end_now = desk.ledger().flow(talk.flow).end(talk.side);
+  measure(desk, exchange);
+  exchange.over = true;
+  FlowEnd& end_now = desk.ledger().flow(exchange.flow).end(exchange.side);
   end_now.open = false;
   end_now.ended = desk.now();
   end_now.cause = cause;
-  if (talk.plan) {
-    Plan& plan = plans_[*talk.plan];
+  if (exchange.plan) {
+    Plan& plan = plans_[*exchange.plan];
     plan.busy = false;
-    plan.next = desk.now() + spec_of(talk).think;
+    plan.next = desk.now() + spec_of(exchange).think;
     --plan.left;
   }
 }
 
 void DeviceHost::forget_ended() {
-  std::erase_if(talks_, [](Talk const& talk) { return talk.over; });
+  std::erase_if(exchanges_, [](Exchange const& exchange) { return exchange.over; });
 }
 
 /// What the report and the series show of a sender.
-void DeviceHost::measure(sim::StationDesk& desk, Talk& talk) {
-  WireWatch::Connection const* const seen = watch_.find(talk.tuple);
-  if (!talk.begun || seen == nullptr) {
+void DeviceHost::measure(sim::StationDesk& desk, Exchange& exchange) {
+  WireWatch::Connection const* const seen = watch_.find(exchange.tuple);
+  if (!exchange.begun || seen == nullptr) {
     return;
   }
-  FlowEnd& end_now = desk.ledger().flow(talk.flow).end(talk.side);
+  FlowEnd& end_now = desk.ledger().flow(exchange.flow).end(exchange.side);
   ConnectionInfo& info = end_now.last;
   info.exists = true;
-  info.tuple = talk.tuple;
+  info.tuple = exchange.tuple;
   info.send.iss = seen->iss;
   info.send.una = seen->una;
   info.send.nxt = seen->nxt;
@@ -421,7 +423,7 @@ void DeviceHost::measure(sim::StationDesk& desk, Talk& talk) {
   if (peer_->about().calls.contains("get")) {
     // A connection that is over has no variables any more: the last values stay.
     const auto variable = [&](std::string_view name, std::uint64_t otherwise) {
-      std::int64_t const value = ask(LOCKSTEP_CALL_GET, talk.handle, 0, name).result;
+      std::int64_t const value = ask(LOCKSTEP_CALL_GET, exchange.handle, 0, name).result;
       return value <= 0 ? otherwise : static_cast<std::uint64_t>(value);
     };
     const auto octets = [&](std::string_view name, Bytes otherwise) {
@@ -433,11 +435,11 @@ void DeviceHost::measure(sim::StationDesk& desk, Talk& talk) {
     info.srtt = {variable("srtt_ns", info.srtt.ns)};
   }
   end_now.acknowledged = seen->acked;
-  bool const often = seen->acked < rtt_every_bytes && seen->acked != talk.sampled;
+  bool const often = seen->acked < rtt_every_bytes && seen->acked != exchange.sampled;
   if (info.srtt.ns != 0 &&
-      (often || seen->acked / rtt_every_bytes != talk.sampled / rtt_every_bytes)) {
+      (often || seen->acked / rtt_every_bytes != exchange.sampled / rtt_every_bytes)) {
     end_now.rtt.add(info.srtt);
-    talk.sampled = seen->acked;
+    exchange.sampled = seen->acked;
   }
 }
 

@@ -39,8 +39,8 @@ Mac mac_of(std::size_t place) {
 }
 
 /// A SYN flood of 300 Mbit/s, the others slower: as in `lockstep hostile` against our stack.
-Duration pace_of(sim::Lie lie) {
-  return lie == sim::Lie::syn_flood ? Duration::microseconds(2) : Duration::microseconds(100);
+Duration pace_of(sim::Attack attack) {
+  return attack == sim::Attack::syn_flood ? Duration::microseconds(2) : Duration::microseconds(100);
 }
 
 sim::LaneSpec lane_of(std::uint64_t bits_per_second) {
@@ -62,7 +62,7 @@ sim::World world_of(const SiegePlan& plan) {
     station.address = address_of(i);
     station.mac = mac_of(i);
     if (i == attacker) {
-      station.every = pace_of(plan.lie);
+      station.every = pace_of(plan.attack);
       station.acts = plan.frames;
     }
     world.stations.push_back(station);
@@ -194,7 +194,7 @@ std::array<const DeviceStation*, 2> prepare(const SiegePlan& plan, const sim::Wo
                                    address_of(reader),
                                    Bytes{replies.request}};
   siege_stations[attacker] = std::make_unique<sim::Attacker>(
-      attacked, world.stations[attacker], Random(plan.seed).fork("attacker"), plan.lie);
+      attacked, world.stations[attacker], Random(plan.seed).fork("attacker"), plan.attack);
   return clients;
 }
 
@@ -215,7 +215,7 @@ SiegeReport run_siege(const SiegePlan& plan) {
     kernel.observe(meter);
     Instant const end = Instant{0} + limit;
     Instant const silent =
-        Instant{0} + pace_of(plan.lie) * static_cast<std::uint32_t>(plan.frames + 1);
+        Instant{0} + pace_of(plan.attack) * static_cast<std::uint32_t>(plan.frames + 1);
     const auto broken = [&] {
       return !clients[0]->progress().wrong.empty() || !clients[1]->progress().wrong.empty();
     };

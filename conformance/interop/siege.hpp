@@ -14,7 +14,7 @@ namespace lockstep::conformance {
 struct SiegePlan {
   std::filesystem::path victim;  ///< as device_path() returns it
   std::filesystem::path honest;  ///< the clients' device, ours
-  sim::Lie lie = sim::Lie::syn_flood;
+  sim::Attack attack = sim::Attack::syn_flood;
   std::uint64_t frames = 0;  ///< of the attack; 0: none, for comparison
   std::uint64_t seed = 1;
 };

@@ -154,7 +154,8 @@ void Stack::Body::parse_ip6(std::span<const std::byte> bytes, bool to_group, Che
                             Parsed& out) {
   out.drop = internet::ipv6_input(addresses, bytes, to_group, out.six, out.ip);
   if (out.drop != Drop::none) {
-    out.kind = out.six.problem.complain ? Parsed::Kind::parameter_problem : Parsed::Kind::dropped;
+    out.kind =
+        out.six.problem.send_icmp_error ? Parsed::Kind::parameter_problem : Parsed::Kind::dropped;
     return;
   }
   //= rfc6946#4

@@ -261,7 +261,7 @@ static Drop walk_strictly(Ipv6Packet& packet) {
 
 Drop walk(Ipv6Packet& packet) {
   Drop const drop = walk_strictly(packet);
-  if (packet.problem.complain && drop != Drop::ip_protocol_unknown) {
+  if (packet.problem.send_icmp_error && drop != Drop::ip_protocol_unknown) {
     seek_transport(packet);
   }
   return drop;

@@ -34,7 +34,7 @@ struct Ipv6Fragment {
 
 // The ICMPv6 parameter problem that a packet requires as an answer, or none.
 struct Ipv6Problem {
-  bool complain = false;
+  bool send_icmp_error = false;
   bool to_group_too =
       false;  // also if the packet was sent to a group (RFC 8200 4.2, option bits 10)
   std::uint8_t code = 0;

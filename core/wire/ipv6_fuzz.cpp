@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     CHECK(packet.fragment_at <= packet.bytes.size());
   } else {
     // The pointer is inside the packet, or just behind it.
-    CHECK(!packet.problem.complain || packet.problem.pointer <= packet.bytes.size());
+    CHECK(!packet.problem.send_icmp_error || packet.problem.pointer <= packet.bytes.size());
   }
   return 0;
 }

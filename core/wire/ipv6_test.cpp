@@ -117,7 +117,7 @@ TEST(Ipv6, ExtensionHeadersAreWalked) {
 TEST(Ipv6, AnUnknownNextHeaderGivesAPointer) {
   Walked const plain = walked(packet(17, {data()}));
   EXPECT_EQ(plain.drop, Drop::ip_protocol_unknown);
-  EXPECT_TRUE(plain.packet.problem.complain);
+  EXPECT_TRUE(plain.packet.problem.send_icmp_error);
   EXPECT_EQ(plain.packet.problem.code, problem_next_header);
   EXPECT_EQ(plain.packet.problem.pointer, 6u);
   Octets const hidden = octets({0, 0, 1, 4, 0, 0, 0, 0});
@@ -133,7 +133,7 @@ TEST(Ipv6, TheTopBitsOfAnUnknownOptionDecide) {
   struct Case {
     unsigned type;
     Drop drop;
-    bool complain;
+    bool send_icmp_error;
     bool to_group_too;
   };
   for (Case const& each :
@@ -144,11 +144,11 @@ TEST(Ipv6, TheTopBitsOfAnUnknownOptionDecide) {
     Octets const rest = octets({tcp, 0, each.type, 4, 0, 0, 0, 0});
     Walked const out = walked(packet(60, {rest, data()}));
     EXPECT_EQ(out.drop, each.drop);
-    EXPECT_EQ(out.packet.problem.complain, each.complain);
+    EXPECT_EQ(out.packet.problem.send_icmp_error, each.send_icmp_error);
     EXPECT_EQ(out.packet.problem.to_group_too, each.to_group_too);
     Walked const later = walked(packet(0, {options, data()}));
     EXPECT_EQ(later.drop, each.drop);
-    if (each.complain) {
+    if (each.send_icmp_error) {
       EXPECT_EQ(out.packet.problem.code, problem_option);
       EXPECT_EQ(out.packet.problem.pointer, 42u);
       EXPECT_EQ(later.packet.problem.pointer, 45u);
@@ -180,7 +180,7 @@ TEST(Ipv6, ARouteWithSegmentsLeftIsRefused) {
 TEST(Ipv6, NoNextHeaderEndsIt) {
   Walked const out = walked(packet(59, {data()}));
   EXPECT_EQ(out.drop, Drop::ip_no_next_header);
-  EXPECT_FALSE(out.packet.problem.complain);
+  EXPECT_FALSE(out.packet.problem.send_icmp_error);
 }
 
 TEST(Ipv6, AChainThatDoesNotEndIsRefused) {

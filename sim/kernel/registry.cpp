@@ -38,14 +38,14 @@ std::unique_ptr<Station> random_peer(const World& world, const StationSpec& spec
   return std::make_unique<RandomPeer>(world, spec, random);
 }
 
-template <std::uint32_t lie>
+template <std::uint32_t attack>
 std::unique_ptr<Station> attacker(const World& world, const StationSpec& spec, Random random) {
-  return std::make_unique<Attacker>(world, spec, random, static_cast<Lie>(lie));
+  return std::make_unique<Attacker>(world, spec, random, static_cast<Attack>(attack));
 }
 
-template <std::uint32_t... lies>
-void add_liars(Registry& registry, std::integer_sequence<std::uint32_t, lies...>) {
-  (registry.add_station(name_of(static_cast<Lie>(lies)), attacker<lies>), ...);
+template <std::uint32_t... attacks>
+void add_attackers(Registry& registry, std::integer_sequence<std::uint32_t, attacks...>) {
+  (registry.add_station(name_of(static_cast<Attack>(attacks)), attacker<attacks>), ...);
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ Registry Registry::standard() {
   registry.add_model("slow_reader", pair<BulkClient, SlowReader>);
   registry.add_model("mutual", mutual);
   registry.add_station("random_peer", random_peer);
-  add_liars(registry, std::make_integer_sequence<std::uint32_t, lie_count>{});
+  add_attackers(registry, std::make_integer_sequence<std::uint32_t, attack_count>{});
   return registry;
 }
 

@@ -34,11 +34,12 @@ AttackedHost victim_of(const World& world) {
 
 }  // namespace
 
-Attacker::Attacker(const World& world, const StationSpec& spec, Random random, Lie lie)
-    : Attacker(victim_of(world), spec, random, lie) {}
+Attacker::Attacker(const World& world, const StationSpec& spec, Random random, Attack attack)
+    : Attacker(victim_of(world), spec, random, attack) {}
 
-Attacker::Attacker(const AttackedHost& victim, const StationSpec& spec, Random random, Lie lie)
-    : lie_(lie),
+Attacker::Attacker(const AttackedHost& victim, const StationSpec& spec, Random random,
+                   Attack attack)
+    : attack_(attack),
       spec_(spec),
       random_(random),
       victim_mac_(victim.mac),
@@ -108,25 +109,25 @@ void Attacker::receive(StationDesk& desk, Game& game, const wire::Segment& segme
   }
   Sequence const before = game.expected;
   game.expected = last_of(game.expected, segment.end());
-  switch (lie_) {
-    case Lie::silence:
+  switch (attack_) {
+    case Attack::silence:
       break;
-    case Lie::optimistic_acks:
+    case Attack::optimistic_acks:
       acknowledge(desk, game, game.expected + Bytes{draw(8) * 1'460});
       break;
-    case Lie::ack_division:
+    case Attack::ack_division:
       for (std::uint32_t part = 1; part <= 8; ++part) {
         acknowledge(desk, game, before + Bytes{game.expected.since(before).count * part / 8});
       }
       break;
-    case Lie::sack_lies:
-    case Lie::dsack_lies:
+    case Attack::sack_lies:
+    case Attack::dsack_lies:
       report(desk, game, before);
       break;
-    case Lie::reneging:
+    case Attack::reneging:
       renege(desk, game);
       break;
-    case Lie::old_stamps:
+    case Attack::old_stamps:
       for (std::uint32_t i = draw(8) == 0 ? 4 : 0; i != 0; --i) {
         acknowledge(desk, game, before);
       }
@@ -165,19 +166,19 @@ void Attacker::run(StationDesk& desk) {
 }
 
 bool Attacker::has_connections() const {
-  return lie_ != Lie::syn_flood && lie_ != Lie::sequence_guesses && lie_ != Lie::icmp_forgeries &&
-         lie_ != Lie::overlapping_fragments;
+  return attack_ != Attack::syn_flood && attack_ != Attack::sequence_guesses &&
+         attack_ != Attack::icmp_forgeries && attack_ != Attack::overlapping_fragments;
 }
 
 void Attacker::act_without_connection(StationDesk& desk) {
-  switch (lie_) {
-    case Lie::syn_flood:
+  switch (attack_) {
+    case Attack::syn_flood:
       flood(desk);
       break;
-    case Lie::sequence_guesses:
+    case Attack::sequence_guesses:
       guess(desk);
       break;
-    case Lie::overlapping_fragments:
+    case Attack::overlapping_fragments:
       send_fragment(desk);
       break;
     default:
@@ -188,27 +189,27 @@ void Attacker::act_without_connection(StationDesk& desk) {
 
 void Attacker::act_on(StationDesk& desk, Game& game) {
   wire::Segment segment = segment_of(game);
-  switch (lie_) {
-    case Lie::ack_storm:
+  switch (attack_) {
+    case Attack::ack_storm:
       segment.sequence = game.next + Bytes{0x4000'0000};
       send(desk, spec_.address, segment);
       break;
-    case Lie::shrinking_windows: {
+    case Attack::shrinking_windows: {
       constexpr std::array<std::uint16_t, 6> windows{65'535, 8'000, 600, 30, 1, 0};
       segment.window = {windows[done_ % windows.size()]};
       send(desk, spec_.address, segment);
       break;
     }
-    case Lie::gaps:
+    case Attack::gaps:
       leave_gap(desk, game);
       break;
-    case Lie::option_bombs:
+    case Attack::option_bombs:
       bomb(desk, game);
       break;
-    case Lie::urgent_games:
+    case Attack::urgent_games:
       play_urgent(desk, game);
       break;
-    case Lie::silence:
+    case Attack::silence:
       break;
     default:
       request_data(desk, game);
@@ -217,14 +218,16 @@ void Attacker::act_on(StationDesk& desk, Game& game) {
 }
 
 bool Attacker::requests_data() const {
-  return lie_ == Lie::optimistic_acks || lie_ == Lie::ack_division || lie_ == Lie::silence ||
-         lie_ == Lie::shrinking_windows || lie_ == Lie::tiny_mss || lie_ == Lie::sack_lies ||
-         lie_ == Lie::reneging || lie_ == Lie::dsack_lies || lie_ == Lie::old_stamps;
+  return attack_ == Attack::optimistic_acks || attack_ == Attack::ack_division ||
+         attack_ == Attack::silence || attack_ == Attack::shrinking_windows ||
+         attack_ == Attack::tiny_mss || attack_ == Attack::sack_lies ||
+         attack_ == Attack::reneging || attack_ == Attack::dsack_lies ||
+         attack_ == Attack::old_stamps;
 }
 
 bool Attacker::permits_sack() const {
-  return lie_ == Lie::sack_lies || lie_ == Lie::reneging || lie_ == Lie::dsack_lies ||
-         lie_ == Lie::option_bombs;
+  return attack_ == Attack::sack_lies || attack_ == Attack::reneging ||
+         attack_ == Attack::dsack_lies || attack_ == Attack::option_bombs;
 }
 
 void Attacker::open(StationDesk& desk) {
@@ -234,7 +237,7 @@ void Attacker::open(StationDesk& desk) {
   segment.flags = wire::flag::syn;
   segment.acknowledgment = {};
   segment.options.has_mss = true;
-  segment.options.mss = lie_ == Lie::tiny_mss ? std::uint16_t{1} : std::uint16_t{1'460};
+  segment.options.mss = attack_ == Attack::tiny_mss ? std::uint16_t{1} : std::uint16_t{1'460};
   segment.options.has_sack_permitted = permits_sack();
   games_.push_back(game);
   send(desk, spec_.address, segment);
@@ -356,7 +359,7 @@ void Attacker::report(StationDesk& desk, Game& game, Sequence before) {
     Sequence const at = before + Bytes{draw(0x1'0000)};
     block = {at, at + Bytes{1 + draw(4'000)}};
   }
-  if (lie_ == Lie::dsack_lies) {
+  if (attack_ == Attack::dsack_lies) {
     options.sack[0] = {before, game.expected};
     options.sack_count = static_cast<std::uint8_t>(1 + draw(2));
   } else {
@@ -411,7 +414,7 @@ wire::Segment Attacker::segment_of(const Game& game) const {
   segment.acknowledgment = game.expected;
   segment.flags = wire::flag::ack;
   segment.window = {65'535};
-  if (lie_ == Lie::old_stamps) {
+  if (attack_ == Attack::old_stamps) {
     segment.options.has_timestamps = true;
     segment.options.timestamp_value = 1 + done_;
     segment.options.timestamp_echo = game.stamp;

@@ -16,7 +16,7 @@
 
 namespace lockstep::sim {
 
-enum class Lie : std::uint8_t {
+enum class Attack : std::uint8_t {
   syn_flood,              // a SYN from a new source each time, never an ACK
   optimistic_acks,        // acknowledges data that has not arrived or was never sent
   ack_division,           // many ACKs for one segment
@@ -36,15 +36,15 @@ enum class Lie : std::uint8_t {
   overlapping_fragments,  // contradicting fragments of a few datagrams
 };
 
-inline constexpr std::uint32_t lie_count = 17;
+inline constexpr std::uint32_t attack_count = 17;
 
-constexpr std::string_view name_of(Lie lie) {
-  constexpr std::array<std::string_view, lie_count> names{
+constexpr std::string_view name_of(Attack attack) {
+  constexpr std::array<std::string_view, attack_count> names{
       "syn_flood",    "optimistic_acks",      "ack_division", "silence",  "shrinking_windows",
       "tiny_mss",     "sequence_guesses",     "ack_storm",    "gaps",     "option_bombs",
       "urgent_games", "icmp_forgeries",       "sack_lies",    "reneging", "dsack_lies",
       "old_stamps",   "overlapping_fragments"};
-  return names[static_cast<std::uint32_t>(lie)];
+  return names[static_cast<std::uint32_t>(attack)];
 }
 
 // Who is attacked, and what the attacker knows.
@@ -60,8 +60,8 @@ struct AttackedHost {
 // that replies to all the source addresses it uses arrive at it.
 class Attacker final : public Station {
  public:
-  Attacker(const World& world, const StationSpec& spec, Random random, Lie lie);
-  Attacker(const AttackedHost& victim, const StationSpec& spec, Random random, Lie lie);
+  Attacker(const World& world, const StationSpec& spec, Random random, Attack attack);
+  Attacker(const AttackedHost& victim, const StationSpec& spec, Random random, Attack attack);
 
   void arrived(StationDesk& desk, std::span<const std::byte> frame) override;
   void run(StationDesk& desk) override;
@@ -113,7 +113,7 @@ class Attacker final : public Station {
 
   static constexpr std::uint32_t games_max = 8;
 
-  Lie lie_;
+  Attack attack_;
   StationSpec spec_;
   Random random_;
   Mac victim_mac_;

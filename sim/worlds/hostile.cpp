@@ -10,11 +10,11 @@
 namespace lockstep::sim {
 namespace {
 
-constexpr std::uint8_t liar_number = 66;
+constexpr std::uint8_t attacker_number = 66;
 
 // The interval of the attacker's actions: a SYN flood of 300 Mbit/s, the others slower.
-Duration pace_of(Lie lie) {
-  return lie == Lie::syn_flood ? Duration::microseconds(2) : Duration::microseconds(100);
+Duration pace_of(Attack attack) {
+  return attack == Attack::syn_flood ? Duration::microseconds(2) : Duration::microseconds(100);
 }
 
 LaneSpec lane_of(std::uint64_t bits_per_second) {
@@ -50,18 +50,18 @@ void add_work(World& world) {
 // Counts frames between the victim and the attacker's link address.
 class Meter final : public Observer {
  public:
-  Meter(const World& world, HostileReport& out) : liar_(world.stations[0].mac), out_(out) {}
+  Meter(const World& world, HostileReport& out) : attacker_(world.stations[0].mac), out_(out) {}
 
   void delivered(const Kernel&, const FrameNote& note) override {
     wire::EthernetFrame frame;
-    if (note.node == victim && parse(note, frame) && frame.header.source == liar_) {
+    if (note.node == victim && parse(note, frame) && frame.header.source == attacker_) {
       ++out_.frames_in;
       out_.bytes_in += note.bytes.size();
     }
   }
   void sent(const Kernel&, const FrameNote& note) override {
     wire::EthernetFrame frame;
-    if (note.node == victim && parse(note, frame) && frame.header.destination == liar_) {
+    if (note.node == victim && parse(note, frame) && frame.header.destination == attacker_) {
       ++out_.frames_out;
       out_.bytes_out += note.bytes.size();
     }
@@ -90,7 +90,7 @@ class Meter final : public Observer {
     most.half_open = std::max(most.half_open, now.half_open);
   }
 
-  Mac liar_;
+  Mac attacker_;
   HostileReport& out_;
 };
 
@@ -113,14 +113,14 @@ World hostile_world(const Hostility& hostility) {
   world.hosts = {plain_host("victim", 1, hostility.config),
                  plain_host("honest", 2, hostility.config)};
   Config& victim = world.hosts[0].config;
-  IpAddress const attacker = IpAddress::v4(10, 0, 0, liar_number);
+  IpAddress const attacker = IpAddress::v4(10, 0, 0, attacker_number);
   victim.gateway = attacker;
   StationSpec station;
   station.name = "attacker";
-  station.model = name_of(hostility.lie);
+  station.model = name_of(hostility.attack);
   station.address = attacker;
-  station.mac.octets = {0x02, 0, 0, 0, 0, liar_number};
-  station.every = pace_of(hostility.lie);
+  station.mac.octets = {0x02, 0, 0, 0, 0, attacker_number};
+  station.every = pace_of(hostility.attack);
   station.acts = hostility.frames;
   world.stations = {station};
   world.switches = {{"switch", 16}};

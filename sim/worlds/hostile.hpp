@@ -12,7 +12,7 @@ namespace lockstep::sim {
 // The kind of attack, its number of frames, and the configuration of the victim and the honest
 // host. `frames` 0: no attack, the baseline for comparison.
 struct Hostility {
-  Lie lie = Lie::syn_flood;
+  Attack attack = Attack::syn_flood;
   std::uint64_t frames = 0;
   Config config{};  // profile default
 };

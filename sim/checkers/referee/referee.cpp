@@ -118,7 +118,7 @@ bool is_stray_syn(const Moment& m) {
 }
 
 // Whether the sender's state cannot be known from the wire, so that the segment is not judged.
-bool untold(const Moment& m) {
+bool is_unknown(const Moment& m) {
   EndpointState& v = m.speaker;
   wire::Segment const& segment = m.segment();
   // A host with SYN cookies may have answered SYNs with several ISSs, and any of these may become
@@ -325,7 +325,7 @@ void Referee::judge(Moment& m) {
     m.speaker.iss = m.speaker.origin = m.segment().sequence.previous();
     m.speaker.sent = m.segment().sequence;
   }
-  if (untold(m)) {
+  if (is_unknown(m)) {
     return;
   }
   judge_stamps(m);
@@ -412,8 +412,8 @@ std::uint32_t Referee::call_whole(const Moment& m, Rule rule, Ambiguity ambiguit
   Ambiguity const lossy = m.connection.lossy ? Ambiguity::lost_packets : order;
   // What arrived with an illegal option may have been taken or not: RFC 9293 3.1 only suggests a
   // reset (MUST-7).
-  bool const untold = lossy == Ambiguity::none && m.other.odd_options;
-  Ambiguity const known = untold ? Ambiguity::hidden : lossy;
+  bool const unsure = lossy == Ambiguity::none && m.other.odd_options;
+  Ambiguity const known = unsure ? Ambiguity::hidden : lossy;
   violation.ambiguity = ambiguity != Ambiguity::none ? ambiguity : known;
   violation.numbers = numbers;
   return add(m, violation);

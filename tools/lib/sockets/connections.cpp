@@ -79,11 +79,11 @@ Result Sockets::take_error(Socket& s) {
   return -error;
 }
 
-void Sockets::apply_wishes(const Socket& s) {
-  for (std::uint32_t i = 0; i < s.wishes.values.size(); ++i) {
+void Sockets::apply_pending_options(const Socket& s) {
+  for (std::uint32_t i = 0; i < s.pending_options.values.size(); ++i) {
     auto const kind = static_cast<SettingKind>(i);
-    if (s.wishes.has(kind)) {
-      Refusal const refused = stack_.set(s.connection, {kind, s.wishes.of(kind)});
+    if (s.pending_options.has(kind)) {
+      Refusal const refused = stack_.set(s.connection, {kind, s.pending_options.of(kind)});
       CHECK(refused == Refusal::none || refused == Refusal::stale_id);
     }
   }
@@ -93,7 +93,7 @@ Open Sockets::open_of(const Socket& s, const Endpoint& to, bool fast_open) const
   Open open;
   open.local = s.local;
   open.remote = to;
-  open.dscp = static_cast<std::uint8_t>(wished(s, SettingKind::dscp));
+  open.dscp = static_cast<std::uint8_t>(pending_or_default(s, SettingKind::dscp));
   open.fast_open = fast_open;
   if (s.local.address.is_unspecified()) {
     open.local.address = IpAddress{};
@@ -132,7 +132,7 @@ Result Sockets::open_connection(Socket& s, const Endpoint& to, bool fast_open) {
   }
   s.local.address = local.address;
   s.remote = to;
-  apply_wishes(s);
+  apply_pending_options(s);
   note_announced_mss(s, s);
   return 0;
 }

@@ -22,12 +22,12 @@ bool listens_by(const Socket& s, ListenerId id) {
 // stack's values.
 Backlog Sockets::backlog_of(const Socket& s) const {
   Backlog out{Count{s.backlog}, Count{s.backlog}, Count{s.fast_open},
-              Bytes{wished(s, SettingKind::mss)}};
-  bool const own_buffer = s.wishes.has(SettingKind::receive_buffer);
-  out.receive_buffer = {own_buffer ? s.wishes.of(SettingKind::receive_buffer) : 0};
-  out.ttl =
-      static_cast<std::uint8_t>(s.wishes.has(SettingKind::ttl) ? s.wishes.of(SettingKind::ttl) : 0);
-  out.dscp = static_cast<std::uint8_t>(wished(s, SettingKind::dscp));
+              Bytes{pending_or_default(s, SettingKind::mss)}};
+  bool const own_buffer = s.pending_options.has(SettingKind::receive_buffer);
+  out.receive_buffer = {own_buffer ? s.pending_options.of(SettingKind::receive_buffer) : 0};
+  out.ttl = static_cast<std::uint8_t>(
+      s.pending_options.has(SettingKind::ttl) ? s.pending_options.of(SettingKind::ttl) : 0);
+  out.dscp = static_cast<std::uint8_t>(pending_or_default(s, SettingKind::dscp));
   return out;
 }
 
@@ -206,12 +206,12 @@ void Sockets::take_accepted(const Event& event) {
   s.cork = listener->cork;
   s.linger = listener->linger;
   s.linger_seconds = listener->linger_seconds;
-  s.wishes = listener->wishes;
+  s.pending_options = listener->pending_options;
   s.local = tuple.local;
   s.remote = tuple.remote;
   s.from = event.listener;
   adopt(s, event.id);
-  apply_wishes(s);
+  apply_pending_options(s);
   note_announced_mss(s, *listener);
   if (listener->defer_seconds == 0) {
     push_waiting(*listener, s);

@@ -31,10 +31,10 @@ Result write_value(const void* from, std::size_t size, void* value, socklen_t* l
 }
 
 // The value of a setting that the connections of this socket have, or will have.
-std::uint32_t Sockets::wished(const Socket& s, SettingKind kind) const {
+std::uint32_t Sockets::pending_or_default(const Socket& s, SettingKind kind) const {
   tcp::Config const& tcp = stack_.config().tcp;
-  if (s.wishes.has(kind)) {
-    return s.wishes.of(kind);
+  if (s.pending_options.has(kind)) {
+    return s.pending_options.of(kind);
   }
   switch (kind) {
     case SettingKind::nagle:
@@ -69,8 +69,8 @@ std::uint32_t Sockets::wished(const Socket& s, SettingKind kind) const {
   return 0;
 }
 
-Result Sockets::wish(Socket& s, Setting setting) {
-  s.wishes.wish(setting);
+Result Sockets::set_pending(Socket& s, Setting setting) {
+  s.pending_options.add(setting);
   if (s.connection != ConnectionId{}) {
     static_cast<void>(stack_.set(s.connection, setting));
   }
@@ -137,11 +137,11 @@ Result Sockets::get_socket_level(Socket& s, int name, void* value, socklen_t* le
     case SO_OOBINLINE:
       return write_int(1, value, length);
     case SO_KEEPALIVE:
-      return write_int(as_int(wished(s, SettingKind::keepalive)), value, length);
+      return write_int(as_int(pending_or_default(s, SettingKind::keepalive)), value, length);
     case SO_RCVBUF:
-      return write_int(as_int(wished(s, SettingKind::receive_buffer)), value, length);
+      return write_int(as_int(pending_or_default(s, SettingKind::receive_buffer)), value, length);
     case SO_SNDBUF:
-      return write_int(as_int(wished(s, SettingKind::send_buffer)), value, length);
+      return write_int(as_int(pending_or_default(s, SettingKind::send_buffer)), value, length);
     case SO_RCVLOWAT:
     case SO_SNDLOWAT:
       return write_int(1, value, length);
@@ -183,7 +183,7 @@ Result Sockets::set_socket_level(Socket& s, int name, const void* value, socklen
       s.reuse_address = in != 0;
       return 0;
     case SO_KEEPALIVE:
-      return wish(s, {SettingKind::keepalive, in != 0 ? 1u : 0u});
+      return set_pending(s, {SettingKind::keepalive, in != 0 ? 1u : 0u});
     case SO_OOBINLINE:
       // Urgent data is always inline, as RFC 6093 6 recommends.
       return in != 0 ? 0 : -ENOPROTOOPT;
@@ -194,12 +194,12 @@ Result Sockets::set_socket_level(Socket& s, int name, const void* value, socklen
     return -EINVAL;
   }
   auto const kind = name == SO_RCVBUF ? SettingKind::receive_buffer : SettingKind::send_buffer;
-  return wish(s, {kind, static_cast<std::uint32_t>(in)});
+  return set_pending(s, {kind, static_cast<std::uint32_t>(in)});
 }
 
 Result Sockets::get_ip_level(Socket& s, int level, int name, void* value, socklen_t* length) {
-  int const tos = as_int(wished(s, SettingKind::dscp)) << 2;
-  int const ttl = as_int(wished(s, SettingKind::ttl));
+  int const tos = as_int(pending_or_default(s, SettingKind::dscp)) << 2;
+  int const ttl = as_int(pending_or_default(s, SettingKind::ttl));
   bool const six = level == IPPROTO_IPV6;
   if (six && !s.v6) {
     return -ENOPROTOOPT;
@@ -253,10 +253,12 @@ Result Sockets::set_ip_level(Socket& s, int level, int name, const void* value, 
   }
   if (tos) {
     // The two bits of ECN belong to TCP.
-    return within(in, 0, 255) ? wish(s, {SettingKind::dscp, static_cast<std::uint32_t>(in) >> 2})
-                              : -EINVAL;
+    return within(in, 0, 255)
+               ? set_pending(s, {SettingKind::dscp, static_cast<std::uint32_t>(in) >> 2})
+               : -EINVAL;
   }
-  return within(in, 1, 255) ? wish(s, {SettingKind::ttl, static_cast<std::uint32_t>(in)}) : -EINVAL;
+  return within(in, 1, 255) ? set_pending(s, {SettingKind::ttl, static_cast<std::uint32_t>(in)})
+                            : -EINVAL;
 }
 
 }  // namespace lockstep::tools

@@ -28,13 +28,13 @@ enum class Phase : std::uint8_t {
 };
 
 /// Options set by setsockopt, applied to each connection of the socket.
-struct Wishes {
+struct PendingOptions {
   std::array<std::uint32_t, 14> values{};  // indexed by SettingKind
   std::uint32_t set = 0;                   // one bit for each SettingKind
 
   bool has(SettingKind kind) const { return (set >> static_cast<std::uint32_t>(kind) & 1) != 0; }
   std::uint32_t of(SettingKind kind) const { return values[static_cast<std::uint32_t>(kind)]; }
-  void wish(Setting setting) {
+  void add(Setting setting) {
     values[static_cast<std::uint32_t>(setting.kind)] = static_cast<std::uint32_t>(setting.value);
     set |= 1u << static_cast<std::uint32_t>(setting.kind);
   }
@@ -73,7 +73,7 @@ struct Socket {
   Endpoint local;
   Endpoint remote;
   ConnectionId connection;  // while connecting or connected
-  Wishes wishes;
+  PendingOptions pending_options;
   std::uint64_t written = 0;  // octets since the connection began, as the next two
   std::uint64_t acknowledged = 0;
   std::uint64_t consumed = 0;

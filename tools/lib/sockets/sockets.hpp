@@ -176,7 +176,7 @@ class Sockets {
   Result open_with_data(Socket& s, const Endpoint& to, std::span<const iovec> parts, int flags);
   void note_acknowledged(Socket& s, Bytes octets);
   void note_room(Socket& s);
-  void apply_wishes(const Socket& s);
+  void apply_pending_options(const Socket& s);
   void adopt(Socket& s, ConnectionId id);
   void forget_connection(Socket& s);
   void disconnect(Socket& s);
@@ -210,11 +210,11 @@ class Sockets {
   Result set_defer_accept(Socket& s, int in);
   Result set_numbered(Socket& s, const NumberedOption& option, int in);
   Result set_ip_level(Socket& s, int level, int name, const void* value, socklen_t length);
-  Result wish(Socket& s, Setting setting);
+  Result set_pending(Socket& s, Setting setting);
   void push(const Socket& s);
   Result wish_in_account(Socket& s, Setting setting);
   Result set_congestion(Socket& s, const void* value, socklen_t length);
-  std::uint32_t wished(const Socket& s, SettingKind kind) const;
+  std::uint32_t pending_or_default(const Socket& s, SettingKind kind) const;
   lockstep_tcp_info info_of(const Socket& s) const;
   void fill_history(const Socket& s, const ConnectionInfo& info, lockstep_tcp_info& out) const;
   std::uint32_t mtu_of(const Socket& s) const;

@@ -113,7 +113,7 @@ std::uint32_t rcv_mss_of(const ConnectionInfo& info, std::uint32_t named) {
 // Records the MSS that our SYN or SYN-ACK announces: the stack's, or the one that `by` has set.
 void Sockets::note_announced_mss(Socket& s, const Socket& by) const {
   Config const& config = stack_.config();
-  std::uint32_t const chosen = wished(by, SettingKind::mss);
+  std::uint32_t const chosen = pending_or_default(by, SettingKind::mss);
   std::uint32_t own = config.tcp.mss.count;
   if (!s.remote.address.is_v4()) {
     own = std::min(own, config.mtu.count - 60);
@@ -166,7 +166,7 @@ lockstep_tcp_info Sockets::info_of(const Socket& s) const {
                         reordering_most));
   out.tcpi_bytes_received += info.receive.unread.count;
   out.tcpi_rcv_wnd = info.receive.wnd.count;
-  out.tcpi_rcv_space = wished(s, SettingKind::receive_buffer);
+  out.tcpi_rcv_space = pending_or_default(s, SettingKind::receive_buffer);
   out.tcpi_segs_out = static_cast<std::uint32_t>(info.segments_sent);
   out.tcpi_segs_in = static_cast<std::uint32_t>(info.segments_received);
   out.tcpi_last_data_recv = milliseconds_since(Instant{s.data_at});
@@ -200,7 +200,7 @@ void Sockets::fill_history(const Socket& s, const ConnectionInfo& info,
 // The MSS in use; before there is a connection, the one that was set.
 std::uint32_t Sockets::mss_of(const Socket& s) const {
   bool const open = s.phase == Phase::connected || s.phase == Phase::connecting;
-  std::uint32_t const asked = wished(s, SettingKind::mss);
+  std::uint32_t const asked = pending_or_default(s, SettingKind::mss);
   return open || asked == 0 ? info_of(s).tcpi_snd_mss : asked;
 }
 

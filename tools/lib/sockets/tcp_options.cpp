@@ -64,9 +64,9 @@ bool may_listen(const Socket& s) {
 // can be set.
 Result Sockets::wish_in_account(Socket& s, Setting setting) {
   if (stack_.config().tcp.accounts || setting.kind == SettingKind::keepalive_idle_ms) {
-    return wish(s, setting);
+    return set_pending(s, setting);
   }
-  return wished(s, setting.kind) == setting.value ? 0 : -ENOPROTOOPT;
+  return pending_or_default(s, setting.kind) == setting.value ? 0 : -ENOPROTOOPT;
 }
 
 Result Sockets::set_congestion(Socket& s, const void* value, socklen_t length) {
@@ -90,21 +90,23 @@ Result Sockets::set_congestion(Socket& s, const void* value, socklen_t length) {
 Result Sockets::get_tcp_level(Socket& s, int name, void* value, socklen_t* length) {
   switch (name) {
     case TCP_NODELAY:
-      return write_int(wished(s, SettingKind::nagle) == 0 ? 1 : 0, value, length);
+      return write_int(pending_or_default(s, SettingKind::nagle) == 0 ? 1 : 0, value, length);
     case TCP_CORK:
       return write_int(s.cork ? 1 : 0, value, length);
     case TCP_QUICKACK:
-      return write_int(wished(s, SettingKind::delayed_ack) == 0 ? 1 : 0, value, length);
+      return write_int(pending_or_default(s, SettingKind::delayed_ack) == 0 ? 1 : 0, value, length);
     case TCP_MAXSEG:
       return write_int(as_int(mss_of(s)), value, length);
     case TCP_KEEPIDLE:
-      return write_int(as_int(wished(s, SettingKind::keepalive_idle_ms) / 1000), value, length);
+      return write_int(as_int(pending_or_default(s, SettingKind::keepalive_idle_ms) / 1000), value,
+                       length);
     case TCP_KEEPINTVL:
-      return write_int(as_int(wished(s, SettingKind::keepalive_interval_ms) / 1000), value, length);
+      return write_int(as_int(pending_or_default(s, SettingKind::keepalive_interval_ms) / 1000),
+                       value, length);
     case TCP_KEEPCNT:
-      return write_int(as_int(wished(s, SettingKind::keepalive_probes)), value, length);
+      return write_int(as_int(pending_or_default(s, SettingKind::keepalive_probes)), value, length);
     case TCP_USER_TIMEOUT:
-      return write_int(as_int(wished(s, SettingKind::user_timeout_ms)), value, length);
+      return write_int(as_int(pending_or_default(s, SettingKind::user_timeout_ms)), value, length);
     case TCP_FASTOPEN:
       return write_int(as_int(s.fast_open), value, length);
     case TCP_FASTOPEN_CONNECT:
@@ -112,7 +114,7 @@ Result Sockets::get_tcp_level(Socket& s, int name, void* value, socklen_t* lengt
     case TCP_DEFER_ACCEPT:
       return write_int(as_int(s.defer_seconds), value, length);
     case TCP_CONGESTION: {
-      auto const algorithm = algorithm_of(wished(s, SettingKind::congestion));
+      auto const algorithm = algorithm_of(pending_or_default(s, SettingKind::congestion));
       return write_value(algorithm.data(), algorithm.size(), value, length);
     }
     case TCP_INFO: {
@@ -129,7 +131,7 @@ Result Sockets::set_no_delay(Socket& s, int in) {
   if (in != 0) {
     push(s);
   }
-  return wish(s, {SettingKind::nagle, in != 0 ? 0u : 1u});
+  return set_pending(s, {SettingKind::nagle, in != 0 ? 0u : 1u});
 }
 
 Result Sockets::set_cork(Socket& s, int in) {
@@ -146,7 +148,8 @@ Result Sockets::set_user_timeout(Socket& s, int in) {
   }
   // 0 is the stack's own value, as in Linux; for the core it would mean "never".
   std::uint64_t const own = stack_.config().tcp.user_timeout.ns / 1'000'000;
-  return wish(s, {SettingKind::user_timeout_ms, in == 0 ? own : static_cast<std::uint32_t>(in)});
+  return set_pending(
+      s, {SettingKind::user_timeout_ms, in == 0 ? own : static_cast<std::uint32_t>(in)});
 }
 
 Result Sockets::set_fast_open(Socket& s, int in) {
@@ -206,7 +209,7 @@ Result Sockets::set_tcp_level(Socket& s, int name, const void* value, socklen_t 
     case TCP_CORK:
       return set_cork(s, in);
     case TCP_QUICKACK:
-      return wish(s, {SettingKind::delayed_ack, in != 0 ? 0u : 1u});
+      return set_pending(s, {SettingKind::delayed_ack, in != 0 ? 0u : 1u});
     case TCP_USER_TIMEOUT:
       return set_user_timeout(s, in);
     case TCP_FASTOPEN:

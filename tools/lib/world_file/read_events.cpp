@@ -27,7 +27,7 @@ std::uint32_t read_count(Table& table, std::string_view key, std::uint32_t other
   return static_cast<std::uint32_t>(table.number(key, otherwise, {least, million}));
 }
 
-sim::CloseMode read_farewell(Table& table) {
+sim::CloseMode read_close_mode(Table& table) {
   const std::string word = table.text("close_mode", "finish");
   if (word == "finish") {
     return sim::CloseMode::finish;
@@ -220,7 +220,7 @@ void read_details(Table& table, sim::AppSpec& app, const WorldInProgress& into) 
   app.lend = table.boolean("lend", app.lend);
   app.urgent_every = read_count(table, "urgent_every", app.urgent_every, 0);
   app.fast_open = read_count(table, "fast_open", app.fast_open, 0);
-  app.close_mode = read_farewell(table);
+  app.close_mode = read_close_mode(table);
 }
 
 }  // namespace

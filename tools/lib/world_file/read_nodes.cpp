@@ -257,7 +257,7 @@ void read_switch(Table& table, WorldInProgress& into) {
   into.world.switches.push_back(made);
 }
 
-void read_adversary(Table& table, WorldInProgress& into) {
+void read_random_peer(Table& table, WorldInProgress& into) {
   sim::StationSpec made;
   made.name = read_name(table, "random_peer");
   made.model = "random_peer";

@@ -35,7 +35,7 @@ void read_device_host(Table& table, WorldInProgress& into);
 /// Reads its settings, a [host.config], to the end of the table: the device judges them.
 void read_device_settings(Table& table, sim::StationSpec& into);
 void read_switch(Table& table, WorldInProgress& into);
-void read_adversary(Table& table, WorldInProgress& into);
+void read_random_peer(Table& table, WorldInProgress& into);
 void read_link(Table& table, WorldInProgress& into);
 void read_app(Table& table, WorldInProgress& into);
 void read_fault(Table& table, WorldInProgress& into);

@@ -140,7 +140,7 @@ WorldInProgress read_tables(const toml::table& parsed, const std::string& path, 
       static_cast<std::uint32_t>(top.number("invariants_every", 64, {0, 1'000'000'000}));
   read_all(top, "host", read_host, reading);
   read_all(top, "switch", read_switch, reading);
-  read_all(top, "random_peer", read_adversary, reading);
+  read_all(top, "random_peer", read_random_peer, reading);
   read_all(top, "link", read_link, reading);
   read_all(top, "app", read_app, reading);
   read_all(top, "fault", read_fault, reading);

@@ -29,14 +29,14 @@ std::string broken_of(const SiegeReport& report) {
 
 std::string text_of(const std::vector<SiegeResult>& results) {
   using Align = TextTable::Align;
-  TextTable table({{"lie", Align::left},
+  TextTable table({{"attack", Align::left},
                    {"frames"},
                    {"replies/1000"},
                    {"amplified %"},
                    {"honest %"},
                    {"broken", Align::left}});
   for (const SiegeResult& each : results) {
-    table.add({std::string(name_of(each.lie)), fmt::format("{}", each.report.frames_in),
+    table.add({std::string(name_of(each.attack)), fmt::format("{}", each.report.frames_in),
                fmt::format("{}", each.replies_per_mille), fmt::format("{}", each.amplified_percent),
                fmt::format("{}", each.honest_percent),
                each.broken.empty() ? "nothing" : each.broken});
@@ -49,7 +49,7 @@ std::string json_of(const std::string& device, const std::vector<SiegeResult>& r
   out["attacks"] = nlohmann::ordered_json::array();
   for (const SiegeResult& each : results) {
     const SiegeReport& report = each.report;
-    out["attacks"].push_back({{"lie", name_of(each.lie)},
+    out["attacks"].push_back({{"attack", name_of(each.attack)},
                               {"frames_in", report.frames_in},
                               {"bytes_in", report.bytes_in},
                               {"frames_out", report.frames_out},
@@ -86,10 +86,10 @@ std::vector<SiegeResult> besiege(const HostileOptions& options) {
   Progress progress;
   for (HostileBound const& bound : bounds) {
     constexpr std::uint64_t share = 10;
-    plan.lie = bound.lie;
+    plan.attack = bound.attack;
     plan.frames = options.frames == 0 ? bound.frames / share : options.frames;
     SiegeResult result;
-    result.lie = bound.lie;
+    result.attack = bound.attack;
     result.report = conformance::run_siege(plan);
     SiegeReport const& report = result.report;
     result.replies_per_mille = part_of(report.frames_out, report.frames_in, 1'000);
@@ -97,7 +97,7 @@ std::vector<SiegeResult> besiege(const HostileOptions& options) {
     result.honest_percent = report.honest_done ? quiet.honest.ns * 100 / report.honest.ns : 0;
     result.broken = broken_of(report);
     if (!options.pcapng.empty() && !result.broken.empty()) {
-      save_file(fmt::format("{}/{}.pcapng", options.pcapng, name_of(bound.lie)), report.capture);
+      save_file(fmt::format("{}/{}.pcapng", options.pcapng, name_of(bound.attack)), report.capture);
     }
     out.push_back(std::move(result));
     progress.draw(out.size(), bounds.size(),

@@ -12,7 +12,7 @@ namespace lockstep::tools {
 
 /// One attack on a device.
 struct SiegeResult {
-  sim::Lie lie{};
+  sim::Attack attack{};
   conformance::SiegeReport report;
   std::uint64_t replies_per_mille = 0;
   std::uint64_t amplified_percent = 0;

@@ -1,4 +1,4 @@
-// The bounds of each lie, the runs, and the table.
+// The bounds of each attack, the runs, and the table.
 #include "tools/verbs/hostile/hostile.hpp"
 
 #include <fmt/core.h>
@@ -14,7 +14,7 @@
 namespace lockstep::tools {
 namespace {
 
-using sim::Lie;
+using sim::Attack;
 
 Config config_of(const std::string& profile) {
   const auto config = profile_by_name(profile);
@@ -35,16 +35,17 @@ void note(std::string& broken, bool held, std::string_view name) {
 }
 
 // Profiles other than default: their segments and buffers grow in other steps, so the bound of each
-// lie is half of the store. Without SYN cookies service under a flood cannot be guaranteed.
+// attack is half of the store. Without SYN cookies service under a flood cannot be guaranteed.
 void note_elsewhere(HostileResult& out, const tcp::Config& tcp) {
   note(out.broken, out.report.most.blocks <= tcp.blocks_max.value / 2, "blocks");
-  bool const promised = out.bound.lie != Lie::syn_flood || tcp.syn_cookies != tcp::SynCookies::off;
+  bool const promised =
+      out.bound.attack != Attack::syn_flood || tcp.syn_cookies != tcp::SynCookies::off;
   note(out.broken, out.report.honest_done || !promised, "liveness");
 }
 
 std::string text_of(const std::vector<HostileResult>& results) {
   using Align = TextTable::Align;
-  TextTable table({{"lie", Align::left},
+  TextTable table({{"attack", Align::left},
                    {"frames"},
                    {"connections"},
                    {"half-open"},
@@ -57,7 +58,7 @@ std::string text_of(const std::vector<HostileResult>& results) {
     return fmt::format("{} ({}{})", value, sign, bound);
   };
   for (const HostileResult& each : results) {
-    table.add({std::string(name_of(each.bound.lie)), fmt::format("{}", each.report.frames_in),
+    table.add({std::string(name_of(each.bound.attack)), fmt::format("{}", each.report.frames_in),
                of(each.report.most.connections, each.bound.connections, "<="),
                fmt::format("{}", each.report.most.half_open),
                of(each.report.most.blocks, each.bound.blocks, "<="),
@@ -73,7 +74,7 @@ std::string json_of(const std::vector<HostileResult>& results) {
   auto out = nlohmann::ordered_json::array();
   for (const HostileResult& each : results) {
     const sim::HostileReport& report = each.report;
-    out.push_back({{"lie", name_of(each.bound.lie)},
+    out.push_back({{"attack", name_of(each.bound.attack)},
                    {"frames_in", report.frames_in},
                    {"bytes_in", report.bytes_in},
                    {"frames_out", report.frames_out},
@@ -106,15 +107,15 @@ std::vector<HostileBound> chosen_bounds(const HostileOptions& options) {
   std::vector<HostileBound> out;
   std::string known;
   for (HostileBound bound : hostile_bounds()) {
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", name_of(bound.lie));
-    if (options.lie.empty() || options.lie == name_of(bound.lie)) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", name_of(bound.attack));
+    if (options.attack.empty() || options.attack == name_of(bound.attack)) {
       bound.frames = options.frames == 0 ? bound.frames : options.frames;
       out.push_back(bound);
     }
   }
   if (out.empty()) {
-    throw Failure(ExitCode::bad_input,
-                  fmt::format("--lie {}: no such lie; choose one of {}", options.lie, known));
+    throw Failure(ExitCode::bad_input, fmt::format("--attack {}: no such attack; choose one of {}",
+                                                   options.attack, known));
   }
   return out;
 }
@@ -126,23 +127,23 @@ const std::vector<HostileBound>& hostile_bounds() {
   // many ACKs make buffers grow. Replies: at most one per frame, except to a peer that acknowledges
   // data. Octets: what was requested.
   static const std::vector<HostileBound> bounds{
-      {Lie::syn_flood, 1'000'000, 160, 1'024, 1'050, 110, 90},
-      {Lie::optimistic_acks, 20'000, 64, 1'024, 4'000, 6'000, 90},
-      {Lie::ack_division, 20'000, 64, 2'048, 4'000, 6'000, 90},
-      {Lie::silence, 20'000, 64, 1'024, 5'000, 8'000, 90},
-      {Lie::shrinking_windows, 20'000, 64, 1'024, 4'000, 6'000, 90},
-      {Lie::tiny_mss, 20'000, 64, 1'024, 4'000, 6'000, 90},
-      {Lie::sequence_guesses, 100'000, 160, 1'024, 1'000, 110, 90},
-      {Lie::ack_storm, 20'000, 64, 1'024, 1'000, 110, 90},
-      {Lie::gaps, 20'000, 64, 1'024, 1'000, 110, 90},
-      {Lie::option_bombs, 20'000, 64, 1'024, 1'000, 110, 90},
-      {Lie::urgent_games, 20'000, 64, 1'024, 1'000, 2'000, 90},
-      {Lie::icmp_forgeries, 100'000, 64, 1'024, 1'000, 110, 90},
-      {Lie::sack_lies, 20'000, 64, 2'048, 1'500, 2'500, 90},
-      {Lie::reneging, 20'000, 64, 2'048, 1'500, 2'500, 90},
-      {Lie::dsack_lies, 20'000, 64, 2'048, 1'500, 2'500, 90},
-      {Lie::old_stamps, 20'000, 64, 2'048, 4'000, 6'000, 90},
-      {Lie::overlapping_fragments, 20'000, 64, 1'024, 1'000, 110, 90},
+      {Attack::syn_flood, 1'000'000, 160, 1'024, 1'050, 110, 90},
+      {Attack::optimistic_acks, 20'000, 64, 1'024, 4'000, 6'000, 90},
+      {Attack::ack_division, 20'000, 64, 2'048, 4'000, 6'000, 90},
+      {Attack::silence, 20'000, 64, 1'024, 5'000, 8'000, 90},
+      {Attack::shrinking_windows, 20'000, 64, 1'024, 4'000, 6'000, 90},
+      {Attack::tiny_mss, 20'000, 64, 1'024, 4'000, 6'000, 90},
+      {Attack::sequence_guesses, 100'000, 160, 1'024, 1'000, 110, 90},
+      {Attack::ack_storm, 20'000, 64, 1'024, 1'000, 110, 90},
+      {Attack::gaps, 20'000, 64, 1'024, 1'000, 110, 90},
+      {Attack::option_bombs, 20'000, 64, 1'024, 1'000, 110, 90},
+      {Attack::urgent_games, 20'000, 64, 1'024, 1'000, 2'000, 90},
+      {Attack::icmp_forgeries, 100'000, 64, 1'024, 1'000, 110, 90},
+      {Attack::sack_lies, 20'000, 64, 2'048, 1'500, 2'500, 90},
+      {Attack::reneging, 20'000, 64, 2'048, 1'500, 2'500, 90},
+      {Attack::dsack_lies, 20'000, 64, 2'048, 1'500, 2'500, 90},
+      {Attack::old_stamps, 20'000, 64, 2'048, 4'000, 6'000, 90},
+      {Attack::overlapping_fragments, 20'000, 64, 1'024, 1'000, 110, 90},
   };
   return bounds;
 }
@@ -151,7 +152,7 @@ HostileResult judge_lie(const HostileBound& bound, const HostileTarget& target,
                         std::uint64_t seed) {
   HostileResult out;
   out.bound = bound;
-  out.report = sim::run_hostile({bound.lie, bound.frames, config_of(target.profile)}, seed);
+  out.report = sim::run_hostile({bound.attack, bound.frames, config_of(target.profile)}, seed);
   const sim::HostileReport& report = out.report;
   out.replies_per_mille = part_of(report.frames_out, report.frames_in, 1'000);
   out.amplified_percent = part_of(report.bytes_out, report.bytes_in, 100);
@@ -169,7 +170,7 @@ HostileResult judge_lie(const HostileBound& bound, const HostileTarget& target,
 }
 
 std::uint64_t quiet_time(const std::string& profile, std::uint64_t seed) {
-  return sim::run_hostile({Lie::syn_flood, 0, config_of(profile)}, seed).honest_ns;
+  return sim::run_hostile({Attack::syn_flood, 0, config_of(profile)}, seed).honest_ns;
 }
 
 int run_hostile_verb(const HostileOptions& options) {

@@ -1,4 +1,5 @@
-// The verb `hostile`: attacks a stack with each lie, and checks whether it kept within its bounds.
+// The verb `hostile`: attacks a stack with each attack, and checks whether it kept within its
+// bounds.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +10,10 @@
 
 namespace lockstep::tools {
 
-/// The most that a lie may cost the attacked stack, and the least throughput left to honest
+/// The most that a attack may cost the attacked stack, and the least throughput left to honest
 /// clients.
 struct HostileBound {
-  sim::Lie lie;
+  sim::Attack attack;
   std::uint64_t frames = 0;  // frames that the attacker sends, unless --frames is given
   std::uint32_t connections =
       0;  // connections in use at the same time, including those of honest clients
@@ -49,7 +50,7 @@ HostileResult judge_lie(const HostileBound& bound, const HostileTarget& target, 
 std::uint64_t quiet_time(const std::string& profile, std::uint64_t seed);
 
 struct HostileOptions {
-  std::string lie;  // empty: all
+  std::string attack;  // empty: all
   std::string profile = "default";
   std::uint64_t frames = 0;  // zero: the number in the bound
   std::uint64_t seed = 1;

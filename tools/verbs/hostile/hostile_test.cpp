@@ -1,4 +1,4 @@
-// Every lie with fewer frames: each bound holds, and a bound that is too tight is reported as
+// Every attack with fewer frames: each bound holds, and a bound that is too tight is reported as
 // exceeded.
 #include "tools/verbs/hostile/hostile.hpp"
 
@@ -30,9 +30,9 @@ const HostileTarget& standard() {
 }
 
 TEST(Hostile, EveryLieHasABound) {
-  ASSERT_EQ(hostile_bounds().size(), sim::lie_count);
-  for (std::uint32_t i = 0; i < sim::lie_count; ++i) {
-    EXPECT_EQ(hostile_bounds()[i].lie, static_cast<sim::Lie>(i));
+  ASSERT_EQ(hostile_bounds().size(), sim::attack_count);
+  for (std::uint32_t i = 0; i < sim::attack_count; ++i) {
+    EXPECT_EQ(hostile_bounds()[i].attack, static_cast<sim::Attack>(i));
     EXPECT_GE(hostile_bounds()[i].honest_percent, 90u);
   }
 }
@@ -44,9 +44,9 @@ TEST(Hostile, EachLieStaysWithinItsBounds) {
   for (HostileBound bound : hostile_bounds()) {
     bound.frames /= 20 * share;
     HostileResult const result = judge_lie(bound, standard(), 1);
-    EXPECT_EQ(result.broken, "") << name_of(bound.lie);
+    EXPECT_EQ(result.broken, "") << name_of(bound.attack);
     // The silent attacker sends few frames; the others need some turns to connect.
-    std::uint64_t const frames_least = bound.lie == sim::Lie::silence
+    std::uint64_t const frames_least = bound.attack == sim::Attack::silence
                                            ? 20 / share
                                            : std::min(bound.frames * 9 / 10, bound.frames - 100);
     EXPECT_GE(result.report.frames_in, frames_least);
@@ -61,7 +61,7 @@ TEST_P(HostileProfile, EachLieStaysWithinItsBounds) {
   for (HostileBound bound : hostile_bounds()) {
     bound.frames /= 50 * share;
     HostileResult const result = judge_lie(bound, target, 1);
-    EXPECT_EQ(result.broken, "") << name_of(bound.lie);
+    EXPECT_EQ(result.broken, "") << name_of(bound.attack);
   }
 }
 
@@ -76,8 +76,8 @@ TEST(Hostile, AnExceededBoundIsNamed) {
 }
 
 TEST(Hostile, TheSameForTheSameSeed) {
-  const auto once = sim::run_hostile({sim::Lie::sequence_guesses, 2'000}, 3);
-  const auto twice = sim::run_hostile({sim::Lie::sequence_guesses, 2'000}, 3);
+  const auto once = sim::run_hostile({sim::Attack::sequence_guesses, 2'000}, 3);
+  const auto twice = sim::run_hostile({sim::Attack::sequence_guesses, 2'000}, 3);
   EXPECT_EQ(once.bytes_out, twice.bytes_out);
   EXPECT_EQ(once.honest_ns, twice.honest_ns);
 }
@@ -86,7 +86,7 @@ TEST(Hostile, ADeviceIsAttackedAndJudged) {
   setenv("LOCKSTEP_DEVICES", LOCKSTEP_BINARY_DIR "/devices", 1);  // for the clients
   HostileOptions options;
   options.device = LOCKSTEP_BINARY_DIR "/devices/lockstep.so";
-  options.lie = "ack_storm";
+  options.attack = "ack_storm";
   options.frames = 50;
   auto const results = besiege(options);
   ASSERT_EQ(results.size(), 1u);
@@ -95,7 +95,7 @@ TEST(Hostile, ADeviceIsAttackedAndJudged) {
   EXPECT_GE(results[0].honest_percent, 50u);
   options.device = "nowhere";
   EXPECT_THROW(besiege(options), Failure);
-  options.lie = "truth";
+  options.attack = "truth";
   EXPECT_THROW(besiege(options), Failure);
 }
 

@@ -12,7 +12,7 @@ void register_hostile(CLI::App& app, int& exit_code) {
   CLI::App* const verb = app.add_subcommand(
       "hostile", "Attacks a stack with forged frames, and checks what each attack costs");
   const auto options = std::make_shared<HostileOptions>();
-  verb->add_option("--lie", options->lie, "only this attack (default: all)");
+  verb->add_option("--attack", options->attack, "only this attack (default: all)");
   verb->add_option(
       "--profile", options->profile,
       "the attacked stack's profile: default, rfc, linux or freebsd; for profiles other "
@@ -32,7 +32,7 @@ void register_hostile(CLI::App& app, int& exit_code) {
   verb->footer(
       "Exit code 1: a bound was exceeded; with --device: the device broke its interface or ended,\n"
       "or an honest client was not served.\n"
-      "Example: lockstep hostile --lie syn_flood --json flood.json\n"
+      "Example: lockstep hostile --attack syn_flood --json flood.json\n"
       "Example: lockstep hostile --device lwip --pcapng captures");
   verb->callback([options, &exit_code] {
     exit_code = options->device.empty() ? run_hostile_verb(*options) : run_siege_verb(*options);
