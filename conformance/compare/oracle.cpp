@@ -343,12 +343,17 @@ void Oracle::arrives_synchronized(Instant at, const wire::Segment& segment) {
 void Oracle::refuse(const Arrival& arrival) {
   wire::Segment const& segment = arrival.segment;
   if (segment.flags.rst()) {
+    if (fin_came() && arrival.seq + 1 == acked_) {
+      lose();  // Linux takes the number of the FIN, too, as some peers use it
+    }
     return;
   }
   // With a closed window a valid ACK may count all the same.
   una_sure_ = una_sure_ && edge_ > acked_;
-  // "must" is said of synchronized states only (3.5.2).
-  if (!drawn_ && phase_ == Phase::open) {
+  // "must" is said of synchronized states only (3.5.2). Without ACK and SYN it may be dropped
+  // before its number is looked at: nothing of it counts in any case.
+  bool const counts = segment.flags.any_of(wire::flag::ack | wire::flag::syn);
+  if (!drawn_ && counts && phase_ == Phase::open) {
     owe(CompareRule::unacceptable_unanswered, Answer::ack, arrival.at, acked_);
     drawn_ = true;
   }
