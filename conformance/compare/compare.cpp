@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <optional>
 
@@ -16,7 +17,11 @@
 namespace lockstep::conformance::compare {
 namespace {
 
-constexpr std::uint64_t round = 1'000;     // seeds
+constexpr std::uint64_t round = 1'000;  // seeds
+constexpr std::uint32_t shrink_tries = 800;
+constexpr std::uint32_t scripted_tries = 100;  // each runs scripts, too
+constexpr std::uint32_t hanging_tries = 60;    // each may take ...
+constexpr std::chrono::milliseconds hanging_patience(250);
 constexpr std::uint32_t crashes_most = 8;  // that are told apart, of one device
 
 /// What one device has shown so far.
@@ -127,15 +132,24 @@ void add_script(CompareFinding& finding, const std::filesystem::path& device,
   }
 }
 
+/// The same crash or hang, whatever the patience.
+std::string_view cause_of(std::string_view line) {
+  return line.substr(0, line.find("it has not answered"));
+}
+
 /// Shrinks the first input of a finding; if the smallest has no script, to the smallest that has.
-void make_small(CompareFinding& finding, const ContainedDevice& device,
+void make_small(CompareFinding& finding, const ContainedDevice& found_on,
                 const std::filesystem::path& ours) {
   std::size_t const rule = finding.rule;
   Input const first = draw_input(finding.seed);
-  std::string const line = device.play_one(first, rule).line;
+  std::string const line = found_on.play_one(first, rule).line;
+  bool const broken = rule == index_of(CompareRule::device_broken);
+  bool const hangs = broken && cause_of(line) != line;
+  ContainedDevice const hanging(found_on.path(), hanging_patience);
+  ContainedDevice const& device = hangs ? hanging : found_on;
   const auto fails = [&](const Input& input) {
     ContainedDevice::Detail const detail = device.play_one(input, rule);
-    bool const same = rule != index_of(CompareRule::device_broken) || detail.line == line;
+    bool const same = !broken || cause_of(detail.line) == cause_of(line);
     return detail.seen.broken.test(rule) && same;
   };
   const auto shows = [&](const Input& input) {
@@ -147,15 +161,17 @@ void make_small(CompareFinding& finding, const ContainedDevice& device,
     }
     return !finding.script.empty();
   };
-  Input const smallest = shrink_input(first, fails);
-  if (device.is_ours()) {
+  Input const smallest = shrink_input(first, fails, hangs ? hanging_tries : shrink_tries);
+  if (hangs) {
+    finding.why_no_script = "the device hangs, which no script waits for";
+  } else if (device.is_ours()) {
     finding.why_no_script = "our own stack breaks the rule, so it cannot write the script";
   } else if (ours.empty()) {
     finding.why_no_script = "our own stack is not built as a device";
   } else if (!shows(smallest)) {
     std::string const why = finding.why_no_script;
     const auto both = [&](const Input& input) { return fails(input) && shows(input); };
-    Input const other = both(first) ? shrink_input(first, both) : smallest;
+    Input const other = both(first) ? shrink_input(first, both, scripted_tries) : smallest;
     if (shows(other)) {
       finding.line = device.play_one(other, rule).line;
       return;

@@ -197,7 +197,7 @@ TEST(CompareShrink, KeepsWhatTheFailureNeeds) {
     });
   };
   ASSERT_TRUE(fails(big));
-  Input const small = shrink_input(big, fails);
+  Input const small = shrink_input(big, fails, 800);
   ASSERT_EQ(small.steps.size(), 1U);
   EXPECT_EQ(small.steps[0].piece.flags, wire::flag::syn);
   EXPECT_EQ(small.steps[0].after_ms, 0U);

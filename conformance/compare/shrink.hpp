@@ -11,6 +11,6 @@ namespace lockstep::conformance::compare {
 /// The smallest input found for which `fails` still holds; it holds for `failing`. Calls `fails` at
 /// most `tries_most` times.
 Input shrink_input(const Input& failing, const std::function<bool(const Input&)>& fails,
-                   std::uint32_t tries_most = 800);
+                   std::uint32_t tries_most);
 
 }  // namespace lockstep::conformance::compare
