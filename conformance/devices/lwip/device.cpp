@@ -4,6 +4,7 @@
 #include <lwip/ip.h>
 #include <lwip/ip4.h>
 #include <lwip/ip6.h>
+#include <lwip/mem.h>
 #include <lwip/netif.h>
 #include <lwip/priv/tcp_priv.h>
 #include <lwip/tcp.h>
@@ -49,6 +50,15 @@ std::uint64_t start_ns = 0;
 extern "C" u32_t sys_now() {
   return static_cast<u32_t>((now_ns - start_ns) / ms + clock_origin_ms);
 }
+
+#ifndef LOCKSTEP_LWIP_HEAD
+// lwIP sends octets of its memory that it has not set, in neighbour discovery messages. So that
+// equal runs send equal packets, its memory is cleared; lwipopts.h does so for the head.
+extern "C" void* mem_malloc(mem_size_t size) { return std::calloc(1, size); }
+extern "C" void* mem_calloc(mem_size_t count, mem_size_t size) { return std::calloc(count, size); }
+extern "C" void* mem_trim(void* memory, mem_size_t) { return memory; }
+extern "C" void mem_free(void* memory) { std::free(memory); }
+#endif
 
 namespace {
 

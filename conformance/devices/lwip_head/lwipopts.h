@@ -9,7 +9,12 @@
 #define LWIP_NETCONN 0
 #define LWIP_NETIF_API 0
 
-#define MEM_LIBC_MALLOC 1
+/* The C library's memory; octets that are sent without being set are 0. */
+#include <stdlib.h>
+#define MEM_CUSTOM_ALLOCATOR 1
+#define MEM_CUSTOM_FREE free
+#define MEM_CUSTOM_MALLOC(size) calloc(1, (size))
+#define MEM_CUSTOM_CALLOC calloc
 #define MEMP_MEM_MALLOC 1
 #define MEM_ALIGNMENT 8
 /* Pointers of 64 bits do not fit into the header of a fragment. */
