@@ -229,15 +229,15 @@ void DeviceHost::arrived(sim::StationDesk& desk, std::span<const std::byte> fram
   auto const about = watch_.arrives(parsed.payload);
   put(desk, ask(LOCKSTEP_CALL_PACKET, 0, 0, text_of_bytes(parsed.payload)));
   accept_all(desk);
-  for (Exchange& exchange : exchanges_) {
-    if (about && exchange.tuple == *about && !exchange.over) {
-      go_on(desk, exchange);
+  for (ProgramConnection& connection : connections_) {
+    if (about && connection.tuple == *about && !connection.over) {
+      go_on(desk, connection);
     }
   }
   go_to(desk);
-  for (Exchange& exchange : exchanges_) {
-    if (about && exchange.tuple == *about && !exchange.over) {
-      measure(desk, exchange);
+  for (ProgramConnection& connection : connections_) {
+    if (about && connection.tuple == *about && !connection.over) {
+      measure(desk, connection);
     }
   }
   forget_ended();
@@ -252,8 +252,8 @@ void DeviceHost::run(sim::StationDesk& desk) {
     worked_ = now;
     accept_all(desk);
     open(desk);
-    for (Exchange& exchange : exchanges_) {
-      go_on(desk, exchange);
+    for (ProgramConnection& connection : connections_) {
+      go_on(desk, connection);
     }
     go_to(desk);
     forget_ended();

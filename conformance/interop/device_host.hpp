@@ -49,7 +49,7 @@ class DeviceHost final : public sim::Station {
 
  private:
   /// One concurrent flow of an application whose client is here.
-  struct Plan {
+  struct FlowPlan {
     std::size_t app = 0;
     Instant next{0};
     std::uint32_t left = 0;  ///< connections
@@ -59,7 +59,7 @@ class DeviceHost final : public sim::Station {
     std::size_t app = 0;
     std::uint64_t handle = 0;
   };
-  struct Exchange {
+  struct ProgramConnection {
     std::uint64_t handle = 0;
     std::size_t app = 0;
     std::optional<std::size_t> plan;  ///< of a client
@@ -74,7 +74,9 @@ class DeviceHost final : public sim::Station {
     std::uint64_t sampled = 0;       ///< octets acknowledged at the last sample of the RTT
   };
 
-  const sim::AppSpec& spec_of(const Exchange& exchange) const { return apps_[exchange.app]; }
+  const sim::AppSpec& spec_of(const ProgramConnection& connection) const {
+    return apps_[connection.app];
+  }
   DeviceAnswer ask(lockstep_device_call call, std::uint64_t first = 0, std::uint64_t second = 0,
                    std::string_view octets = {});
   void create(const sim::World& world, Random random);
@@ -88,18 +90,19 @@ class DeviceHost final : public sim::Station {
   void open(sim::StationDesk& desk);
   void note_opened(sim::StationDesk& desk, const FourTuple& tuple);
   void accept_all(sim::StationDesk& desk);
-  void begin(sim::StationDesk& desk, Exchange& exchange);
-  void go_on(sim::StationDesk& desk, Exchange& exchange);
-  bool is_established(Exchange& exchange);
-  void read(sim::StationDesk& desk, Exchange& exchange);
-  void heard(sim::StationDesk& desk, Exchange& exchange, std::span<const std::byte> octets);
-  void decide(sim::StationDesk& desk, Exchange& exchange);
-  void ask_again(sim::StationDesk& desk, Exchange& exchange);
-  void write(sim::StationDesk& desk, Exchange& exchange);
-  void part(sim::StationDesk& desk, Exchange& exchange, sim::CloseMode close_mode);
-  void end(sim::StationDesk& desk, Exchange& exchange, Cause cause);
-  Cause cause_of(const Exchange& exchange);
-  void measure(sim::StationDesk& desk, Exchange& exchange);
+  void begin(sim::StationDesk& desk, ProgramConnection& connection);
+  void go_on(sim::StationDesk& desk, ProgramConnection& connection);
+  bool is_established(ProgramConnection& connection);
+  void read(sim::StationDesk& desk, ProgramConnection& connection);
+  void heard(sim::StationDesk& desk, ProgramConnection& connection,
+             std::span<const std::byte> octets);
+  void decide(sim::StationDesk& desk, ProgramConnection& connection);
+  void ask_again(sim::StationDesk& desk, ProgramConnection& connection);
+  void write(sim::StationDesk& desk, ProgramConnection& connection);
+  void part(sim::StationDesk& desk, ProgramConnection& connection, sim::CloseMode close_mode);
+  void end(sim::StationDesk& desk, ProgramConnection& connection, Cause cause);
+  Cause cause_of(const ProgramConnection& connection);
+  void measure(sim::StationDesk& desk, ProgramConnection& connection);
   void forget_ended();
   Instant program_due() const;
 
@@ -107,9 +110,9 @@ class DeviceHost final : public sim::Station {
   std::unique_ptr<DevicePeer> peer_;
   std::vector<std::pair<IpAddress, Mac>> neighbours_;
   std::vector<sim::AppSpec> apps_;  ///< with the server's address
-  std::vector<Plan> plans_;
+  std::vector<FlowPlan> plans_;
   std::vector<Listener> listeners_;
-  std::vector<Exchange> exchanges_;
+  std::vector<ProgramConnection> connections_;
   WireWatch watch_;
   Fingerprint sent_;
   std::uint16_t next_port_ = 49'152;

@@ -79,25 +79,25 @@ void DeviceHost::listen_for(std::size_t app) {
 }
 
 bool DeviceHost::done() const {
-  return exchanges_.empty() &&
-         std::all_of(plans_.begin(), plans_.end(), [](Plan const& plan) { return plan.left == 0; });
+  return connections_.empty() && std::all_of(plans_.begin(), plans_.end(),
+                                             [](FlowPlan const& plan) { return plan.left == 0; });
 }
 
 /// When a program opens a connection, reads or asks by the clock.
 Instant DeviceHost::program_due() const {
   Instant out = Instant::never();
-  for (Plan const& plan : plans_) {
+  for (FlowPlan const& plan : plans_) {
     out = plan.busy || plan.left == 0 ? out : earlier(out, plan.next);
   }
-  for (Exchange const& exchange : exchanges_) {
-    out = earlier(out, exchange.due);
+  for (ProgramConnection const& connection : connections_) {
+    out = earlier(out, connection.due);
   }
   return out;
 }
 
 void DeviceHost::open(sim::StationDesk& desk) {
   for (std::size_t i = 0; i < plans_.size(); ++i) {
-    Plan& plan = plans_[i];
+    FlowPlan& plan = plans_[i];
     if (plan.busy || plan.left == 0 || desk.now() < plan.next) {
       continue;
     }
@@ -110,36 +110,36 @@ void DeviceHost::open(sim::StationDesk& desk) {
       continue;
     }
     plan.busy = true;
-    Exchange exchange;
-    exchange.handle = static_cast<std::uint64_t>(answer.result);
-    exchange.app = plan.app;
-    exchange.plan = i;
-    exchange.tuple = {{spec_.address, {port}}, {app.server_address, app.port}};
-    exchanges_.push_back(exchange);
+    ProgramConnection connection;
+    connection.handle = static_cast<std::uint64_t>(answer.result);
+    connection.app = plan.app;
+    connection.plan = i;
+    connection.tuple = {{spec_.address, {port}}, {app.server_address, app.port}};
+    connections_.push_back(connection);
   }
 }
 
 /// The SYN of a connection that a program here opens: its initial sequence number is known now.
 void DeviceHost::note_opened(sim::StationDesk& desk, const FourTuple& tuple) {
-  for (Exchange& exchange : exchanges_) {
-    if (exchange.side == Side::opener && exchange.tuple == tuple && !exchange.begun) {
+  for (ProgramConnection& connection : connections_) {
+    if (connection.side == Side::opener && connection.tuple == tuple && !connection.begun) {
       Sequence const iss = watch_.find(tuple)->opener_iss;
-      exchange.flow = desk.ledger().open({spec_of(exchange).name, tuple, iss, false});
-      begin(desk, exchange);
+      connection.flow = desk.ledger().open({spec_of(connection).name, tuple, iss, false});
+      begin(desk, connection);
     }
   }
 }
 
-void DeviceHost::begin(sim::StationDesk& desk, Exchange& exchange) {
-  exchange.begun = true;
-  FlowEnd& end = desk.ledger().flow(exchange.flow).end(exchange.side);
+void DeviceHost::begin(sim::StationDesk& desk, ProgramConnection& connection) {
+  connection.begun = true;
+  FlowEnd& end = desk.ledger().flow(connection.flow).end(connection.side);
   end = FlowEnd{};
   end.begun = end.open = true;
   end.host = {desk.node().index};
   end.station = true;
   end.began = desk.now();
   end.shift = sim::Pattern::shift_of(
-      {std::uint64_t{exchange.flow.value} * 2 + static_cast<std::uint64_t>(exchange.side)});
+      {std::uint64_t{connection.flow.value} * 2 + static_cast<std::uint64_t>(connection.side)});
 }
 
 void DeviceHost::accept_all(sim::StationDesk& desk) {
@@ -149,96 +149,96 @@ void DeviceHost::accept_all(sim::StationDesk& desk) {
       if (answer.result <= 0) {
         break;
       }
-      Exchange exchange;
-      exchange.handle = static_cast<std::uint64_t>(answer.result);
-      exchange.app = listener.app;
-      exchange.side = Side::acceptor;
+      ProgramConnection connection;
+      connection.handle = static_cast<std::uint64_t>(answer.result);
+      connection.app = listener.app;
+      connection.side = Side::acceptor;
       auto const peer = watch_.next_accepted(apps_[listener.app].port);
       if (!peer) {
         throw DeviceFault(fmt::format("device {}: accept: no handshake has ended that it could be",
                                       peer_->about().name));
       }
-      exchange.tuple = *peer;
-      FourTuple const of_opener{exchange.tuple.remote, exchange.tuple.local};
-      Sequence const iss = watch_.find(exchange.tuple)->opener_iss;
-      exchange.flow = desk.ledger().find(of_opener, iss);
-      if (exchange.flow == sim::FlowId{}) {
-        exchange.flow = desk.ledger().open({spec_of(exchange).name, of_opener, iss, true});
+      connection.tuple = *peer;
+      FourTuple const of_opener{connection.tuple.remote, connection.tuple.local};
+      Sequence const iss = watch_.find(connection.tuple)->opener_iss;
+      connection.flow = desk.ledger().find(of_opener, iss);
+      if (connection.flow == sim::FlowId{}) {
+        connection.flow = desk.ledger().open({spec_of(connection).name, of_opener, iss, true});
       }
-      begin(desk, exchange);
-      FlowEnd& end = desk.ledger().flow(exchange.flow).end(exchange.side);
-      exchange.established = true;
+      begin(desk, connection);
+      FlowEnd& end = desk.ledger().flow(connection.flow).end(connection.side);
+      connection.established = true;
       end.established = desk.now();
-      if (model_of(spec_of(exchange)) == Model::echo) {
+      if (model_of(spec_of(connection)) == Model::echo) {
         // Its stream is the client's stream.
-        end.shift = desk.ledger().flow(exchange.flow).end(Side::opener).shift;
+        end.shift = desk.ledger().flow(connection.flow).end(Side::opener).shift;
       }
-      if (model_of(spec_of(exchange)) == Model::slow_reader) {
-        exchange.due = desk.now() + spec_of(exchange).read_after;
+      if (model_of(spec_of(connection)) == Model::slow_reader) {
+        connection.due = desk.now() + spec_of(connection).read_after;
       }
-      exchanges_.push_back(exchange);
-      go_on(desk, exchanges_.back());
+      connections_.push_back(connection);
+      go_on(desk, connections_.back());
     }
   }
 }
 
 /// Does what can be done now.
-void DeviceHost::go_on(sim::StationDesk& desk, Exchange& exchange) {
-  if (exchange.over || !exchange.begun) {
+void DeviceHost::go_on(sim::StationDesk& desk, ProgramConnection& connection) {
+  if (connection.over || !connection.begun) {
     return;
   }
-  FlowEnd& end_now = desk.ledger().flow(exchange.flow).end(exchange.side);
-  if (!exchange.established && is_established(exchange)) {
-    exchange.established = true;
+  FlowEnd& end_now = desk.ledger().flow(connection.flow).end(connection.side);
+  if (!connection.established && is_established(connection)) {
+    connection.established = true;
     end_now.established = desk.now();
   }
-  read(desk, exchange);
-  if (exchange.over || !exchange.established) {
+  read(desk, connection);
+  if (connection.over || !connection.established) {
     return;
   }
-  decide(desk, exchange);
-  if (!exchange.over && end_now.finished_writing && end_now.peer_finished) {
-    measure(desk, exchange);
-    ask(LOCKSTEP_CALL_CLOSE, exchange.handle);
-    end(desk, exchange, Cause::finished);
+  decide(desk, connection);
+  if (!connection.over && end_now.finished_writing && end_now.peer_finished) {
+    measure(desk, connection);
+    ask(LOCKSTEP_CALL_CLOSE, connection.handle);
+    end(desk, connection, Cause::finished);
   }
 }
 
 /// To write or close before that would mean another thing (RFC 9293 3.10.2, 3.10.4).
-bool DeviceHost::is_established(Exchange& exchange) {
-  std::string const state =
-      ask(LOCKSTEP_CALL_STATE, exchange.tuple.local.port.value, exchange.tuple.remote.port.value)
-          .octets;
+bool DeviceHost::is_established(ProgramConnection& connection) {
+  std::string const state = ask(LOCKSTEP_CALL_STATE, connection.tuple.local.port.value,
+                                connection.tuple.remote.port.value)
+                                .octets;
   return state == "ESTABLISHED" || state == "CLOSE-WAIT";
 }
 
-void DeviceHost::read(sim::StationDesk& desk, Exchange& exchange) {
-  FlowEnd& end_now = desk.ledger().flow(exchange.flow).end(exchange.side);
-  sim::AppSpec const& app = spec_of(exchange);
-  bool const slow = exchange.side == Side::acceptor && model_of(app) == Model::slow_reader;
-  if (end_now.peer_finished || (slow && desk.now() < exchange.due)) {
+void DeviceHost::read(sim::StationDesk& desk, ProgramConnection& connection) {
+  FlowEnd& end_now = desk.ledger().flow(connection.flow).end(connection.side);
+  sim::AppSpec const& app = spec_of(connection);
+  bool const slow = connection.side == Side::acceptor && model_of(app) == Model::slow_reader;
+  if (end_now.peer_finished || (slow && desk.now() < connection.due)) {
     return;
   }
   std::uint64_t const most =
       slow ? std::clamp<std::uint64_t>(app.read_bytes, 1, program_read_most) : program_read_most;
   if (slow) {
-    exchange.due = desk.now() + std::max(app.read_every, Duration{1});
+    connection.due = desk.now() + std::max(app.read_every, Duration{1});
   }
   for (;;) {
-    DeviceAnswer const answer = ask(LOCKSTEP_CALL_RECEIVE, exchange.handle, most);
+    DeviceAnswer const answer = ask(LOCKSTEP_CALL_RECEIVE, connection.handle, most);
     if (answer.result == LOCKSTEP_DEVICE_AGAIN || answer.result == LOCKSTEP_DEVICE_REFUSED) {
       return;  // nothing, or not connected yet
     }
     if (answer.result < 0) {
-      end(desk, exchange, cause_of(exchange));
+      end(desk, connection, cause_of(connection));
       return;
     }
     if (answer.result == 0) {
       end_now.peer_finished = true;
-      exchange.due = Instant::never();
+      connection.due = Instant::never();
       return;
     }
-    heard(desk, exchange, std::as_bytes(std::span(answer.octets)));
+    heard(desk, connection, std::as_bytes(std::span(answer.octets)));
     if (slow) {
       return;
     }
@@ -246,18 +246,18 @@ void DeviceHost::read(sim::StationDesk& desk, Exchange& exchange) {
 }
 
 /// Compares what was read with what the other side wrote.
-void DeviceHost::heard(sim::StationDesk& desk, Exchange& exchange,
+void DeviceHost::heard(sim::StationDesk& desk, ProgramConnection& connection,
                        std::span<const std::byte> octets) {
-  sim::Flow& flow = desk.ledger().flow(exchange.flow);
-  FlowEnd& end_now = flow.end(exchange.side);
-  FlowEnd const& writer = flow.end(other(exchange.side));
+  sim::Flow& flow = desk.ledger().flow(connection.flow);
+  FlowEnd& end_now = flow.end(connection.side);
+  FlowEnd const& writer = flow.end(other(connection.side));
   bool const right = flow.foreign || (end_now.read + octets.size() <= writer.written &&
                                       desk.pattern().matches(writer.shift, end_now.read, octets));
   if (!right && end_now.intact) {
     end_now.intact = false;
     end_now.first_wrong = end_now.read;
   }
-  sim::StreamNote const note{desk.now(),   end_now.host, &flow, exchange.side,
+  sim::StreamNote const note{desk.now(),   end_now.host, &flow, connection.side,
                              end_now.read, octets,       right};
   desk.watch().each(
       [&](sim::Observer& observer, const sim::Kernel& kernel) { observer.read(kernel, note); });
@@ -266,75 +266,75 @@ void DeviceHost::heard(sim::StationDesk& desk, Exchange& exchange,
 }
 
 /// What the program does after it has read what there is.
-void DeviceHost::decide(sim::StationDesk& desk, Exchange& exchange) {
-  FlowEnd& end_now = desk.ledger().flow(exchange.flow).end(exchange.side);
-  sim::AppSpec const& app = spec_of(exchange);
+void DeviceHost::decide(sim::StationDesk& desk, ProgramConnection& connection) {
+  FlowEnd& end_now = desk.ledger().flow(connection.flow).end(connection.side);
+  sim::AppSpec const& app = spec_of(connection);
   Model const model = model_of(app);
   if (end_now.finished_writing) {
     return;
   }
-  if (exchange.side == Side::opener) {
+  if (connection.side == Side::opener) {
     if (model == Model::chatter) {
-      ask_again(desk, exchange);
+      ask_again(desk, connection);
       return;
     }
-    exchange.goal = app.bytes;
-    write(desk, exchange);
+    connection.goal = app.bytes;
+    write(desk, connection);
     bool const answered = model != Model::echo || end_now.read >= app.bytes;
-    if (!exchange.over && end_now.written == exchange.goal && answered) {
-      part(desk, exchange, model == Model::half_close ? sim::CloseMode::finish : app.close_mode);
+    if (!connection.over && end_now.written == connection.goal && answered) {
+      part(desk, connection, model == Model::half_close ? sim::CloseMode::finish : app.close_mode);
     }
     return;
   }
   std::uint64_t const request = app.bytes == 0 ? 1 : app.bytes;
-  exchange.goal = model == Model::echo         ? end_now.read
-                  : model == Model::chatter    ? end_now.read / request * app.reply_bytes
-                  : model == Model::half_close ? (end_now.peer_finished ? app.reply_bytes : 0)
-                                               : 0;
-  write(desk, exchange);
-  if (!exchange.over && end_now.peer_finished && end_now.written == exchange.goal) {
-    part(desk, exchange, sim::CloseMode::finish);
+  connection.goal = model == Model::echo         ? end_now.read
+                    : model == Model::chatter    ? end_now.read / request * app.reply_bytes
+                    : model == Model::half_close ? (end_now.peer_finished ? app.reply_bytes : 0)
+                                                 : 0;
+  write(desk, connection);
+  if (!connection.over && end_now.peer_finished && end_now.written == connection.goal) {
+    part(desk, connection, sim::CloseMode::finish);
   }
 }
 
 /// A chatter client: the next request after the answer to the last one, and the time to think.
-void DeviceHost::ask_again(sim::StationDesk& desk, Exchange& exchange) {
-  FlowEnd const& end_now = desk.ledger().flow(exchange.flow).end(exchange.side);
-  sim::AppSpec const& app = spec_of(exchange);
+void DeviceHost::ask_again(sim::StationDesk& desk, ProgramConnection& connection) {
+  FlowEnd const& end_now = desk.ledger().flow(connection.flow).end(connection.side);
+  sim::AppSpec const& app = spec_of(connection);
   for (;;) {
-    write(desk, exchange);
+    write(desk, connection);
     bool const answered =
-        end_now.written == exchange.goal && end_now.read >= exchange.round * app.reply_bytes;
-    if (exchange.over || !answered) {
+        end_now.written == connection.goal && end_now.read >= connection.round * app.reply_bytes;
+    if (connection.over || !answered) {
       return;
     }
-    if (exchange.round != 0 && app.think.ns != 0) {
-      if (exchange.due.is_never()) {
-        exchange.due = desk.now() + app.think;
+    if (connection.round != 0 && app.think.ns != 0) {
+      if (connection.due.is_never()) {
+        connection.due = desk.now() + app.think;
       }
-      if (desk.now() < exchange.due) {
+      if (desk.now() < connection.due) {
         return;
       }
-      exchange.due = Instant::never();
+      connection.due = Instant::never();
     }
-    if (exchange.round == app.rounds) {
-      part(desk, exchange, app.close_mode);
+    if (connection.round == app.rounds) {
+      part(desk, connection, app.close_mode);
       return;
     }
-    ++exchange.round;
-    exchange.goal += app.bytes;
+    ++connection.round;
+    connection.goal += app.bytes;
   }
 }
 
-void DeviceHost::write(sim::StationDesk& desk, Exchange& exchange) {
-  sim::Flow& flow = desk.ledger().flow(exchange.flow);
-  FlowEnd& end_now = flow.end(exchange.side);
-  while (end_now.written < exchange.goal) {
-    std::uint64_t const most = std::min(program_write_most, exchange.goal - end_now.written);
+void DeviceHost::write(sim::StationDesk& desk, ProgramConnection& connection) {
+  sim::Flow& flow = desk.ledger().flow(connection.flow);
+  FlowEnd& end_now = flow.end(connection.side);
+  while (end_now.written < connection.goal) {
+    std::uint64_t const most = std::min(program_write_most, connection.goal - end_now.written);
     auto const piece = desk.pattern().at(end_now.shift, end_now.written).first(most);
-    DeviceAnswer const answer = ask(LOCKSTEP_CALL_SEND, exchange.handle, 0, text(piece));
+    DeviceAnswer const answer = ask(LOCKSTEP_CALL_SEND, connection.handle, 0, text(piece));
     if (answer.result == LOCKSTEP_DEVICE_GONE) {
-      end(desk, exchange, cause_of(exchange));
+      end(desk, connection, cause_of(connection));
     }
     if (answer.result <= 0) {
       return;
@@ -344,7 +344,7 @@ void DeviceHost::write(sim::StationDesk& desk, Exchange& exchange) {
       throw DeviceFault(fmt::format("device {}: send: it took {} of {} octets", peer_->about().name,
                                     taken, most));
     }
-    sim::StreamNote const note{desk.now(),      end_now.host,       &flow, exchange.side,
+    sim::StreamNote const note{desk.now(),      end_now.host,       &flow, connection.side,
                                end_now.written, piece.first(taken), true};
     desk.watch().each(
         [&](sim::Observer& observer, const sim::Kernel& kernel) { observer.wrote(kernel, note); });
@@ -352,27 +352,28 @@ void DeviceHost::write(sim::StationDesk& desk, Exchange& exchange) {
   }
 }
 
-void DeviceHost::part(sim::StationDesk& desk, Exchange& exchange, sim::CloseMode close_mode) {
-  FlowEnd& end_now = desk.ledger().flow(exchange.flow).end(exchange.side);
-  exchange.due = Instant::never();
+void DeviceHost::part(sim::StationDesk& desk, ProgramConnection& connection,
+                      sim::CloseMode close_mode) {
+  FlowEnd& end_now = desk.ledger().flow(connection.flow).end(connection.side);
+  connection.due = Instant::never();
   if (close_mode == sim::CloseMode::finish) {
-    std::int64_t const result = ask(LOCKSTEP_CALL_FINISH, exchange.handle).result;
+    std::int64_t const result = ask(LOCKSTEP_CALL_FINISH, connection.handle).result;
     if (result == LOCKSTEP_DEVICE_GONE) {
-      end(desk, exchange, cause_of(exchange));
+      end(desk, connection, cause_of(connection));
     }
     end_now.finished_writing = result >= 0;
     return;
   }
   bool const abort = close_mode == sim::CloseMode::abort;
-  ask(abort ? LOCKSTEP_CALL_ABORT : LOCKSTEP_CALL_CLOSE, exchange.handle);
+  ask(abort ? LOCKSTEP_CALL_ABORT : LOCKSTEP_CALL_CLOSE, connection.handle);
   end_now.finished_writing = true;
-  end(desk, exchange, abort ? Cause::aborted : Cause::finished);
+  end(desk, connection, abort ? Cause::aborted : Cause::finished);
 }
 
 /// Why the connection is over, by the device's events; else it counts as reset.
-Cause DeviceHost::cause_of(const Exchange& exchange) {
+Cause DeviceHost::cause_of(const ProgramConnection& connection) {
   if (peer_->about().calls.contains("events")) {
-    std::string const events = ask(LOCKSTEP_CALL_EVENTS, exchange.handle).octets;
+    std::string const events = ask(LOCKSTEP_CALL_EVENTS, connection.handle).octets;
     for (std::uint32_t i = 0; i < cause_count; ++i) {
       auto const cause = static_cast<Cause>(i);
       if (events.ends_with(fmt::format("closed:{}", name_of(cause)))) {
@@ -383,38 +384,38 @@ Cause DeviceHost::cause_of(const Exchange& exchange) {
   return Cause::reset;
 }
 
-void DeviceHost::end(sim::StationDesk& desk, Exchange& exchange, Cause cause) {
-  if (exchange.over) {
+void DeviceHost::end(sim::StationDesk& desk, ProgramConnection& connection, Cause cause) {
+  if (connection.over) {
     return;
   }
-  measure(desk, exchange);
-  exchange.over = true;
-  FlowEnd& end_now = desk.ledger().flow(exchange.flow).end(exchange.side);
+  measure(desk, connection);
+  connection.over = true;
+  FlowEnd& end_now = desk.ledger().flow(connection.flow).end(connection.side);
   end_now.open = false;
   end_now.ended = desk.now();
   end_now.cause = cause;
-  if (exchange.plan) {
-    Plan& plan = plans_[*exchange.plan];
+  if (connection.plan) {
+    FlowPlan& plan = plans_[*connection.plan];
     plan.busy = false;
-    plan.next = desk.now() + spec_of(exchange).think;
+    plan.next = desk.now() + spec_of(connection).think;
     --plan.left;
   }
 }
 
 void DeviceHost::forget_ended() {
-  std::erase_if(exchanges_, [](Exchange const& exchange) { return exchange.over; });
+  std::erase_if(connections_, [](ProgramConnection const& connection) { return connection.over; });
 }
 
 /// What the report and the series show of a sender.
-void DeviceHost::measure(sim::StationDesk& desk, Exchange& exchange) {
-  WireWatch::Connection const* const seen = watch_.find(exchange.tuple);
-  if (!exchange.begun || seen == nullptr) {
+void DeviceHost::measure(sim::StationDesk& desk, ProgramConnection& connection) {
+  WireWatch::Connection const* const seen = watch_.find(connection.tuple);
+  if (!connection.begun || seen == nullptr) {
     return;
   }
-  FlowEnd& end_now = desk.ledger().flow(exchange.flow).end(exchange.side);
+  FlowEnd& end_now = desk.ledger().flow(connection.flow).end(connection.side);
   ConnectionInfo& info = end_now.last;
   info.exists = true;
-  info.tuple = exchange.tuple;
+  info.tuple = connection.tuple;
   info.send.iss = seen->iss;
   info.send.una = seen->una;
   info.send.nxt = seen->nxt;
@@ -423,7 +424,7 @@ void DeviceHost::measure(sim::StationDesk& desk, Exchange& exchange) {
   if (peer_->about().calls.contains("get")) {
     // A connection that is over has no variables any more: the last values stay.
     const auto variable = [&](std::string_view name, std::uint64_t otherwise) {
-      std::int64_t const value = ask(LOCKSTEP_CALL_GET, exchange.handle, 0, name).result;
+      std::int64_t const value = ask(LOCKSTEP_CALL_GET, connection.handle, 0, name).result;
       return value <= 0 ? otherwise : static_cast<std::uint64_t>(value);
     };
     const auto octets = [&](std::string_view name, Bytes otherwise) {
@@ -435,11 +436,11 @@ void DeviceHost::measure(sim::StationDesk& desk, Exchange& exchange) {
     info.srtt = {variable("srtt_ns", info.srtt.ns)};
   }
   end_now.acknowledged = seen->acked;
-  bool const often = seen->acked < rtt_every_bytes && seen->acked != exchange.sampled;
+  bool const often = seen->acked < rtt_every_bytes && seen->acked != connection.sampled;
   if (info.srtt.ns != 0 &&
-      (often || seen->acked / rtt_every_bytes != exchange.sampled / rtt_every_bytes)) {
+      (often || seen->acked / rtt_every_bytes != connection.sampled / rtt_every_bytes)) {
     end_now.rtt.add(info.srtt);
-    exchange.sampled = seen->acked;
+    connection.sampled = seen->acked;
   }
 }
 

@@ -70,7 +70,7 @@ void Attacker::arrived(StationDesk& desk, std::span<const std::byte> frame) {
   if (!is_segment) {
     return;
   }
-  for (Game& game : games_) {
+  for (AttackedConnection& game : games_) {
     if (game.own == segment.destination) {
       receive(desk, game, segment);
       return;
@@ -85,7 +85,7 @@ void Attacker::answer_arp(StationDesk& desk, std::span<const std::byte> packet) 
   }
 }
 
-void Attacker::receive(StationDesk& desk, Game& game, const wire::Segment& segment) {
+void Attacker::receive(StationDesk& desk, AttackedConnection& game, const wire::Segment& segment) {
   if (segment.flags.rst()) {
     game.established = false;
     game.over = true;
@@ -155,7 +155,7 @@ void Attacker::run(StationDesk& desk) {
     open(desk);
     return;
   }
-  Game& game = games_[draw(games_.size())];
+  AttackedConnection& game = games_[draw(games_.size())];
   if (game.established) {
     act_on(desk, game);
   } else if (game.over) {
@@ -187,7 +187,7 @@ void Attacker::act_without_connection(StationDesk& desk) {
   }
 }
 
-void Attacker::act_on(StationDesk& desk, Game& game) {
+void Attacker::act_on(StationDesk& desk, AttackedConnection& game) {
   wire::Segment segment = segment_of(game);
   switch (attack_) {
     case Attack::ack_storm:
@@ -231,7 +231,7 @@ bool Attacker::permits_sack() const {
 }
 
 void Attacker::open(StationDesk& desk) {
-  Game game{{next_port_}, {draw(0x1'0000'0000)}, {}, {}, false, false};
+  AttackedConnection game{{next_port_}, {draw(0x1'0000'0000)}, {}, {}, false, false};
   next_port_ = static_cast<std::uint16_t>(next_port_ == ports_last ? ports_first : next_port_ + 1);
   wire::Segment segment = segment_of(game);
   segment.flags = wire::flag::syn;
@@ -243,7 +243,7 @@ void Attacker::open(StationDesk& desk) {
   send(desk, spec_.address, segment);
 }
 
-void Attacker::request_data(StationDesk& desk, Game& game) {
+void Attacker::request_data(StationDesk& desk, AttackedConnection& game) {
   wire::Segment segment = segment_of(game);
   segment.flags = wire::flag::ack | wire::flag::psh;
   segment.payload = std::span(data_).first(request_.count);
@@ -266,12 +266,12 @@ void Attacker::flood(StationDesk& desk) {
 }
 
 void Attacker::guess(StationDesk& desk) {
-  Game const game{{static_cast<std::uint16_t>(49'152 + draw(16'384))},
-                  {draw(0x1'0000'0000)},
-                  {draw(0x1'0000'0000)},
-                  {},
-                  true,
-                  false};
+  AttackedConnection const game{{static_cast<std::uint16_t>(49'152 + draw(16'384))},
+                                {draw(0x1'0000'0000)},
+                                {draw(0x1'0000'0000)},
+                                {},
+                                true,
+                                false};
   wire::Segment segment = segment_of(game);
   constexpr std::array<wire::Flags, 4> kinds{wire::flag::rst, wire::flag::syn, wire::flag::ack,
                                              wire::flag::fin | wire::flag::ack};
@@ -306,7 +306,7 @@ void Attacker::forge_icmp(StationDesk& desk) {
 
 // Forty octets: NOPs only, the maximum number of unknown options, impossible lengths, four SACK
 // blocks, or three timestamp options.
-void Attacker::bomb(StationDesk& desk, Game& game) {
+void Attacker::bomb(StationDesk& desk, AttackedConnection& game) {
   std::array<std::byte, 40> options{};
   std::uint32_t const kind = done_ % 6;
   if (kind > 3) {
@@ -332,7 +332,7 @@ void Attacker::bomb(StationDesk& desk, Game& game) {
   send(desk, spec_.address, segment, options);
 }
 
-void Attacker::play_urgent(StationDesk& desk, Game& game) {
+void Attacker::play_urgent(StationDesk& desk, AttackedConnection& game) {
   wire::Segment segment = segment_of(game);
   segment.flags = wire::flag::ack | wire::flag::urg;
   segment.urgent = static_cast<std::uint16_t>(draw(0x1'0000));
@@ -343,7 +343,7 @@ void Attacker::play_urgent(StationDesk& desk, Game& game) {
 }
 
 // One octet in each block of the victim's store, each above a gap of one octet.
-void Attacker::leave_gap(StationDesk& desk, Game& game) {
+void Attacker::leave_gap(StationDesk& desk, AttackedConnection& game) {
   wire::Segment segment = segment_of(game);
   segment.sequence = game.next + Bytes{1 + draw(32) * 2'048};
   segment.payload = std::span(data_).first(1);
@@ -351,7 +351,7 @@ void Attacker::leave_gap(StationDesk& desk, Game& game) {
 }
 
 // SACK blocks about received data and about random ranges.
-void Attacker::report(StationDesk& desk, Game& game, Sequence before) {
+void Attacker::report(StationDesk& desk, AttackedConnection& game, Sequence before) {
   wire::Segment segment = segment_of(game);
   wire::Options& options = segment.options;
   options.sack_count = wire::sack_blocks_max;
@@ -373,7 +373,7 @@ void Attacker::report(StationDesk& desk, Game& game, Sequence before) {
 }
 
 // SACKs a single octet of each segment, then nothing; sometimes acknowledges everything.
-void Attacker::renege(StationDesk& desk, Game& game) {
+void Attacker::renege(StationDesk& desk, AttackedConnection& game) {
   wire::Segment segment = segment_of(game);
   std::uint32_t const what = draw(16);
   game.acknowledged = what == 0 ? game.expected : game.acknowledged;
@@ -406,7 +406,7 @@ void Attacker::send_fragment(StationDesk& desk) {
   desk.send(std::span(frame).first(before + length));
 }
 
-wire::Segment Attacker::segment_of(const Game& game) const {
+wire::Segment Attacker::segment_of(const AttackedConnection& game) const {
   wire::Segment segment;
   segment.source = game.own;
   segment.destination = victim_.port;
@@ -422,7 +422,7 @@ wire::Segment Attacker::segment_of(const Game& game) const {
   return segment;
 }
 
-void Attacker::acknowledge(StationDesk& desk, const Game& game, Sequence up_to) {
+void Attacker::acknowledge(StationDesk& desk, const AttackedConnection& game, Sequence up_to) {
   wire::Segment segment = segment_of(game);
   segment.acknowledgment = up_to;
   send(desk, spec_.address, segment);

@@ -70,7 +70,7 @@ class Attacker final : public Station {
 
  private:
   // One of its own connections.
-  struct Game {
+  struct AttackedConnection {
     Port own;
     Sequence next;          // our next sequence number
     Sequence expected;      // the peer's next sequence number, from the segments received
@@ -81,23 +81,23 @@ class Attacker final : public Station {
   };
 
   void answer_arp(StationDesk& desk, std::span<const std::byte> packet);
-  void receive(StationDesk& desk, Game& game, const wire::Segment& segment);
+  void receive(StationDesk& desk, AttackedConnection& game, const wire::Segment& segment);
   void open(StationDesk& desk);
-  void request_data(StationDesk& desk, Game& game);
+  void request_data(StationDesk& desk, AttackedConnection& game);
   // The timed actions: those without a connection, and those on one of its own.
   void act_without_connection(StationDesk& desk);
-  void act_on(StationDesk& desk, Game& game);
+  void act_on(StationDesk& desk, AttackedConnection& game);
   void flood(StationDesk& desk);
   void guess(StationDesk& desk);
   void forge_icmp(StationDesk& desk);
-  void bomb(StationDesk& desk, Game& game);
-  void play_urgent(StationDesk& desk, Game& game);
-  void leave_gap(StationDesk& desk, Game& game);
-  void report(StationDesk& desk, Game& game, Sequence before);
-  void renege(StationDesk& desk, Game& game);
+  void bomb(StationDesk& desk, AttackedConnection& game);
+  void play_urgent(StationDesk& desk, AttackedConnection& game);
+  void leave_gap(StationDesk& desk, AttackedConnection& game);
+  void report(StationDesk& desk, AttackedConnection& game, Sequence before);
+  void renege(StationDesk& desk, AttackedConnection& game);
   void send_fragment(StationDesk& desk);
-  wire::Segment segment_of(const Game& game) const;
-  void acknowledge(StationDesk& desk, const Game& game, Sequence up_to);
+  wire::Segment segment_of(const AttackedConnection& game) const;
+  void acknowledge(StationDesk& desk, const AttackedConnection& game, Sequence up_to);
   void send(StationDesk& desk, IpAddress source, const wire::Segment& segment,
             std::span<const std::byte> options = {});
   void send_packet(StationDesk& desk, IpAddress source, wire::IpProtocol protocol,
@@ -120,7 +120,7 @@ class Attacker final : public Station {
   Endpoint victim_;
   IpAddress honest_;  // the source address of its forged segments
   Bytes request_;
-  std::vector<Game> games_;
+  std::vector<AttackedConnection> games_;
   std::uint64_t acts_left_;
   std::uint32_t done_ = 0;  // number of actions
   std::uint16_t next_port_ = 20'000;

@@ -26,7 +26,7 @@ void Client::run(Desk& desk) {
   if (desk.now >= earliest_) {
     Instant next = Instant::never();
     for (std::uint32_t lane = 0; lane < plans_.size(); ++lane) {
-      Plan& each = plans_[lane];
+      FlowPlan& each = plans_[lane];
       if (each.talking || each.left == 0) {
         continue;
       }
@@ -46,7 +46,7 @@ void Client::run(Desk& desk) {
 Instant Client::deadline() const { return earlier(earliest_, SessionModel::deadline()); }
 
 void Client::closed(Desk& desk, Session& session) {
-  Plan& mine = plans_[session.lane];
+  FlowPlan& mine = plans_[session.lane];
   mine.talking = false;
   mine.next = desk.now + spec().think;
   --mine.left;

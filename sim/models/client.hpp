@@ -24,7 +24,7 @@ class Client : public SessionModel {
   void closed(Desk& desk, Session& session) override;
 
  private:
-  struct Plan {
+  struct FlowPlan {
     Instant next;
     std::uint32_t left = 0;
     bool talking = false;
@@ -35,7 +35,7 @@ class Client : public SessionModel {
   IpAddress server_;
   Port local_;
   bool planned_ = false;
-  std::vector<Plan> plans_;
+  std::vector<FlowPlan> plans_;
   std::uint64_t left_ = 0;  // connections that have not ended
   Instant earliest_{0};
 };

@@ -51,7 +51,7 @@ void RandomPeer::receive(StationDesk& desk, std::span<const std::byte> packet) {
       wire::parse(ip.payload, segment) != Drop::none) {
     return;
   }
-  for (Game& game : games_) {
+  for (PeerConnection& game : games_) {
     if (game.own != segment.destination ||
         game.victim.server != Endpoint{ip.header.source, segment.source}) {
       continue;
@@ -106,7 +106,7 @@ void RandomPeer::run(StationDesk& desk) {
 }
 
 void RandomPeer::open(StationDesk& desk, const Victim& victim) {
-  Game game{victim, {next_port_}, {draw(0x1'0000'0000)}, {}, false};
+  PeerConnection game{victim, {next_port_}, {draw(0x1'0000'0000)}, {}, false};
   next_port_ = static_cast<std::uint16_t>(next_port_ == 40'000 ? 20'000 : next_port_ + 1);
   wire::Segment segment = segment_of(game);
   segment.flags = wire::flag::syn;
@@ -133,7 +133,7 @@ void RandomPeer::open(StationDesk& desk, const Victim& victim) {
   send(desk, {victim.mac, spec_.address, victim.server.address}, segment);
 }
 
-wire::Segment RandomPeer::segment_of(const Game& game) const {
+wire::Segment RandomPeer::segment_of(const PeerConnection& game) const {
   wire::Segment segment;
   segment.source = game.own;
   segment.destination = game.victim.server.port;
@@ -145,7 +145,7 @@ wire::Segment RandomPeer::segment_of(const Game& game) const {
 }
 
 // Usually a later timestamp; sometimes an old one or none.
-void RandomPeer::stamp(Game& game, wire::Segment& segment) {
+void RandomPeer::stamp(PeerConnection& game, wire::Segment& segment) {
   std::uint32_t const what = draw(16);
   std::uint32_t const step = draw(100);
   if (game.stamp == 0 || what == 0) {
@@ -157,7 +157,7 @@ void RandomPeer::stamp(Game& game, wire::Segment& segment) {
   game.stamp += what > 8 ? step : 0;
 }
 
-void RandomPeer::play(StationDesk& desk, Game& game) {
+void RandomPeer::play(StationDesk& desk, PeerConnection& game) {
   wire::Segment segment = segment_of(game);
   Envelope const to{game.victim.mac, spec_.address, game.victim.server.address};
   std::uint32_t const length = draw(data_.size());
@@ -192,7 +192,7 @@ void RandomPeer::play(StationDesk& desk, Game& game) {
 }
 
 // Resets, SYNs, and random flags and sequence numbers.
-void RandomPeer::make_invalid(StationDesk&, Game& game, wire::Segment& segment) {
+void RandomPeer::make_invalid(StationDesk&, PeerConnection& game, wire::Segment& segment) {
   switch (draw(5)) {
     case 0:
       segment.flags = wire::flag::rst;
@@ -222,7 +222,7 @@ void RandomPeer::make_invalid(StationDesk&, Game& game, wire::Segment& segment) 
 
 // SACK blocks about unsent data, about acknowledged data, about single octets, and without what
 // earlier blocks reported (reneging).
-void RandomPeer::forge_sack_blocks(const Game& game, wire::Segment& segment) {
+void RandomPeer::forge_sack_blocks(const PeerConnection& game, wire::Segment& segment) {
   std::uint32_t const held_back = draw(8'000);
   segment.acknowledgment = game.expected - Bytes{held_back};
   segment.options.sack_count = static_cast<std::uint8_t>(1 + draw(3));

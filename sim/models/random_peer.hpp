@@ -33,7 +33,7 @@ class RandomPeer final : public Station {
     Endpoint server;  // port zero: no server
   };
   // One of the random_peer's own connections, with the little state that it keeps.
-  struct Game {
+  struct PeerConnection {
     Victim victim;
     Port own;
     Sequence next;      // our next sequence number
@@ -51,17 +51,17 @@ class RandomPeer final : public Station {
   void answer_arp(StationDesk& desk, std::span<const std::byte> packet);
   void receive(StationDesk& desk, std::span<const std::byte> packet);
   void open(StationDesk& desk, const Victim& victim);
-  void play(StationDesk& desk, Game& game);
-  void make_invalid(StationDesk& desk, Game& game, wire::Segment& segment);
-  void forge_sack_blocks(const Game& game, wire::Segment& segment);
+  void play(StationDesk& desk, PeerConnection& game);
+  void make_invalid(StationDesk& desk, PeerConnection& game, wire::Segment& segment);
+  void forge_sack_blocks(const PeerConnection& game, wire::Segment& segment);
   void blind(StationDesk& desk, const Victim& victim);
   void forge_icmp(StationDesk& desk, const Victim& victim);
   void noise(StationDesk& desk, const Victim& victim);
   void send(StationDesk& desk, const Envelope& envelope, wire::Segment segment);
   void send_packet(StationDesk& desk, const Envelope& envelope, std::span<const std::byte> payload,
                    std::uint8_t protocol);
-  wire::Segment segment_of(const Game& game) const;
-  void stamp(Game& game, wire::Segment& segment);
+  wire::Segment segment_of(const PeerConnection& game) const;
+  void stamp(PeerConnection& game, wire::Segment& segment);
   std::uint32_t draw(std::uint64_t limit) {
     return static_cast<std::uint32_t>(random_.below(limit));
   }
@@ -71,7 +71,7 @@ class RandomPeer final : public Station {
   StationSpec spec_;
   Random random_;
   std::vector<Victim> victims_;
-  std::vector<Game> games_;
+  std::vector<PeerConnection> games_;
   std::uint64_t acts_left_;
   std::uint16_t next_port_ = 20'000;
   Instant next_;

@@ -72,7 +72,7 @@ class Stranger final : public Station {
         wire::parse(ip.payload, segment) != Drop::none) {
       return;
     }
-    Game& game = games_[segment.destination.value % games_max];
+    StrangerConnection& game = games_[segment.destination.value % games_max];
     game.expected = segment.end();
     game.next = segment.flags.ack() ? segment.acknowledgment : game.next;
     game.stamp = segment.options.timestamp_value;
@@ -105,7 +105,7 @@ class Stranger final : public Station {
     Mac mac;
     IpAddress address;
   };
-  struct Game {
+  struct StrangerConnection {
     Sequence next{7'000};  // our next sequence number
     Sequence expected;
     std::uint32_t stamp = 0;
@@ -116,7 +116,7 @@ class Stranger final : public Station {
 
   void segment(StationDesk& desk, std::uint8_t what) {
     std::uint32_t const number = what >> 3 & 3;
-    Game& game = games_[number];
+    StrangerConnection& game = games_[number];
     wire::Segment s;
     s.source = port_of(number);
     s.destination = served(number);
@@ -134,7 +134,7 @@ class Stranger final : public Station {
     send(desk, victim, wire::IpProtocol::tcp, std::span(packet).first(length));
   }
 
-  void options(wire::Segment& s, std::uint8_t which, const Game& game) {
+  void options(wire::Segment& s, std::uint8_t which, const StrangerConnection& game) {
     s.options.has_mss = (which & 1) != 0;
     s.options.mss = s.options.has_mss ? tape_.word() : std::uint16_t{0};
     s.options.has_window_scale = (which & 2) != 0;
@@ -177,7 +177,7 @@ class Stranger final : public Station {
   }
 
   // An ICMP error about a segment that this game's server has sent, or a similar one.
-  void icmp(StationDesk& desk, const Game& game) {
+  void icmp(StationDesk& desk, const StrangerConnection& game) {
     auto const number = static_cast<std::uint32_t>(&game - games_.data());
     Victim const& victim = hosts_[1];
     wire::Segment s;
@@ -213,7 +213,7 @@ class Stranger final : public Station {
   StationSpec spec_;
   Tape tape_;
   std::array<Victim, 2> hosts_{};
-  std::array<Game, games_max> games_{};
+  std::array<StrangerConnection, games_max> games_{};
   Instant next_;
 };
 

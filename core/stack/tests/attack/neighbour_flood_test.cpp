@@ -15,7 +15,7 @@ constexpr Mac gate{{2, 0, 0, 0, 0, 0xfe}};
 constexpr Mac evil{{2, 0, 0, 0, 0, 0x66}};
 
 // The addresses of one family: ours, the gateway, a client behind it, hosts on the link.
-struct Plan {
+struct FloodPlan {
   IpAddress us;
   IpAddress gateway;
   IpAddress client;
@@ -28,7 +28,7 @@ struct Plan {
   }
 };
 
-Plan plan_of(bool six) {
+FloodPlan plan_of(bool six) {
   if (six) {
     return {{0x2001'0db8'0000'0000, 1},
             {0x2001'0db8'0000'0000, 0xfffe},
@@ -39,7 +39,7 @@ Plan plan_of(bool six) {
           false};
 }
 
-Config flood_config(const Plan& plan) {
+Config flood_config(const FloodPlan& plan) {
   Config config;
   config.link = LinkType::ethernet;
   config.mac = ours;
@@ -133,7 +133,7 @@ class Link {
     ASSERT_EQ(stack.inspect(id).state, State::established);
   }
 
-  Plan plan;
+  FloodPlan plan;
   Instant now{Duration::seconds(1000).ns};
   Sequence iss;
   ConnectionId id;
