@@ -144,7 +144,8 @@ function(lockstep_devices)
     lockstep_device(lwip_head lwip/device.cpp)
     target_sources(device_lwip_head PRIVATE ${sources})
     set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS -w)
-    target_compile_definitions(device_lwip_head PRIVATE LOCKSTEP_LWIP_HEAD LOCKSTEP_LWIP_NAME="lwip_head")
+    target_compile_definitions(device_lwip_head PRIVATE
+      LOCKSTEP_LWIP_HEAD LOCKSTEP_LWIP_NAME="lwip_head")
     target_include_directories(device_lwip_head SYSTEM PRIVATE
       "${PROJECT_SOURCE_DIR}/conformance/devices/lwip_head" "${head}/include")
   endif()
