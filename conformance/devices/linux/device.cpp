@@ -137,7 +137,7 @@ std::string fault_of(const Options& options) {
     const auto is_field = [&field](const auto& row) { return row[0] == field; };
     const auto is_option = [&field](const SocketOption& row) { return row.field == field; };
     bool const known = field == "path_mtu_discovery" || field == "profile" ||
-                       field == "congestion" || field == "ecn" ||
+                       field == "tcp_congestion_control" || field == "tcp_ecn" ||
                        std::ranges::any_of(field_sysctls, is_field) ||
                        std::ranges::any_of(field_options, is_option) ||
                        std::ranges::find(field_habits, field) != field_habits.end();
@@ -218,7 +218,7 @@ struct lockstep_device {
   /// By the kernel's name, which is Config's where both have it. Throws if it has none of this
   /// name.
   void choose_congestion() {
-    auto const wanted = options.find("congestion");
+    auto const wanted = options.find("tcp_congestion_control");
     if (wanted != options.end() &&
         guest.sysctl("net/ipv4/tcp_congestion_control", wanted->second) < 0) {
       throw std::invalid_argument("unsupported: this kernel has no congestion control " +
@@ -226,14 +226,14 @@ struct lockstep_device {
     }
   }
   void choose_ecn() {
-    auto const wanted = options.find("ecn");
+    auto const wanted = options.find("tcp_ecn");
     if (wanted == options.end()) {
       return;
     }
     constexpr std::array<std::string_view, 3> policies{"off", "on", "accept"};  // as tcp_ecn
     auto const at = std::ranges::find(policies, wanted->second);
     if (at == policies.end()) {
-      throw std::invalid_argument("ecn is " + wanted->second + ", expected off, accept or on");
+      throw std::invalid_argument("tcp_ecn is " + wanted->second + ", expected off, accept or on");
     }
     guest.sysctl("net/ipv4/tcp_ecn", std::to_string(at - policies.begin()));
   }
