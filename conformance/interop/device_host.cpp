@@ -70,8 +70,13 @@ DeviceHost::DeviceHost(const sim::World& world, const sim::StationSpec& spec, Ra
   for (sim::StationSpec const& station : world.stations) {
     neighbours_.emplace_back(station.address, station.mac);
   }
-  create(world, random);
-  take_applications(world);
+  try {
+    create(world, random);
+    take_applications(world);
+  } catch (const DeviceFault& fault) {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("host '{}': {}", spec_.name.view(), fault.what()));
+  }
 }
 
 std::unique_ptr<sim::Station> DeviceHost::clone() const {
@@ -110,20 +115,15 @@ void DeviceHost::create(const sim::World& world, Random random) {
     return ask(LOCKSTEP_CALL_CREATE, 0, 0,
                fmt::format("{}{}{}", setup, profile, spec_.settings.view()));
   };
-  try {
-    peer_ = std::make_unique<DevicePeer>(device_path(std::string(spec_.device.view())));
-    bool const chosen = spec_.settings.view().find("profile=") != std::string_view::npos;
-    DeviceAnswer answer = attempt(chosen ? "" : "profile=default\n");
-    if (answer.result == LOCKSTEP_DEVICE_UNSUPPORTED && !chosen) {
-      answer = attempt("profile=rfc\n");  // each device has it
-    }
-    if (answer.result < 0) {
-      throw Failure(ExitCode::bad_input, fmt::format("host '{}': device {}: {}", spec_.name.view(),
-                                                     peer_->about().name, answer.octets));
-    }
-  } catch (const DeviceFault& fault) {
-    throw Failure(ExitCode::bad_input,
-                  fmt::format("host '{}': {}", spec_.name.view(), fault.what()));
+  peer_ = std::make_unique<DevicePeer>(device_path(std::string(spec_.device.view())));
+  bool const chosen = spec_.settings.view().find("profile=") != std::string_view::npos;
+  DeviceAnswer answer = attempt(chosen ? "" : "profile=default\n");
+  if (answer.result == LOCKSTEP_DEVICE_UNSUPPORTED && !chosen) {
+    answer = attempt("profile=rfc\n");  // each device has it
+  }
+  if (answer.result < 0) {
+    throw Failure(ExitCode::bad_input, fmt::format("host '{}': device {}: {}", spec_.name.view(),
+                                                   peer_->about().name, answer.octets));
   }
 }
 

@@ -195,5 +195,11 @@ TEST(DeviceHost, WhatCannotBeIsRefusedInOneLine) {
   EXPECT_THAT(refusal_of(world), HasSubstr("none_such"));
 }
 
+TEST(DeviceHost, ADeviceWithoutACallThatItsProgramsNeedIsNamed) {
+  sim::World const world = world_of({LOCKSTEP_BINARY_DIR "/rude/rude.so", "bulk", false});
+  EXPECT_EQ(refusal_of(world),
+            "host 'd': device rude has no call abort, which its applications need");
+}
+
 }  // namespace
 }  // namespace lockstep::conformance

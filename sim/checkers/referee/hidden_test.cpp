@@ -346,19 +346,42 @@ TEST(RefereeHidden, AWholeCaptureMayBeginAfterTheSyn) {
   }
 }
 
-// A device that starts again has the same first port and number: nothing was retransmitted.
+// A device that starts again has the same first port and number: nothing was retransmitted. If it
+// did not close before, the answer shows that the SYN is no late copy.
 TEST(RefereeHidden, ALaterConnectionMayBeginWithTheSameNumber) {
-  for (bool const over : {true, false}) {
+  enum class Before { goes_on, copied, silent, closed };
+  for (Before const before : {Before::goes_on, Before::copied, Before::silent, Before::closed}) {
     Conversation t(whole());
     t.open().a("AP", {.seq = 1, .ack = 1, .text = 50, .octet = 3});
     t.b("A", {.seq = 1, .ack = 51});
-    if (over) {
+    std::uint32_t iss = 0;
+    if (before == Before::closed) {
       t.a("FA", {.seq = 51, .ack = 1}).b("FA", {.seq = 1, .ack = 52}).a("A", {.seq = 52, .ack = 2});
-      t.a("S", {.after_ms = 10'000}).b("SA", {.ack = 1}).a("A", {.seq = 1, .ack = 1});
     }
-    t.a("AP", {.seq = 1, .ack = 1, .text = 50, .octet = 4});
-    EXPECT_EQ(t.found(Rule::text_changed), over ? "no" : "certain");
+    if (before != Before::goes_on) {
+      t.a("S", {.after_ms = 10'000});
+    }
+    if (before == Before::copied) {
+      t.b("A", {.seq = 1, .ack = 51});
+    } else if (before != Before::goes_on) {
+      iss = 90'000;
+      t.b("SA", {.seq = iss, .ack = 1}).a("A", {.seq = 1, .ack = iss + 1});
+    }
+    t.a("AP", {.seq = 1, .ack = iss + 1, .text = 50, .octet = 4});
+    bool const another = before == Before::silent || before == Before::closed;
+    EXPECT_EQ(t.found(Rule::text_changed), another ? "no" : "certain");
   }
+}
+
+// The same copy takes nothing back.
+TEST(RefereeHidden, ALateCopyOfASynChangesNothing) {
+  Conversation t(whole());
+  t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 50});
+  t.b("A", {.seq = 1, .ack = 51}).a("S", {.after_ms = 5'000, .mss = 1'460});
+  t.b("A", {.seq = 1, .ack = 51}).a("AP", {.seq = 51, .ack = 1, .text = 50});
+  t.b("A", {.seq = 1, .ack = 101, .after_ms = 50});
+  EXPECT_EQ(t.found(Rule::beyond_window), "no");
+  EXPECT_EQ(t.found(Rule::ack_of_unheard), "no");
 }
 
 }  // namespace

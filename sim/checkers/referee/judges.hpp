@@ -19,8 +19,8 @@ bool is_over(const Connection& c);
 // Whether the segment belongs to a new connection on the same ports; `renew` then resets the state.
 bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side);
 void renew(Connection& c);
-// Whether it is the SYN of a later connection that begins with the number of this one, as after a
-// restart of a host without a clock.
+// Whether it begins a later connection whose opener has the same initial sequence number, as after
+// a restart of a host without a clock: its SYN, if this one is over; else the answer to that SYN.
 bool repeats_iss(const Connection& c, const Sighting& said, std::uint32_t side);
 // Whether the segment may belong to a new connection, but does not show it.
 bool may_be_another(const Connection& c, const Sighting& said, std::uint32_t side);

@@ -86,12 +86,16 @@ bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side) 
 
 bool repeats_iss(const Connection& c, const Sighting& said, std::uint32_t side) {
   EndpointState const& v = c.endpoints[side];
-  bool const alone = said.segment.flags.syn() && !said.segment.flags.ack();
-  // Of a SYN that was acknowledged no retransmission is left to send; a copy in the network is not
-  // this old.
-  bool const done = is_over(c) || (c.endpoints[1 - side].offered && v.spoke_on &&
-                                   said.at.since(c.last_at) > kept_after_reset);
-  return alone && v.begun && v.iss == said.segment.sequence && done;
+  EndpointState const& other = c.endpoints[1 - side];
+  if (!said.segment.flags.syn() || !v.begun) {
+    return false;
+  }
+  if (!said.segment.flags.ack()) {
+    return v.iss == said.segment.sequence && is_over(c);
+  }
+  // A late copy of a SYN in an open connection is answered by an ACK, so this answers a new SYN.
+  return v.iss != said.segment.sequence && other.begun && other.spoke_on &&
+         said.segment.acknowledgment == other.iss.next();
 }
 
 void renew(Connection& c) {

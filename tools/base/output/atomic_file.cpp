@@ -139,6 +139,17 @@ void save_file(const std::string& path, std::string_view text) {
   save_file(path, std::as_bytes(std::span(text)));
 }
 
+std::unique_ptr<AtomicFile> file_if_named(const std::string& path) {
+  return path.empty() ? nullptr : std::make_unique<AtomicFile>(path);
+}
+
+void keep_text(AtomicFile* file, std::string_view text) {
+  if (file != nullptr) {
+    file->put(text);
+    file->keep();
+  }
+}
+
 void refuse_overwrite(const std::string& input, const std::string& output) {
   std::error_code error;
   if (!output.empty() && fs::equivalent(input, output, error)) {

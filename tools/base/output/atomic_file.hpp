@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +49,11 @@ class AtomicFile final : public sim::ByteSink {
 /// Writes a complete file. Throws Failure (environment).
 void save_file(const std::string& path, std::span<const std::byte> bytes);
 void save_file(const std::string& path, std::string_view text);
+
+/// For an output that is not always wanted: nullptr if `path` is empty.
+std::unique_ptr<AtomicFile> file_if_named(const std::string& path);
+/// Writes the whole text and keeps the file; does nothing without one.
+void keep_text(AtomicFile* file, std::string_view text);
 
 /// Throws Failure (bad input) if `output` is the same file as `input`.
 void refuse_overwrite(const std::string& input, const std::string& output);

@@ -86,13 +86,7 @@ void read_device_host(Table& table, WorldInProgress& into) {
   if (!into.devices) {
     table.wrong("device", "this command runs no other TCPs: use lockstep sim run");
   }
-  const auto address = table.parsed("address", AddressAndPrefix{}, parse_address_and_prefix,
-                                    "an address with a prefix length, like \"10.0.0.1/24\" or "
-                                    "\"2001:db8::1/64\"");
-  if (address.address.is_unspecified()) {
-    table.wrong(
-        fmt::format("{} lacks the key 'address': add one, like \"10.0.0.1/24\"", table.title()));
-  }
+  const AddressAndPrefix address = read_address(table);
   made.address = address.address;
   made.mac = table.parsed("mac", Mac{}, parse_mac, "like \"02:00:00:00:00:01\"");
   if (table.has("profile")) {

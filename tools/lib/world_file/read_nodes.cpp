@@ -172,9 +172,20 @@ sim::Name read_name(Table& table, const std::string& kind) {
 sim::HostIndex host_named(Table& table, std::string_view key, const WorldInProgress& in) {
   const sim::NodeRef node = node_named(table, key, in);
   if (node.kind != sim::NodeKind::host) {
-    table.wrong(key, "expected a host, not a switch or a random_peer");
+    table.wrong(key, "expected a host with our stack, not a device, a switch or a random_peer");
   }
   return {node.index};
+}
+
+AddressAndPrefix read_address(Table& table) {
+  const auto out = table.parsed("address", AddressAndPrefix{}, parse_address_and_prefix,
+                                "an address with a prefix length, like \"10.0.0.1/24\" or "
+                                "\"2001:db8::1/64\"");
+  if (out.address.is_unspecified()) {
+    table.wrong(
+        fmt::format("{} lacks the key 'address': add one, like \"10.0.0.1/24\"", table.title()));
+  }
+  return out;
 }
 
 void read_host(Table& table, WorldInProgress& into) {
@@ -185,13 +196,7 @@ void read_host(Table& table, WorldInProgress& into) {
   sim::HostSpec host;
   host.name = read_name(table, "host");
   host.config = profile_named(table);
-  const auto address = table.parsed("address", AddressAndPrefix{}, parse_address_and_prefix,
-                                    "an address with a prefix length, like \"10.0.0.1/24\" or "
-                                    "\"2001:db8::1/64\"");
-  if (address.address.is_unspecified()) {
-    table.wrong(
-        fmt::format("{} lacks the key 'address': add one, like \"10.0.0.1/24\"", table.title()));
-  }
+  const AddressAndPrefix address = read_address(table);
   host.config.addresses[0] = {address.address, address.prefix_bits};
   host.config.address_count = {1};
   const auto gateway = table.parsed("gateway", IpAddress{}, parse_address,

@@ -8,6 +8,7 @@
 #include "sim/kernel/spread.hpp"
 #include "sim/kernel/world.hpp"
 #include "tools/base/text/toml_table.hpp"
+#include "tools/base/text/units.hpp"
 
 namespace lockstep::tools {
 
@@ -50,6 +51,9 @@ void read_config(Table& table, Config& config);
 bool is_device(const sim::World& world, sim::NodeRef node);
 /// Adds an application of which at least one end is a device; the addresses are not set yet.
 void add_device_app(Table& table, const sim::StationAppSpec& given, WorldInProgress& into);
+
+/// The address of a host, which must be there.
+AddressAndPrefix read_address(Table& table);
 
 /// Refuses a name or an address that another node has.
 void add_node(Table& table, sim::Name name, sim::NodeRef node, WorldInProgress& into);

@@ -188,17 +188,6 @@ ordered_json json_of(const CompareResult& result, const std::vector<std::string>
   return out;
 }
 
-std::unique_ptr<AtomicFile> file_of(const std::string& path) {
-  return path.empty() ? nullptr : std::make_unique<AtomicFile>(path);
-}
-
-void keep(AtomicFile* file, const std::string& text) {
-  if (file != nullptr) {
-    file->put(text);
-    file->keep();
-  }
-}
-
 }  // namespace
 
 Duration compare_time(const std::string& text) {
@@ -245,7 +234,7 @@ int run_compare_verb(const CompareVerbOptions& options) {
   auto const began = Clock::now();
   auto const most =
       std::chrono::nanoseconds(options.time.empty() ? 0 : compare_time(options.time).ns);
-  auto const json = file_of(options.json), markdown = file_of(options.markdown);
+  auto const json = file_if_named(options.json), markdown = file_if_named(options.markdown);
   conformance::compare::CompareOptions work;
   for (std::string const& device : options.devices) {
     work.devices.push_back(conformance::device_path(device));
@@ -273,8 +262,8 @@ int run_compare_verb(const CompareVerbOptions& options) {
     fmt::print("{}\n", text_of(result.findings[i], scripts[i]));
   }
   fmt::print("{}", table_of(result));
-  keep(json.get(), json_text(json_of(result, scripts)));
-  keep(markdown.get(), compare_markdown(options, result));
+  keep_text(json.get(), json_text(json_of(result, scripts)));
+  keep_text(markdown.get(), compare_markdown(options, result));
   return static_cast<int>(result.findings.empty() ? ExitCode::fine : ExitCode::finding);
 }
 

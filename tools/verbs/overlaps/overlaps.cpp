@@ -250,17 +250,6 @@ ordered_json json_of(const OverlapOptions& options, const OverlapResult& result)
   return out;
 }
 
-std::unique_ptr<AtomicFile> file_of(const std::string& path) {
-  return path.empty() ? nullptr : std::make_unique<AtomicFile>(path);
-}
-
-void keep(AtomicFile* file, const std::string& text) {
-  if (file != nullptr) {
-    file->put(text);
-    file->keep();
-  }
-}
-
 }  // namespace
 
 OverlapResult run_overlaps(const OverlapOptions& options) {
@@ -320,7 +309,7 @@ std::string overlaps_markdown(const OverlapOptions& options, const OverlapResult
 }
 
 int run_overlaps_verb(const OverlapOptions& options) {
-  auto const json = file_of(options.json), markdown = file_of(options.markdown);
+  auto const json = file_if_named(options.json), markdown = file_if_named(options.markdown);
   OverlapResult const result = run_overlaps(options);
   fmt::print("{}\n{}\n{}", plain(counts(result)), plain(pairs(result)),
              plain(fingerprints(options, result)));
@@ -330,8 +319,8 @@ int run_overlaps_verb(const OverlapOptions& options) {
   fmt::print("\n{} arrangements on {} layers of {} devices, {} kinds of findings\n",
              result.arrangements.size(), layers().size(), options.devices.size(),
              result.findings.size());
-  keep(json.get(), json_text(json_of(options, result)));
-  keep(markdown.get(), overlaps_markdown(options, result));
+  keep_text(json.get(), json_text(json_of(options, result)));
+  keep_text(markdown.get(), overlaps_markdown(options, result));
   return static_cast<int>(result.findings.empty() ? ExitCode::fine : ExitCode::finding);
 }
 

@@ -253,6 +253,17 @@ ordered_json lane_json(const sim::Kernel& kernel, std::uint32_t index) {
           {"drops", drops}};
 }
 
+/// All frames that hosts sent, also those that are devices.
+std::uint64_t frames_of(const sim::Kernel& kernel) {
+  std::uint64_t out = kernel.frames_sent();
+  const auto& stations = kernel.world().stations;
+  for (std::uint32_t i = 0; i < stations.size(); ++i) {
+    const sim::LaneId lane = kernel.bus().lane_from({sim::NodeKind::station, i});
+    out += stations[i].device.empty() ? 0 : kernel.bus().lane(lane).counters().frames_offered;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string report_text(const sim::Kernel& kernel, sim::Ending ending, std::size_t width) {
@@ -262,7 +273,7 @@ std::string report_text(const sim::Kernel& kernel, sim::Ending ending, std::size
       "{} seed {}: {} after {} of virtual time, {} frames sent,\n"
       "fingerprint {:016x}\n",
       kernel.world().name.view(), kernel.seed(), name_of(ending),
-      text_of(kernel.now().since(Instant{0})), grouped(kernel.frames_sent()), kernel.fingerprint());
+      text_of(kernel.now().since(Instant{0})), grouped(frames_of(kernel)), kernel.fingerprint());
   return out;
 }
 
@@ -271,7 +282,7 @@ std::string report_json(const sim::Kernel& kernel, sim::Ending ending) {
                    {"seed", kernel.seed()},
                    {"ending", name_of(ending)},
                    {"virtual_ns", kernel.now().ns},
-                   {"frames_sent", kernel.frames_sent()},
+                   {"frames_sent", frames_of(kernel)},
                    {"fingerprint", fmt::format("{:016x}", kernel.fingerprint())},
                    {"connections", ordered_json::array()},
                    {"lanes", ordered_json::array()}};

@@ -121,6 +121,29 @@ TEST_F(SimRun, WritesCapturesAndJsonTheSameBytesTwice) {
             columns(series.substr(series.rfind('\n', series.size() - 2) + 1)));
 }
 
+// The device of our own stack is always built.
+TEST_F(SimRun, AnotherTcpIsAHostOfTheWorldTheSameTwice) {
+  for (const char* name : {"one", "two"}) {
+    SimRunOptions options;
+    options.file = (examples() / "two_tcps.toml").string();
+    options.json_file = (folder_ / name).string() + ".json";
+    options.series_file = (folder_ / name).string() + ".csv";
+    options.settings = {"a.device=" LOCKSTEP_BINARY_DIR "/devices/lockstep.so", "theirs.bytes=1MiB",
+                        "ours.bytes=1MiB"};
+    EXPECT_EQ(run_simulation(options), 0);
+  }
+  EXPECT_EQ(contents(folder_ / "one.json"), contents(folder_ / "two.json"));
+  EXPECT_EQ(contents(folder_ / "one.csv"), contents(folder_ / "two.csv"));
+  const auto report = parse_json(contents(folder_ / "one.json"));
+  ASSERT_EQ(report["connections"].size(), 2u);
+  for (const auto& each : report["connections"]) {
+    EXPECT_EQ(each["outcome"], "finished");
+    EXPECT_EQ(each["acceptor"]["read"], 1'048'576);
+  }
+  EXPECT_GT(report["frames_sent"], 1'448u);  // of the data alone: both senders count
+  EXPECT_NE(contents(folder_ / "one.csv").find(",0,"), std::string::npos);
+}
+
 TEST_F(SimRun, ChecksChangeNothing) {
   SimRunOptions options;
   options.file = (examples() / "lossy_path.toml").string();
