@@ -9,7 +9,6 @@
 
 #include "conformance/devices/load.hpp"
 #include "core/internet/ipv6_input.hpp"
-#include "core/units/check.hpp"
 #include "core/wire/ethernet.hpp"
 #include "core/wire/ipv6.hpp"
 #include "core/wire/neighbour_discovery.hpp"
@@ -23,7 +22,6 @@ namespace {
 using tools::ExitCode;
 using tools::Failure;
 
-constexpr std::uint32_t host_answers_max = 100'000;
 constexpr std::uint8_t hop_limit_of_discovery = 255;
 
 std::unique_ptr<sim::Station> make_device_host(const sim::World& world,
@@ -63,36 +61,24 @@ void add_device_hosts(sim::Registry& registry) {
 }
 
 DeviceHost::DeviceHost(const sim::World& world, const sim::StationSpec& spec, Random random)
-    : spec_(spec) {
+    : DeviceNode(nullptr), spec_(spec) {
   for (sim::HostSpec const& host : world.hosts) {
     neighbours_.emplace_back(host.config.addresses[0].address, host.config.mac);
   }
   for (sim::StationSpec const& station : world.stations) {
     neighbours_.emplace_back(station.address, station.mac);
   }
-  try {
-    create(world, random);
-    take_applications(world);
-  } catch (const DeviceFault& fault) {
-    throw Failure(ExitCode::bad_input,
-                  fmt::format("host '{}': {}", spec_.name.view(), fault.what()));
-  }
-}
-
-std::unique_ptr<sim::Station> DeviceHost::clone() const {
-  constexpr bool can_be_copied = false;
-  CHECK(can_be_copied);
-  return nullptr;
+  contain([&] {
+    try {
+      create(world, random);
+      take_applications(world);
+    } catch (const DeviceFault& fault) {
+      throw DeviceFault(fmt::format("host '{}': {}", spec_.name.view(), fault.what()));
+    }
+  });
 }
 
 std::uint64_t DeviceHost::fingerprint() const { return sent_.value(); }
-
-DeviceAnswer DeviceHost::ask(lockstep_device_call call, std::uint64_t first, std::uint64_t second,
-                             std::string_view octets) {
-  DeviceAnswer answer = peer_->ask(call, first, second, octets);
-  due_ = answer.deadline;
-  return answer;
-}
 
 /// A device is told one other address: that to which it opens connections, else any client's.
 void DeviceHost::create(const sim::World& world, Random random) {
@@ -164,19 +150,6 @@ void DeviceHost::put(sim::StationDesk& desk, const DeviceAnswer& answer) {
   }
 }
 
-/// Runs the device up to this instant and sends what it sends.
-void DeviceHost::go_to(sim::StationDesk& desk) {
-  for (std::uint32_t i = 0; i < host_answers_max; ++i) {
-    DeviceAnswer const answer = ask(LOCKSTEP_CALL_ADVANCE, desk.now().ns);
-    put(desk, answer);
-    if (answer.packets.empty()) {
-      return;
-    }
-  }
-  throw DeviceFault(fmt::format("device {}: advance: it sends without end at {}",
-                                peer_->about().name, tools::text_of(desk.now().since(Instant{0}))));
-}
-
 void DeviceHost::answer_neighbour(sim::StationDesk& desk, std::span<const std::byte> packet) {
   wire::NdMessage asked;
   IpAddress from;
@@ -205,7 +178,7 @@ void DeviceHost::answer_neighbour(sim::StationDesk& desk, std::span<const std::b
                                          length.count));
 }
 
-void DeviceHost::arrived(sim::StationDesk& desk, std::span<const std::byte> frame) {
+void DeviceHost::take(sim::StationDesk& desk, std::span<const std::byte> frame) {
   wire::EthernetFrame parsed;
   if (wire::parse(frame, parsed) != Drop::none) {
     return;
@@ -243,7 +216,7 @@ void DeviceHost::arrived(sim::StationDesk& desk, std::span<const std::byte> fram
   forget_ended();
 }
 
-void DeviceHost::run(sim::StationDesk& desk) {
+void DeviceHost::work_at_deadline(sim::StationDesk& desk) {
   go_to(desk);
   // What a program can do changes when a packet arrives; but a timer may end a connection. Not at
   // each timer: some devices' timers run as long as their programs do something.
@@ -260,9 +233,6 @@ void DeviceHost::run(sim::StationDesk& desk) {
   }
 }
 
-Instant DeviceHost::deadline() const {
-  Instant const out = due_ == LOCKSTEP_DEVICE_NEVER ? Instant::never() : Instant{due_};
-  return earlier(out, program_due());
-}
+Instant DeviceHost::deadline() const { return earlier(device_due(), program_due()); }
 
 }  // namespace lockstep::conformance

@@ -11,41 +11,35 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/devices/peer.hpp"
+#include "conformance/interop/device_node.hpp"
 #include "conformance/interop/wire_watch.hpp"
 #include "core/tcp/interface.hpp"
 #include "core/units/hash.hpp"
 #include "core/units/random.hpp"
 #include "sim/kernel/registry.hpp"
-#include "sim/kernel/station.hpp"
 
 namespace lockstep::conformance {
 
 /// The name of the station in a registry.
 inline constexpr sim::Name device_host_model = "device";
 
-/// Adds it. The kernel's constructor throws tools::Failure (bad_input) if the device cannot be
-/// found, made or does not have what the applications need. Afterwards any step of the kernel may
-/// throw DeviceFault.
+/// Adds it. Right after the kernel's constructor, Kernel::fault() tells if a device cannot be
+/// found, cannot be made or lacks what its applications need; later it tells if a device failed.
 void add_device_hosts(sim::Registry& registry);
 
 /// Runs the applications of World::station_apps whose ends it is: bulk, chatter, echo, half_close,
 /// slow_reader. It writes the kernel's pattern and records its ends in the ledger as a host's
 /// models do: octets, times, how they ended, and what the packets and the device's variables show.
 /// It answers ARP and neighbour solicitations for the device, which has no link header of its own.
-class DeviceHost final : public sim::Station {
+class DeviceHost final : public DeviceNode {
  public:
   /// `spec.device` names the device, `spec.settings` has lines "name=value" for it. It draws its
   /// numbers from `random`.
   DeviceHost(const sim::World& world, const sim::StationSpec& spec, Random random);
 
-  void arrived(sim::StationDesk& desk, std::span<const std::byte> frame) override;
-  void run(sim::StationDesk& desk) override;
   Instant deadline() const override;
   bool done() const override;
   std::uint64_t fingerprint() const override;
-  /// A device cannot be copied: CHECKs.
-  std::unique_ptr<Station> clone() const override;
 
  private:
   /// One concurrent flow of an application whose client is here.
@@ -77,13 +71,12 @@ class DeviceHost final : public sim::Station {
   const sim::AppSpec& spec_of(const ProgramConnection& connection) const {
     return apps_[connection.app];
   }
-  DeviceAnswer ask(lockstep_device_call call, std::uint64_t first = 0, std::uint64_t second = 0,
-                   std::string_view octets = {});
+  void take(sim::StationDesk& desk, std::span<const std::byte> frame) override;
+  void work_at_deadline(sim::StationDesk& desk) override;
+  void put(sim::StationDesk& desk, const DeviceAnswer& answer) override;
   void create(const sim::World& world, Random random);
   void take_applications(const sim::World& world);
   void listen_for(std::size_t app);
-  void go_to(sim::StationDesk& desk);
-  void put(sim::StationDesk& desk, const DeviceAnswer& answer);
   void put_frame(sim::StationDesk& desk, std::span<const std::byte> frame);
   void answer_neighbour(sim::StationDesk& desk, std::span<const std::byte> packet);
 
@@ -107,7 +100,6 @@ class DeviceHost final : public sim::Station {
   Instant program_due() const;
 
   sim::StationSpec spec_;
-  std::unique_ptr<DevicePeer> peer_;
   std::vector<std::pair<IpAddress, Mac>> neighbours_;
   std::vector<sim::AppSpec> apps_;  ///< with the server's address
   std::vector<FlowPlan> plans_;
@@ -116,7 +108,6 @@ class DeviceHost final : public sim::Station {
   WireWatch watch_;
   Fingerprint sent_;
   std::uint16_t next_port_ = 49'152;
-  std::uint64_t due_ = 0;  ///< of the device
   Instant worked_{0};
 };
 

@@ -177,13 +177,9 @@ TEST(DeviceHost, AConnectionThatFailsIsRecordedAsItEnded) {
 }
 
 std::string refusal_of(const sim::World& world) {
-  try {
-    sim::Kernel const kernel(world, 1, with_devices());
-  } catch (const tools::Failure& failure) {
-    EXPECT_EQ(failure.code(), tools::ExitCode::bad_input);
-    return failure.what();
-  }
-  return "";
+  sim::Kernel kernel(world, 1, with_devices());
+  EXPECT_FALSE(kernel.step());
+  return std::string(kernel.fault());
 }
 
 TEST(DeviceHost, WhatCannotBeIsRefusedInOneLine) {
@@ -199,6 +195,20 @@ TEST(DeviceHost, ADeviceWithoutACallThatItsProgramsNeedIsNamed) {
   sim::World const world = world_of({LOCKSTEP_BINARY_DIR "/rude/rude.so", "bulk", false});
   EXPECT_EQ(refusal_of(world),
             "host 'd': device rude has no call abort, which its applications need");
+}
+
+TEST(DeviceHost, ADeviceThatFailsEndsTheRun) {
+  sim::World world = world_of({LOCKSTEP_BINARY_DIR "/rude/rude.so", "bulk", false});
+  world.station_apps.clear();
+  sim::Kernel kernel(world, 1, with_devices());
+  ASSERT_EQ(kernel.fault(), "");
+  while (kernel.step()) {
+  }
+  EXPECT_EQ(kernel.run(), sim::Ending::failed);
+  EXPECT_EQ(
+      kernel.fault(),
+      "device rude: advance: it has ended with exit code 1: deadline() is still over after 1000 "
+      "calls of advance()");
 }
 
 }  // namespace

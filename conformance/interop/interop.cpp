@@ -290,9 +290,12 @@ InteropRun run_interop(const InteropPair& pair, std::uint64_t seed, InteropWorld
     while (!over() && kernel.step()) {
     }
     kernel.end();
+    out.ended = kernel.now();
+    if (!kernel.fault().empty()) {
+      throw DeviceFault(std::string(kernel.fault()));
+    }
     judge_streams(kernel, sides, out, names);
     out.octets = sides[0]->progress().received + sides[1]->progress().received;
-    out.ended = kernel.now();
   } catch (const DeviceFault& fault) {
     std::string const text = fault.what();
     bool const second = text.starts_with(fmt::format("device {}:", names[1]));

@@ -7,14 +7,12 @@
 #include <cstring>
 
 #include "conformance/interop/station.hpp"
-#include "core/units/check.hpp"
 #include "core/wire/ethernet.hpp"
 #include "core/wire/ipv4.hpp"
 
 namespace lockstep::conformance {
 namespace {
 
-constexpr std::uint32_t answers_max = 100'000;
 constexpr std::uint32_t backlog = 64;
 constexpr std::uint64_t read_most = 65'536, write_most = 16'384;
 
@@ -22,7 +20,7 @@ constexpr std::uint64_t read_most = 65'536, write_most = 16'384;
 
 DeviceServer::DeviceServer(std::unique_ptr<DevicePeer> peer, Link link,
                            const std::vector<DeviceService>& services)
-    : peer_(std::move(peer)), link_(std::move(link)) {
+    : DeviceNode(std::move(peer)), link_(std::move(link)) {
   for (const char* const call : {"listen", "accept", "send", "receive", "finish", "close"}) {
     if (!peer_->about().calls.contains(call)) {
       throw DeviceFault(
@@ -37,19 +35,6 @@ DeviceServer::DeviceServer(std::unique_ptr<DevicePeer> peer, Link link,
     }
     listeners_.push_back({service, static_cast<std::uint64_t>(answer.result)});
   }
-}
-
-std::unique_ptr<sim::Station> DeviceServer::clone() const {
-  constexpr bool can_be_copied = false;
-  CHECK(can_be_copied);
-  return nullptr;
-}
-
-DeviceAnswer DeviceServer::ask(lockstep_device_call call, std::uint64_t first, std::uint64_t second,
-                               std::string_view octets) {
-  DeviceAnswer answer = peer_->ask(call, first, second, octets);
-  due_ = answer.deadline;
-  return answer;
 }
 
 void DeviceServer::put(sim::StationDesk& desk, const DeviceAnswer& answer) {
@@ -68,19 +53,7 @@ void DeviceServer::put(sim::StationDesk& desk, const DeviceAnswer& answer) {
   }
 }
 
-/// Runs the device up to this instant and sends what it sends.
-void DeviceServer::go_to(sim::StationDesk& desk) {
-  for (std::uint32_t i = 0; i < answers_max; ++i) {
-    DeviceAnswer const answer = ask(LOCKSTEP_CALL_ADVANCE, desk.now().ns);
-    put(desk, answer);
-    if (answer.packets.empty()) {
-      return;
-    }
-  }
-  throw DeviceFault(fmt::format("device {}: advance: it sends without end", peer_->about().name));
-}
-
-void DeviceServer::arrived(sim::StationDesk& desk, std::span<const std::byte> frame) {
+void DeviceServer::take(sim::StationDesk& desk, std::span<const std::byte> frame) {
   wire::EthernetFrame parsed;
   if (wire::parse(frame, parsed) != Drop::none || parsed.header.destination != link_.own ||
       parsed.header.type != wire::EtherType::ipv4) {
@@ -95,7 +68,7 @@ void DeviceServer::arrived(sim::StationDesk& desk, std::span<const std::byte> fr
   go_to(desk);
 }
 
-void DeviceServer::run(sim::StationDesk& desk) {
+void DeviceServer::work_at_deadline(sim::StationDesk& desk) {
   go_to(desk);
   // A timer may have ended a connection.
   if (desk.now() >= worked_ + Duration::seconds(1)) {
@@ -103,10 +76,6 @@ void DeviceServer::run(sim::StationDesk& desk) {
     work();
     go_to(desk);
   }
-}
-
-Instant DeviceServer::deadline() const {
-  return due_ == LOCKSTEP_DEVICE_NEVER ? Instant::never() : Instant{due_};
 }
 
 void DeviceServer::work() {

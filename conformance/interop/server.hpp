@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "conformance/devices/peer.hpp"
+#include "conformance/interop/device_node.hpp"
 #include "core/units/address.hpp"
-#include "sim/kernel/station.hpp"
 
 namespace lockstep::conformance {
 
@@ -23,7 +22,7 @@ struct DeviceService {
 };
 
 /// IPv4 only. The device must have been created.
-class DeviceServer final : public sim::Station {
+class DeviceServer final : public DeviceNode {
  public:
   /// Where packets go: to each neighbour by its address, all others to the gateway.
   struct Link {
@@ -35,11 +34,7 @@ class DeviceServer final : public sim::Station {
   DeviceServer(std::unique_ptr<DevicePeer> peer, Link link,
                const std::vector<DeviceService>& services);
 
-  void arrived(sim::StationDesk& desk, std::span<const std::byte> frame) override;
-  void run(sim::StationDesk& desk) override;
-  Instant deadline() const override;
-  /// A device cannot be copied: CHECKs.
-  std::unique_ptr<Station> clone() const override;
+  Instant deadline() const override { return device_due(); }
 
  private:
   struct Listener {
@@ -53,18 +48,15 @@ class DeviceServer final : public sim::Station {
     bool peer_finished = false;
   };
 
-  void go_to(sim::StationDesk& desk);
-  void put(sim::StationDesk& desk, const DeviceAnswer& answer);
+  void take(sim::StationDesk& desk, std::span<const std::byte> frame) override;
+  void work_at_deadline(sim::StationDesk& desk) override;
+  void put(sim::StationDesk& desk, const DeviceAnswer& answer) override;
   void work();
   bool serve(Connection& connection);
   bool read(Connection& connection);
   bool write(Connection& connection);
-  DeviceAnswer ask(lockstep_device_call call, std::uint64_t first = 0, std::uint64_t second = 0,
-                   std::string_view octets = {});
 
-  std::unique_ptr<DevicePeer> peer_;
   Link link_;
-  std::uint64_t due_ = 0;  ///< of the device
   Instant worked_{0};
   std::vector<Listener> listeners_;
   std::vector<Connection> connections_;

@@ -228,6 +228,7 @@ SiegeReport run_siege(const SiegePlan& plan) {
       }
     }
     kernel.end();
+    out.fault = kernel.fault();
     for (std::size_t i = 0; i < clients.size(); ++i) {
       if (out.wrong.empty() && !clients[i]->progress().wrong.empty()) {
         out.wrong =

@@ -6,14 +6,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/units/check.hpp"
 #include "core/wire/ethernet.hpp"
 
 namespace lockstep::conformance {
 namespace {
 
 constexpr Port opener_port{40'000};
-constexpr std::uint32_t turns_max = 100'000;
 
 }  // namespace
 
@@ -26,7 +24,7 @@ std::byte pattern_octet(std::uint64_t pattern, std::uint64_t at) {
 
 DeviceStation::DeviceStation(std::unique_ptr<DevicePeer> peer, const Link& link,
                              const StreamPlan& plan)
-    : peer_(std::move(peer)), link_(link), plan_(plan) {
+    : DeviceNode(std::move(peer)), link_(link), plan_(plan) {
   for (const char* const call :
        {"listen", "accept", "connect", "send", "receive", "finish", "close", "state"}) {
     if (!peer_->about().calls.contains(call)) {
@@ -41,19 +39,6 @@ DeviceStation::DeviceStation(std::unique_ptr<DevicePeer> peer, const Link& link,
       wrong("listen() was refused");
     }
   }
-}
-
-std::unique_ptr<sim::Station> DeviceStation::clone() const {
-  constexpr bool can_be_copied = false;
-  CHECK(can_be_copied);
-  return nullptr;
-}
-
-DeviceAnswer DeviceStation::ask(lockstep_device_call call, std::uint64_t first,
-                                std::uint64_t second, std::string_view octets) {
-  DeviceAnswer answer = peer_->ask(call, first, second, octets);
-  due_ = answer.deadline;
-  return answer;
 }
 
 /// The first thing that goes wrong counts.
@@ -78,19 +63,7 @@ void DeviceStation::put(sim::StationDesk& desk, const DeviceAnswer& answer) {
   }
 }
 
-/// Runs the device up to this instant and sends what it sends.
-void DeviceStation::go_to(sim::StationDesk& desk) {
-  for (std::uint32_t i = 0; i < turns_max; ++i) {
-    DeviceAnswer const answer = ask(LOCKSTEP_CALL_ADVANCE, desk.now().ns);
-    put(desk, answer);
-    if (answer.packets.empty()) {
-      return;
-    }
-  }
-  wrong(fmt::format("it sends without end at {} ns", desk.now().ns));
-}
-
-void DeviceStation::arrived(sim::StationDesk& desk, std::span<const std::byte> frame) {
+void DeviceStation::take(sim::StationDesk& desk, std::span<const std::byte> frame) {
   wire::EthernetFrame parsed;
   auto const type = link_.ipv6 ? wire::EtherType::ipv6 : wire::EtherType::ipv4;
   if (wire::parse(frame, parsed) != Drop::none || parsed.header.destination != link_.own ||
@@ -105,7 +78,7 @@ void DeviceStation::arrived(sim::StationDesk& desk, std::span<const std::byte> f
   go_to(desk);
 }
 
-void DeviceStation::run(sim::StationDesk& desk) {
+void DeviceStation::work_at_deadline(sim::StationDesk& desk) {
   go_to(desk);
   // What the program can do changes when a packet arrives; but a timer may end the connection. Not
   // at each timer: some devices' timers run as long as their programs do something.
@@ -116,10 +89,7 @@ void DeviceStation::run(sim::StationDesk& desk) {
   }
 }
 
-Instant DeviceStation::deadline() const {
-  Instant const out = due_ == LOCKSTEP_DEVICE_NEVER ? Instant::never() : Instant{due_};
-  return earlier(out, program_due());
-}
+Instant DeviceStation::deadline() const { return earlier(device_due(), program_due()); }
 
 /// When the program opens the connection, or reads the next time.
 Instant DeviceStation::program_due() const {

@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/devices/peer.hpp"
-#include "sim/kernel/station.hpp"
+#include "conformance/interop/device_node.hpp"
 
 namespace lockstep::conformance {
 
@@ -41,7 +40,7 @@ struct StreamProgress {
 
 /// One side. The device must have been created; its packets travel in Ethernet frames to the other
 /// side, whose link address is known, so that only a device's own packets are on the wire.
-class DeviceStation final : public sim::Station {
+class DeviceStation final : public DeviceNode {
  public:
   struct Link {
     Mac own, peer;
@@ -51,17 +50,14 @@ class DeviceStation final : public sim::Station {
 
   DeviceStation(std::unique_ptr<DevicePeer> peer, const Link& link, const StreamPlan& plan);
 
-  void arrived(sim::StationDesk& desk, std::span<const std::byte> frame) override;
-  void run(sim::StationDesk& desk) override;
   Instant deadline() const override;
-  /// A device cannot be copied: CHECKs.
-  std::unique_ptr<Station> clone() const override;
 
   const StreamProgress& progress() const { return progress_; }
 
  private:
-  void go_to(sim::StationDesk& desk);
-  void put(sim::StationDesk& desk, const DeviceAnswer& answer);
+  void take(sim::StationDesk& desk, std::span<const std::byte> frame) override;
+  void work_at_deadline(sim::StationDesk& desk) override;
+  void put(sim::StationDesk& desk, const DeviceAnswer& answer) override;
   Instant program_due() const;
   void work(Instant now);
   void open(Instant now);
@@ -69,14 +65,10 @@ class DeviceStation final : public sim::Station {
   void read(Instant now);
   void write();
   void wrong(const std::string& what);
-  DeviceAnswer ask(lockstep_device_call call, std::uint64_t first = 0, std::uint64_t second = 0,
-                   std::string_view octets = {});
 
-  std::unique_ptr<DevicePeer> peer_;
   Link link_;
   StreamPlan plan_;
   StreamProgress progress_;
-  std::uint64_t due_ = 0;  ///< of the device
   std::optional<std::uint64_t> listener_, connection_;
   Instant read_at_{0}, worked_{0};
   bool open_ = false, closed_ = false;

@@ -175,7 +175,7 @@ void Kernel::make_models(const Registry& registry) {
 }
 
 bool Kernel::step() {
-  if (schedule_.empty()) {
+  if (schedule_.empty() || station_failed_) {
     return false;
   }
   running = this;
@@ -203,8 +203,7 @@ bool Kernel::step() {
 }
 
 void Kernel::run_until(Instant until) {
-  while (!schedule_.empty() && schedule_.first().at <= until) {
-    step();
+  while (!schedule_.empty() && schedule_.first().at <= until && step()) {
   }
 }
 
@@ -237,7 +236,7 @@ Ending Kernel::run() {
     step();
   }
   end();
-  return ending;
+  return station_failed_ ? Ending::failed : ending;
 }
 
 void Kernel::end() {
@@ -247,7 +246,19 @@ void Kernel::end() {
   }
 }
 
+std::string_view Kernel::fault() const {
+  for (auto const& station : stations_) {
+    if (!station->fault().empty()) {
+      return station->fault();
+    }
+  }
+  return {};
+}
+
 bool Kernel::done() const {
+  if (station_failed_) {
+    return true;
+  }
   // Starts at the model that was not done last time: usually one call.
   while (undone_host_ < hosts_.size()) {
     auto const& models = hosts_[undone_host_]->models();
@@ -398,6 +409,7 @@ void Kernel::tell_of_station(std::uint32_t index) {
 }
 
 void Kernel::schedule_station(std::uint32_t index) {
+  station_failed_ = station_failed_ || !stations_[index]->fault().empty();
   Instant const due = later(now_, stations_[index]->deadline());
   if (due < station_due_[index]) {
     station_due_[index] = due;

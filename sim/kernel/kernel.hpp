@@ -21,8 +21,9 @@
 namespace lockstep::sim {
 
 // How a run ended. completed: every model is done. limit_reached: the world's limit passed first.
-// deadlocked: the schedule is empty although some model is not done.
-enum class Ending : std::uint8_t { completed, limit_reached, deadlocked };
+// deadlocked: the schedule is empty although some model is not done. failed: a station cannot go
+// on.
+enum class Ending : std::uint8_t { completed, limit_reached, deadlocked, failed };
 
 constexpr std::string_view name_of(Ending ending) {
   switch (ending) {
@@ -32,6 +33,8 @@ constexpr std::string_view name_of(Ending ending) {
       return "limit_reached";
     case Ending::deadlocked:
       return "deadlocked";
+    case Ending::failed:
+      return "failed";
   }
   return "";
 }
@@ -72,8 +75,11 @@ class Kernel {
   std::uint64_t steps() const { return steps_; }
   std::uint64_t frames_sent() const { return frames_sent_; }
   const World& world() const { return world_; }
-  // Every model and station is done: it has no open connection and will open none.
+  // Every model and station is done: it has no open connection and will open none. Or one failed.
   bool done() const;
+  // Why a station cannot go on, and so the run neither: step() does nothing. Empty: it can. Valid
+  // until the next call of the kernel.
+  std::string_view fault() const;
 
   std::uint32_t host_count() const { return static_cast<std::uint32_t>(hosts_.size()); }
   Host& host(HostIndex index) { return *hosts_[index.value]; }
@@ -137,6 +143,7 @@ class Kernel {
   std::uint64_t frames_hash_ = 0;
   HostIndex current_host_;
   bool ended_ = false;
+  bool station_failed_ = false;
   // Where done() last found a model that was not done: a search hint, not state of the run.
   mutable std::uint32_t undone_host_ = 0;
   mutable std::uint32_t undone_model_ = 0;

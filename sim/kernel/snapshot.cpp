@@ -61,6 +61,7 @@ void Kernel::restore(const KernelSnapshot& snapshot) {
   for (std::uint32_t i = 0; i < stations_.size(); ++i) {
     stations_[i] = snapshot.stations[i]->clone();
   }
+  station_failed_ = !fault().empty();
 }
 
 }  // namespace lockstep::sim

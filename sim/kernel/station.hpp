@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "core/units/time.hpp"
 #include "sim/bus/bus.hpp"
@@ -58,6 +59,8 @@ class Station {
   virtual Instant deadline() const = 0;
   // It has no open connection of an application, and will open none.
   virtual bool done() const { return true; }
+  // Why it cannot go on; empty: it can. The kernel stops.
+  virtual std::string_view fault() const { return {}; }
   // A hash of what it sent, for a station that takes part in the kernel's fingerprint; otherwise 0.
   virtual std::uint64_t fingerprint() const { return 0; }
   virtual std::unique_ptr<Station> clone() const = 0;

@@ -132,7 +132,7 @@ sim::Ending run_to_end(sim::Kernel& kernel, Instant limit) {
     show(progress, kernel, limit);
   }
   kernel.end();
-  return sim::Ending::completed;
+  return kernel.fault().empty() ? sim::Ending::completed : sim::Ending::failed;
 }
 
 }  // namespace
@@ -159,6 +159,9 @@ int run_simulation(const SimRunOptions& options) {
   refuse_overwrite(options.file, options.series_file);
   set_check_handler(print_failed_check);
   sim::Kernel kernel(world, seed, registry_of_run());
+  if (!kernel.fault().empty()) {
+    throw Failure(ExitCode::bad_input, std::string(kernel.fault()));
+  }
   sim::Findings findings;
   sim::RfcChecker referee(world, findings, checks);
   if (checks != sim::Checks::off) {
@@ -180,14 +183,7 @@ int run_simulation(const SimRunOptions& options) {
     series = std::make_unique<Series>(*series_file);
     kernel.observe(*series);
   }
-  std::string broken;  // what a device did that it must not do
-  sim::Ending ending = sim::Ending::deadlocked;
-  try {
-    ending = run_to_end(kernel, limit);
-  } catch (const conformance::DeviceFault& fault) {
-    broken = fault.what();
-    kernel.end();
-  }
+  sim::Ending const ending = run_to_end(kernel, limit);
   captures.keep();
   if (series_file != nullptr) {
     series_file->keep();
@@ -200,8 +196,8 @@ int run_simulation(const SimRunOptions& options) {
   // A run that --until stopped early counts as complete.
   const bool stopped = !options.until.empty() && ending == sim::Ending::limit_reached;
   const bool lawful = print_findings(findings);
-  if (!broken.empty()) {
-    fmt::print(stderr, "lockstep: {}\n", broken);
+  if (!kernel.fault().empty()) {  // what a device did that it must not do
+    fmt::print(stderr, "lockstep: {}\n", kernel.fault());
     return 1;
   }
   return all_well(kernel, stopped ? sim::Ending::completed : ending) && lawful ? 0 : 1;
