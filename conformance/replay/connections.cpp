@@ -93,6 +93,7 @@ void ConnectionReader::read(const std::string& path) {
   tools::CapturedFrame frame;
   while (reader.next(frame)) {
     ++packets_;
+    began_ = began_ ? began_ : frame.time;
     tools::Decoded decoded = tools::decode(frame, reader.link());
     ++kinds_[static_cast<std::size_t>(decoded.kind)];
     take(std::move(decoded));
@@ -115,6 +116,7 @@ void ConnectionReader::take(tools::Decoded&& decoded) {
   }
   if (decoded.kind == tools::FrameKind::tcp) {
     Segment& segment = decoded.segment;
+    began_ = began_ ? began_ : segment.time;
     now_ = later(now_, segment.time);
     Key const key = std::minmax(segment.source, segment.destination);
     add(place_of(key, segment), std::move(segment));
@@ -126,7 +128,7 @@ void ConnectionReader::take(tools::Decoded&& decoded) {
 
 ConnectionReader::Place ConnectionReader::begin(const Key& key, const Segment& segment) {
   ++count_;
-  all_.emplace_back(segment.source, segment.destination);
+  all_.emplace_back(segment.source, segment.destination, began_);
   Place const place = std::prev(all_.end());
   open_.insert_or_assign(key, place);
   return place;

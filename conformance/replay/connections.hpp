@@ -6,6 +6,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -27,9 +28,11 @@ struct KeepLimits {
 
 /// One connection of a capture. Reuse of a port makes another.
 struct Connection {
-  Connection(const Endpoint& first, const Endpoint& second) : watch(first, second) {
+  Connection(const Endpoint& first, const Endpoint& second, std::optional<Instant> recorded_since)
+      : watch(first, second, recorded_since) {
     flow.first = first;
     flow.second = second;
+    flow.recorded_since = recorded_since;
   }
 
   Flow flow;    ///< the first part of the connection, until it has been judged
@@ -103,6 +106,7 @@ class ConnectionReader {
   std::list<Connection> all_;
   std::map<Key, Place> open_;
   std::uint64_t kept_ = 0, packets_ = 0, count_ = 0;
+  std::optional<Instant> began_;  ///< the capture's first packet
   std::size_t relieved_at_ = 0;
   tools::FrameCounts kinds_{};
   FilterProof filter_;

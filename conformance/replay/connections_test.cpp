@@ -164,9 +164,16 @@ TEST(Connections, ASynAckAnswersAnEarlierSyn) {
     c.peer(0, "S", {0, 0}).device(0, "SA", {0, 1}).stamp(900, echo);
     c.last().options.insert(c.last().options.end(),
                             {std::byte{1}, std::byte{3}, std::byte{3}, std::byte{7}});
-    c.peer(10, "A", {1, 1}).peer(11, "PA", {1, 1, 100}).device(11, "A", {1, 101});
-    Parts const parts = parts_of(c.flow().segments);
-    EXPECT_EQ(parts.verdicts.front().starts_with("violates"), echo == 0) << parts.verdicts.front();
+    c.peer(10, "A", {1, 1}).peer(11, "PA", {1, 1, 100}).device(11, "A", {1, 101}).recorded_early();
+    std::vector<tools::Segment> all = c.flow().segments;
+    tools::Segment other = all.front();  // of another connection, a minute before
+    other.time = *c.flow().recorded_since;
+    other.source.port = Port{50'000};
+    all.insert(all.begin(), other);
+    Parts const parts = parts_of(all);
+    EXPECT_EQ(parts.verdicts.back().starts_with("violates"), echo == 0) << parts.verdicts.back();
+    Parts const alone = parts_of(c.flow().segments);
+    EXPECT_FALSE(alone.verdicts.front().starts_with("violates")) << alone.verdicts.front();
   }
 }
 

@@ -62,6 +62,15 @@ class Conversation {
     return *this;
   }
 
+  /// The capture began more than a minute before the first segment.
+  Conversation& recorded_early() {
+    flow_.recorded_since = Instant{};
+    for (tools::Segment& segment : flow_.segments) {
+      segment.time = segment.time + Duration::seconds(64);
+    }
+    return *this;
+  }
+
   /// Numbers the IPv4 packets of each side without a gap, as Linux does within a connection.
   Conversation& identify() {
     std::uint16_t devices = 0;

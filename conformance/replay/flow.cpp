@@ -352,8 +352,10 @@ CaptureFlows read_flows(const std::string& path, std::uint64_t bytes_max) {
               path, frame.number, bytes_max >> 20, path));
     }
   };
+  std::optional<Instant> began;
   while (reader.next(frame)) {
     ++out.packets;
+    began = began ? began : frame.time;
     tools::Decoded decoded = tools::decode(frame, reader.link());
     ++out.kinds[static_cast<std::size_t>(decoded.kind)];
     filter.take(decoded);
@@ -377,6 +379,7 @@ CaptureFlows read_flows(const std::string& path, std::uint64_t bytes_max) {
     out.flows[found->second].segments.push_back(std::move(decoded.segment));
   }
   for (Flow& flow : out.flows) {
+    flow.recorded_since = began;
     flow.unfiltered = {filter.is_unfiltered(flow.second.address),
                        filter.is_unfiltered(flow.first.address)};
   }

@@ -75,7 +75,7 @@ Replayed replay_flow(const Flow& flow, const Endpoint& device, const Scenario* s
 
 Replayed replay_mended(const Flow& flow, const Endpoint& device) {
   Replayed out = replay_edited(flow, flow, device, nullptr);
-  Watch watch(flow.first, flow.second);
+  Watch watch(flow.first, flow.second, flow.recorded_since);
   for (const tools::Segment& segment : flow.segments) {
     watch.take(segment);
   }

@@ -30,7 +30,8 @@ bool is_bare(const Segment& segment) {
 
 }  // namespace
 
-Watch::Watch(const Endpoint& first, const Endpoint& second) {
+Watch::Watch(const Endpoint& first, const Endpoint& second, std::optional<Instant> recorded_since)
+    : recorded_since_(recorded_since) {
   sides_[0].endpoint = first;
   sides_[1].endpoint = second;
 }
@@ -203,16 +204,26 @@ Watch::Offer Watch::offer_of(const Segment& syn) {
 
 /// A SYN-ACK has only options that the SYN offered. In a simultaneous open it repeats the options
 /// of its sender's own SYN, which the capture may lack, while the other side may answer with an
-/// ACK. But nobody connects from the port of a service, or echoes a timestamp that has not arrived:
-/// that of an earlier SYN, which may have offered more.
+/// ACK. But nobody connects from the port of a service, or echoes a timestamp that has not arrived.
+/// An earlier SYN of the other side may have offered more: then the timestamp echoed was not seen,
+/// and without timestamps the capture began less than the time of a retransmission before.
 void Watch::look_at_answer(Side& side, const Side& other, const Segment& answer,
                            const Offer& offer) {
   constexpr std::uint16_t services_end = 1'024;
+  constexpr Duration longest_retry = Duration::seconds(64);
   auto const own = stamps_of(answer);
   bool const echoes = own && other.syn_stamp && own->echo != 0 && own->echo == *other.syn_stamp;
-  bool const passive = echoes || side.endpoint.port.value < services_end;
+  bool const first =
+      recorded_since_ && other.first_syn_at >= *recorded_since_ + longest_retry;
+  bool const passive = echoes || (first && side.endpoint.port.value < services_end);
   bool const of_unseen = own && own->echo != 0 && !echoes;
-  if (!passive || of_unseen || !other.syn || !other.same_options) {
+  bool const more = (offer.shift && !other.shift) || (offer.selective && !other.selective) ||
+                    (offer.stamps && !other.stamps);
+  if (!more || !other.syn || !other.same_options) {
+    return;
+  }
+  if (!passive || of_unseen) {
+    side.same_options = false;  // what was agreed on is unknown
     return;
   }
   if (offer.shift && !other.shift) {
@@ -263,6 +274,8 @@ void Watch::take_syn(Side& side, Side& other, const Segment& segment) {
     side.syn_stamp = own->value;
     side.syn_at = segment.time;
   }
+  bool const copy = side.syn && static_cast<std::uint32_t>(side.isn) == segment.sequence;
+  side.first_syn_at = copy ? side.first_syn_at : segment.time;
   side.early |= segment.data_bytes() != 0;
   side.syn = true;
   side.selective |= offer.selective;

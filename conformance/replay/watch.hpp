@@ -31,7 +31,9 @@ struct Finding {
 /// because a connection may carry more octets than there are sequence numbers.
 class Watch {
  public:
-  Watch(const Endpoint& first, const Endpoint& second);
+  /// `recorded_since`: when the capture began, if that is known.
+  Watch(const Endpoint& first, const Endpoint& second,
+        std::optional<Instant> recorded_since = std::nullopt);
   void take(const tools::Segment& segment);
 
   /// Whether two connections with these addresses are alive at once.
@@ -141,6 +143,7 @@ class Watch {
     bool leaps = false;  ///< a timestamp was far from the one before: another clock's
     std::optional<std::uint32_t> syn_stamp;  ///< the timestamp of its first SYN ...
     Instant syn_at;                          ///< ... and its time
+    Instant first_syn_at;                    ///< of the present SYN and its copies
     bool early = false;                      ///< its SYN has data
     std::optional<std::uint32_t> echo;       ///< the latest timestamp that it has echoed ...
     std::int64_t echo_ack = 0;  ///< ... for the first time with this acknowledgment ...
@@ -202,6 +205,7 @@ class Watch {
   static constexpr Duration disorder = Duration::milliseconds(20);
 
   std::array<Side, 2> sides_;
+  std::optional<Instant> recorded_since_;
   std::optional<Instant> began_;
   std::uint64_t packet_ = 0;   ///< the current one
   bool mixed_ = false;         ///< two connections with these addresses are alive

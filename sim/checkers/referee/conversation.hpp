@@ -103,6 +103,13 @@ class Conversation {
       return all[static_cast<std::uint32_t>(rule)];
     }
   };
+  // Another connection's SYN this long before.
+  Conversation& recorded_early(std::uint32_t ms = 64'000) {
+    std::uint16_t const port = port_;
+    from_port(9'999).a("S", {.own = false}).from_port(port);
+    now_ = now_ + Duration::milliseconds(ms);
+    return *this;
+  }
   // The rule names of all findings, in order.
   std::vector<std::string_view> all() {
     referee_.end();

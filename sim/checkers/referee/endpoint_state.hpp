@@ -66,6 +66,7 @@ struct EndpointState {
   bool openings_lost = false;  // it sent more SYNs than fit in `openings`
   bool own = false;            // the capture was taken at this host
   bool begun = false;
+  Instant begun_at;  // the first of its SYNs that was seen
   bool middle = false;       // its SYN was not seen
   bool odd_options = false;  // it sent an option of an illegal length
   HopLimits hop_limits;

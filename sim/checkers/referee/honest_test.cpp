@@ -130,7 +130,7 @@ TEST(RefereeHonest, AKeepAliveWithAnOctetLooksNew) {
 TEST(RefereeHonest, ASynAckRepeatsASynThatWasNotCaptured) {
   for (bool const both : {false, true}) {
     Conversation t;
-    t.a("S", {}).b("SA", {.ack = 1, .scale = 2});
+    t.recorded_early().a("S", {}).b("SA", {.ack = 1, .scale = 2});
     t.a(both ? "SA" : "A", {.seq = both ? 0u : 1u, .ack = 1}).b("A", {.seq = 1, .ack = 1});
     EXPECT_EQ(t.found(Rule::option_unoffered), both ? "likely" : "certain");
   }

@@ -28,14 +28,19 @@ bool ever_stamped(const EndpointState& endpoint) {
   return any;
 }
 
-// Whether the sender of a SYN-ACK has sent no SYN before, which the capture may lack: it echoes the
-// timestamp of the other's SYN, or has the port of a service, from which nobody connects.
-bool is_passive(const Moment& m) {
+// Whether the SYN-ACK answers the SYN that was seen first, although the capture may have begun
+// later than the connection: it echoes that SYN's timestamp. Otherwise its sender may have sent a
+// SYN before, unless it has the port of a service, from which nobody connects; and the other may
+// have sent its SYN before, with more options, unless a retransmission would have been seen.
+bool answers_first(const Moment& m) {
   constexpr std::uint16_t services_end = 1'024;
+  constexpr Duration longest_retry = Duration::seconds(64);
   wire::Options const& options = m.segment().options;
   bool const echoes = options.has_timestamps && m.other.stamp_first_known &&
                       m.other.stamp_first != 0 && options.timestamp_echo == m.other.stamp_first;
-  return m.own || m.terms.whole || echoes || m.said.source.port.value < services_end;
+  bool const first = m.said.source.port.value < services_end &&
+                     m.other.begun_at >= m.judge.began() + longest_retry;
+  return m.own || m.terms.whole || echoes || first;
 }
 
 // Whether the SYN-ACK acknowledges a SYN that was seen, and echoes no timestamp but one that was
@@ -85,7 +90,7 @@ void judge_answer_stamps(const Moment& m) {
                               : options.has_timestamps && !stamped  ? 8
                                                                     : 0;
   if (which != 0) {
-    bool const asked_so = is_passive(m) && acks_opening(m);
+    bool const asked_so = answers_first(m) && acks_opening(m);
     m.speaker.answer_place =
         m.judge.call_whole(m, Rule::option_unoffered,
                            asked_so ? Ambiguity::none : Ambiguity::lost_packets, {0, which});

@@ -327,7 +327,8 @@ TEST(RefereePath, ASynAckOfCrossingSynsIsRetransmitted) {
 TEST(RefereePath, ASynAckRepeatsASynThatWasLost) {
   for (std::uint16_t const port : {std::uint16_t{443}, std::uint16_t{5'000}}) {
     Conversation t;
-    t.from_port(port).b("S", {}).a("SA", {.ack = 1, .scale = 2}).b("A", {.seq = 1, .ack = 1});
+    t.recorded_early().from_port(port);
+    t.b("S", {}).a("SA", {.ack = 1, .scale = 2}).b("A", {.seq = 1, .ack = 1});
     EXPECT_EQ(t.found(Rule::option_unoffered), port == 443 ? "certain" : "likely");
   }
 }
@@ -336,7 +337,7 @@ TEST(RefereePath, ASynAckRepeatsASynThatWasLost) {
 TEST(RefereePath, ASynAckOfASynThatIsMissing) {
   for (std::uint32_t const answered : {1u, 70'001u}) {
     Conversation t;
-    t.a("S", {.mss = 1'460}).b("RA", {.ack = 1, .hop_limit = 0});
+    t.recorded_early().a("S", {.mss = 1'460}).b("RA", {.ack = 1, .hop_limit = 0});
     std::uint32_t const echo = answered == 1 ? 0 : 7;
     t.b("SA", {.seq = 9'000,
                .ack = answered,
@@ -355,11 +356,27 @@ TEST(RefereePath, ASynAckOfASynThatIsMissing) {
 TEST(RefereePath, ASynAckAnswersAnEarlierSyn) {
   for (std::uint32_t const echo : {0u, 100u}) {
     Conversation t;
-    t.from_port(443).b("S", {.mss = 1'460});
+    t.recorded_early().from_port(443).b("S", {.mss = 1'460});
     t.a("SA", {.ack = 1, .mss = 1'460, .scale = 7, .stamp = 900, .echo = echo});
     t.b("A", {.seq = 1, .ack = 1});
     EXPECT_EQ(t.found(Rule::option_unoffered), echo == 0 ? "certain" : "likely");
   }
+}
+
+// The same without timestamps, as on Windows, which leaves the window scale out of its third SYN.
+// The capture began less than the time of a retransmission before.
+TEST(RefereePath, ASynAckAnswersAnEarlierSynWithoutTimestamps) {
+  for (std::uint32_t const before_ms : {0u, 63'998u, 64'000u}) {
+    Conversation t;
+    t.recorded_early(before_ms).from_port(443).b("S", {.mss = 1'460});
+    t.a("SA", {.ack = 1, .mss = 1'460, .scale = 7}).b("A", {.seq = 1, .ack = 1});
+    EXPECT_EQ(t.found(Rule::option_unoffered), before_ms == 64'000 ? "certain" : "likely");
+  }
+  Terms terms;
+  terms.whole = true;
+  Conversation whole(terms);
+  whole.from_port(443).b("S", {.mss = 1'460}).a("SA", {.ack = 1, .mss = 1'460, .scale = 7});
+  EXPECT_EQ(whole.found(Rule::option_unoffered), "certain");
 }
 
 // After a quiet minute the connection goes on, or another one may have begun.

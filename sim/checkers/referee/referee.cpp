@@ -47,6 +47,7 @@ void begin(const Moment& m) {
     v.spoke_on = false;
     v.former = v.begun ? v.sent : v.former;
     v.begun = true;
+    v.begun_at = m.said.at;
     v.middle = false;
     v.iss = v.origin = m.segment().sequence;
     v.sack = false;
@@ -215,6 +216,7 @@ void Referee::see_hop_limit(Connection& c, const Sighting& said, std::uint32_t s
 }
 
 void Referee::see(const Sighting& said, const Allowances* own) {
+  began_ = earlier(began_, said.at);
   if (said.source == said.destination) {
     return;
   }

@@ -157,6 +157,8 @@ class Referee {
   // Segments of connections beyond connections_max, or beyond 256 for which the hash is the same.
   std::uint64_t unjudged() const { return unjudged_; }
   const Terms& terms() const { return terms_; }
+  // The earliest segment.
+  Instant began() const { return began_; }
 
   // For rules. Returns the violation's index, or violations_max if it was only counted.
   std::uint32_t call(const Moment& m, Rule rule, Ambiguity ambiguity, Disagreement numbers);
@@ -199,6 +201,7 @@ class Referee {
 
   Terms terms_;
   Violations& violations_;
+  Instant began_ = Instant::never();
   std::vector<Connection> connections_;
   std::vector<std::uint32_t> places_;  // open-addressed table of connection index + 1; 0 is empty
   std::vector<FirstNumbers> first_numbers_;  // sorted by address; at most first_numbers_max

@@ -138,7 +138,8 @@ TEST(RefereeNumbers, AWindowIsScaledOnlyIfBothNameAScale) {
   both.b("A", {.seq = 1, .ack = 1, .window = 100}).a("AP", {.seq = 1, .ack = 1, .text = 800});
   EXPECT_EQ(both.found(Rule::beyond_window), "no");
   Conversation one;
-  one.a("S", {.mss = 1'460}).b("SA", {.ack = 1, .window = 100, .mss = 1'460, .scale = 3});
+  one.recorded_early().a("S", {.mss = 1'460});
+  one.b("SA", {.ack = 1, .window = 100, .mss = 1'460, .scale = 3});
   one.a("A", {.seq = 1, .ack = 1}).b("A", {.seq = 1, .ack = 1, .window = 100});
   one.a("AP", {.seq = 1, .ack = 1, .text = 800});
   one.b("A", {.seq = 1, .ack = 101, .after_ms = 50, .window = 50});
@@ -404,7 +405,11 @@ TEST(RefereeNumbers, AnUrgentPointerThatMovesBack) {
 // --- Negotiated options ---
 
 TEST(RefereeOptions, AnAnswerHasWhatWasOffered) {
-  EXPECT_EQ(Conversation().a("S", {}).b("SA", {.ack = 1, .scale = 2}).found(Rule::option_unoffered),
+  EXPECT_EQ(Conversation()
+                .recorded_early()
+                .a("S", {})
+                .b("SA", {.ack = 1, .scale = 2})
+                .found(Rule::option_unoffered),
             "certain");
   EXPECT_EQ(Conversation()
                 .a("S", {.scale = 0})
@@ -412,6 +417,7 @@ TEST(RefereeOptions, AnAnswerHasWhatWasOffered) {
                 .found(Rule::option_unoffered),
             "no");
   EXPECT_EQ(Conversation()
+                .recorded_early()
                 .a("S", {})
                 .b("SA", {.ack = 1, .sack_permitted = true})
                 .found(Rule::option_unoffered),
