@@ -95,7 +95,6 @@ struct EndpointState {
   std::uint32_t spoiled_count = 0;
   Sequence spoiled_end;          // the end of the latest spoiled segment
   bool forgiven = false;         // a spoiled segment with data was acknowledged
-  bool forgiven_header = false;  // a spoiled segment without data was
   bool good_text = false;        // a segment with data had a right checksum
   bool good_sum = false;         // any segment had
   bool urgent = false;

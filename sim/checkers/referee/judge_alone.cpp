@@ -133,15 +133,13 @@ bool judge_alone(const Moment& m) {
     // It may have been damaged on the way, unless it was captured at its sender.
     bool const sure = m.own || m.terms.is_strict();
     Ambiguity const ambiguity = sure ? Ambiguity::none : Ambiguity::damaged;
-    if (m.said.ip_sum == Sum::bad) {
-      m.judge.call(m, Rule::ip_checksum, ambiguity, {0, 1});
-    } else if (m.said.sum == Sum::bad) {
+    if (m.said.ip_sum == Sum::bad || m.said.sum == Sum::bad) {
       EndpointState& v = m.speaker;
       // If all data has wrong checksums and some was acknowledged, the capture was edited or
       // hardware fills the checksums in.
       bool const edited = v.forgiven && !v.good_text && !m.terms.whole;
       std::uint32_t const place = m.judge.call(
-          m, Rule::tcp_checksum,
+          m, m.said.ip_sum == Sum::bad ? Rule::ip_checksum : Rule::tcp_checksum,
           edited && ambiguity == Ambiguity::none ? Ambiguity::offload : ambiguity, {0, 1});
       Spoiled& spoiled = v.spoiled[v.spoiled_count++ % EndpointState::spoiled_max];
       if (spoiled.waits && !m.terms.whole) {

@@ -121,39 +121,6 @@ void judge_claim(const Moment& m, Sequence last) {
         {.kind = Claim::Kind::ack, .from = last, .upto = segment.acknowledgment, .place = place});
 }
 
-// An acknowledged segment had a right checksum when it arrived, whatever the capture shows.
-void forgive(const Moment& m) {
-  EndpointState& v = m.other;
-  for (Spoiled& spoiled : v.spoiled) {
-    bool const heard = spoiled.waits && m.segment().acknowledgment.at_or_after(spoiled.end) &&
-                       m.segment().acknowledgment.distance_from(spoiled.end) < (1 << 24);
-    if (!heard) {
-      continue;
-    }
-    spoiled.waits = false;
-    if (!spoiled.text.empty() && v.text.holds(spoiled.begin, spoiled.begin + spoiled.text)) {
-      if (v.forgiven && !v.good_text) {  // another copy, which was edited as well
-        m.judge.weaken_checksum(v, spoiled.place);
-      }
-      continue;
-    }
-    m.judge.weaken_checksum(v, spoiled.place);
-    (spoiled.text.empty() ? v.forgiven_header : v.forgiven) = true;
-    v.text.add(spoiled.begin, spoiled.text);
-    for (std::uint32_t i = 0; i < v.opening_count; ++i) {
-      v.openings[i].seen_end = last_of(v.openings[i].seen_end, spoiled.end);
-    }
-    v.sent = last_of(v.sent, spoiled.end);
-  }
-  // If all data has wrong checksums, unacknowledged segments were edited like the acknowledged
-  // ones.
-  for (Spoiled& spoiled : v.spoiled) {
-    if (spoiled.waits && v.forgiven && !v.good_text) {
-      m.judge.weaken_checksum(v, spoiled.place);
-    }
-  }
-}
-
 //= rfc9293#3.4
 //# 9293:P-ACK-CUMUL an ACK confirms that everything before its number was received
 void judge_ack(const Moment& m) {
@@ -161,9 +128,7 @@ void judge_ack(const Moment& m) {
   if (!segment.flags.ack() || m.other.openings_lost) {
     return;
   }
-  if (!m.terms.whole && m.other.spoiled_count != 0) {
-    forgive(m);
-  }
+  forgive_checksums(m);
   bool heard = m.other.middle && segment.acknowledgment.at_or_before(m.other.sent);
   for (std::uint32_t i = 0; i < m.other.opening_count; ++i) {
     Opening const& opening = m.other.openings[i];
@@ -195,7 +160,7 @@ void judge_ack(const Moment& m) {
   }
 }
 
-// forgive() for segments that a SACK block covers.
+// forgive_checksums() for segments that a SACK block covers.
 void forgive_block(const Moment& m, const wire::SackBlock& block) {
   EndpointState& v = m.other;
   for (Spoiled const& spoiled : v.spoiled) {
@@ -551,6 +516,42 @@ void open(const Moment& m) {
 
 }  // namespace
 
+// An acknowledged segment had a right checksum when it arrived, whatever the capture shows.
+void forgive_checksums(const Moment& m) {
+  if (!m.segment().flags.ack() || m.terms.whole || m.other.spoiled_count == 0) {
+    return;
+  }
+  EndpointState& v = m.other;
+  for (Spoiled& spoiled : v.spoiled) {
+    bool const heard = spoiled.waits && m.segment().acknowledgment.at_or_after(spoiled.end) &&
+                       m.segment().acknowledgment.distance_from(spoiled.end) < (1 << 24);
+    if (!heard) {
+      continue;
+    }
+    spoiled.waits = false;
+    if (!spoiled.text.empty() && v.text.holds(spoiled.begin, spoiled.begin + spoiled.text)) {
+      if (v.forgiven && !v.good_text) {  // another copy, which was edited as well
+        m.judge.weaken_checksum(v, spoiled.place);
+      }
+      continue;
+    }
+    m.judge.weaken_checksum(v, spoiled.place);
+    v.forgiven = v.forgiven || !spoiled.text.empty();
+    v.text.add(spoiled.begin, spoiled.text);
+    for (std::uint32_t i = 0; i < v.opening_count; ++i) {
+      v.openings[i].seen_end = last_of(v.openings[i].seen_end, spoiled.end);
+    }
+    v.sent = last_of(v.sent, spoiled.end);
+  }
+  // If all data has wrong checksums, unacknowledged segments were edited like the acknowledged
+  // ones.
+  for (Spoiled& spoiled : v.spoiled) {
+    if (spoiled.waits && v.forgiven && !v.good_text) {
+      m.judge.weaken_checksum(v, spoiled.place);
+    }
+  }
+}
+
 bool knows_full_size(const Moment& m) {
   return m.other.opening_count != 0 && !m.other.openings_lost && !m.other.middle;
 }
@@ -637,9 +638,7 @@ void hear_damaged(const Moment& m) {
   }
   ++m.speaker.segments;
   tell_limit(m);
-  if (m.segment().flags.ack() && m.other.spoiled_count != 0) {
-    forgive(m);
-  }
+  forgive_checksums(m);
   EndpointState& v = m.speaker;
   bool const later = !v.stamp_any || tick(v.stamp_highest).before(tick(options.timestamp_value));
   // The timestamp itself may be damaged.

@@ -19,9 +19,10 @@ bool is_over(const Connection& c);
 // Whether the segment belongs to a new connection on the same ports; `renew` then resets the state.
 bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side);
 void renew(Connection& c);
-// Whether it begins a later connection whose opener has the same initial sequence number, as after
-// a restart of a host without a clock: its SYN, if this one is over; else the answer to that SYN.
-bool repeats_iss(const Connection& c, const Sighting& said, std::uint32_t side);
+// Whether it begins a later connection, in a capture that lacks nothing: a SYN, if this one is over.
+// Else the answer to a SYN whose initial sequence number is that of this one, as after a restart of
+// a host without a clock.
+bool opens_again(const Connection& c, const Sighting& said, std::uint32_t side);
 // Whether the segment may belong to a new connection, but does not show it.
 bool may_be_another(const Connection& c, const Sighting& said, std::uint32_t side);
 bool goes_on_elsewhere(const Connection& c, const Sighting& said, std::uint32_t side);
@@ -71,6 +72,8 @@ void hear_marks(const Moment& m);
 void hear_time(const Moment& m);
 void hear_silence(const Moment& m);
 void hear_progress(const Moment& m);
+// Makes checksum findings about segments that this one acknowledges likely.
+void forgive_checksums(const Moment& m);
 // For a segment with a SYN in the middle of a connection: its data counts, its SYN does not.
 void hear_stray(const Moment& m);
 // For a segment whose checksum is wrong as captured, but which may have arrived intact.

@@ -341,12 +341,34 @@ TEST(RefereeFirstNumbers, OfTheSamePorts) {
   for (auto const& [a, b, repeated, lower] :
        {Case{9'000, 700'000, "likely", "no"}, Case{5'000, 800'000, "likely", "no"},
         Case{4'000, 800'000, "no", "likely"}, Case{9'000, 800'000, "no", "no"}}) {
-    Conversation t;
-    live(t, 5'000, 700'000);
-    live(t, a, b);
-    EXPECT_EQ(t.found(Rule::isn_repeated), repeated) << a << " " << b;
-    EXPECT_EQ(t.found(Rule::isn_lower), lower) << a << " " << b;
+    for (bool const whole : {false, true}) {
+      Terms terms;
+      terms.whole = whole;
+      terms.deployed = true;
+      Conversation t(terms);
+      live(t, 5'000, 700'000);
+      live(t, a, b);
+      EXPECT_EQ(t.found(Rule::isn_repeated), repeated) << a << " " << b << whole;
+      EXPECT_EQ(t.found(Rule::isn_lower), lower) << a << " " << b << whole;
+    }
   }
+}
+
+// In a capture that lacks nothing, each of many connections on the same ports is judged.
+TEST(RefereeFirstNumbers, ManyConnectionsOnTheSamePorts) {
+  Terms terms;
+  terms.whole = terms.deployed = true;
+  Conversation t(terms);
+  for (std::uint32_t i = 0; i < 9; ++i) {
+    live(t, 5'000 + 70'000 * i, 700'000 + 70'000 * i);
+  }
+  std::uint32_t const a = 5'000 + 70'000 * 9;
+  std::uint32_t const b = 700'000 + 70'000 * 9;
+  t.a("S", {.seq = a, .mss = 1'460}).b("SA", {.seq = b, .ack = a + 1, .mss = 1'460});
+  t.a("A", {.seq = a + 1, .ack = b + 1});
+  EXPECT_EQ(t.found(Rule::ack_of_unheard), "no");
+  t.b("A", {.seq = b + 1, .ack = a + 5'001});
+  EXPECT_EQ(t.found(Rule::ack_of_unheard), "certain");
 }
 
 TEST(RefereeFirstNumbers, ThatGrowByTheSameStep) {

@@ -229,9 +229,13 @@ void Referee::see(const Sighting& said, const Allowances* own) {
   Connection& c = *found;
   if (!terms_.whole) {
     tell_apart(c, said, side);
-  } else if (!terms_.is_strict() && repeats_iss(c, said, side)) {
+  } else if (!terms_.is_strict() && opens_again(c, said, side)) {
+    bool const other_number =
+        !said.segment.flags.ack() && c.endpoints[side].iss != said.segment.sequence;
     end_claims(terms_, c, violations_);
+    weaken_unheard(c);
     renew(c);
+    c.reused = !other_number;
   }
   EndpointState& speaker = c.endpoints[side];
   see_hop_limit(c, said, side, own != nullptr);
@@ -310,6 +314,7 @@ FirstNumbers* Referee::first_numbers_of(const IpAddress& host) {
 void Referee::judge(Moment& m) {
   judge_resets(m);
   if (m.segment().flags.rst()) {
+    forgive_checksums(m);
     if (terms_.likely) {
       judge_silence(m);
     }
@@ -437,16 +442,16 @@ void Referee::weaken_checksum(EndpointState& speaker, std::uint32_t place) {
 }
 
 // If no data of the connection, or no segment of a side, has a right checksum, the capture may have
-// been edited. Missing ACKs do not contradict that: after a reset or on a dead path there are none.
+// been edited, or hardware fills the checksums in. Missing ACKs do not contradict that: after a reset
+// or on a dead path there are none.
 void Referee::weaken_edited(Connection& c) {
   if (terms_.whole) {
     return;
   }
   bool const good_text = c.endpoints[0].good_text || c.endpoints[1].good_text;
   for (EndpointState& v : c.endpoints) {
-    bool const all_wrong = !v.good_sum && (v.forgiven_header || v.forgiven);
     for (Spoiled const& spoiled : v.spoiled) {
-      if (spoiled.waits && (all_wrong || (!good_text && !spoiled.text.empty()))) {
+      if (spoiled.waits && (!v.good_sum || (!good_text && !spoiled.text.empty()))) {
         weaken_checksum(v, spoiled.place);
       }
     }

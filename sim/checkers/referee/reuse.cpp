@@ -84,14 +84,15 @@ bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side) 
   return spoke && (was_reset(c) || was_closed(c) || said.at.since(c.last_at) > kept_after_close);
 }
 
-bool repeats_iss(const Connection& c, const Sighting& said, std::uint32_t side) {
+bool opens_again(const Connection& c, const Sighting& said, std::uint32_t side) {
   EndpointState const& v = c.endpoints[side];
   EndpointState const& other = c.endpoints[1 - side];
   if (!said.segment.flags.syn() || !v.begun) {
     return false;
   }
   if (!said.segment.flags.ack()) {
-    return v.iss == said.segment.sequence && is_over(c);
+    bool const late = v.has_former_iss && v.former_iss == said.segment.sequence;
+    return is_over(c) && !late;
   }
   // A late copy of a SYN in an open connection is answered by an ACK, so this answers a new SYN.
   return v.iss != said.segment.sequence && other.begun && other.spoke_on &&
