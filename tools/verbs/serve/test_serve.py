@@ -231,7 +231,7 @@ def test_a_killed_server_leaves_its_journal(served):
     code, text = ns.replay(served.journal)
     assert code == 0, text
     assert "octet by octet" in text
-    assert "torn" in text or "no end" in text
+    assert "the file is truncated" in text or "no end record" in text
 
 
 def edited_replay(journal, folder, request):
