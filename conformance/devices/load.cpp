@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +14,7 @@
 
 #include "tools/base/process/exec.hpp"
 #include "tools/base/process/failure.hpp"
+#include "tools/base/text/suggestion.hpp"
 
 namespace lockstep::conformance {
 namespace {
@@ -120,17 +122,18 @@ fs::path device_path(const std::string& name) {
     }
     return name;
   }
-  std::string known;
+  std::vector<std::string> known;
   for (const fs::path& path : found_devices()) {
     if (device_name(path) == name) {
       return path;
     }
-    known += (known.empty() ? "" : ", ") + device_name(path);
+    known.push_back(device_name(path));
   }
   throw Failure(ExitCode::bad_input,
-                fmt::format("device {}: there is none of this name; choose {}, or write the path "
+                fmt::format("device {}: there is none of this name{}; choose {}, or write the path "
                             "of its shared library",
-                            name, known.empty() ? "none" : known));
+                            name, tools::suggestion(name, known),
+                            known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
 }
 
 const lockstep_device_calls& load_device(const fs::path& path) {

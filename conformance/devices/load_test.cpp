@@ -67,7 +67,10 @@ TEST(LoadDevice, FindsItByNameInANamedFolder) {
     device_path("lockstop");
     FAIL();
   } catch (const tools::Failure& failure) {
-    EXPECT_THAT(failure.what(), HasSubstr("device lockstop: there is none of this name; choose"));
+    EXPECT_THAT(
+        failure.what(),
+        HasSubstr(
+            "device lockstop: there is none of this name (did you mean 'lockstep'?); choose"));
     EXPECT_THAT(failure.what(), HasSubstr("lockstep"));
   }
   EXPECT_THROW(device_path("./lockstop.so"), tools::Failure);

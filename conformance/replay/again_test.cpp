@@ -85,5 +85,24 @@ TEST(SeenAgain, ATimerMayExpireAtOnce) {
   }
 }
 
+// The device may answer an earlier SYN, which permitted SACK: the capture may have begun after it.
+TEST(SeenAgain, ASynAckMayAnswerAnEarlierSynWithMoreOptions) {
+  for (bool const early : {false, true}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0}).device(0, "SA", {0, 1});
+    c.last().options.insert(c.last().options.end(), {std::byte{4}, std::byte{2}});
+    c.peer(10, "A", {1, 1}).peer(50, "PA", {201, 1, 100}).device(50, "A", {1, 1});
+    std::vector<std::byte>& options = c.last().options;
+    options = {std::byte{1}, std::byte{1}, std::byte{5}, std::byte{10}};
+    tools::put_long(options, Conversation::peer_isn + 201);
+    tools::put_long(options, Conversation::peer_isn + 301);
+    c.peer(100, "PA", {1, 1, 200}).device(100, "A", {1, 301});
+    if (early) {
+      c.recorded_early();
+    }
+    EXPECT_EQ(accused_of(c), early ? "2018:SACK-2" : "");
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::conformance

@@ -19,7 +19,7 @@ struct Flow {
   std::vector<tools::Segment> segments;
   std::vector<tools::IcmpError> errors;
   std::optional<Instant> recorded_since{};  ///< the capture's first packet
-  bool recorded_late = false;  ///< normalise() has put packets before their answers
+  bool recorded_late = false;               ///< normalise() has put packets before their answers
   /// Whether no filter excluded ICMP errors to `first` from the capture, and to `second`.
   std::array<bool, 2> unfiltered{};
 };

@@ -16,6 +16,8 @@
 #include "core/stack/config_fields.hpp"
 #include "tools/base/capture/decode.hpp"
 #include "tools/base/process/failure.hpp"
+#include "tools/base/text/field_names.hpp"
+#include "tools/base/text/suggestion.hpp"
 #include "tools/base/text/toml_table.hpp"
 #include "tools/base/text/units.hpp"
 
@@ -41,8 +43,10 @@ class Reader {
   void only(const toml::table& table, std::initializer_list<std::string_view> known) const {
     for (const auto& [key, value] : table) {
       if (std::find(known.begin(), known.end(), key.str()) == known.end()) {
-        refuse(value, fmt::format("unknown key '{}'; expected one of {}: correct or remove it",
-                                  key.str(), joined(known)));
+        refuse(
+            value,
+            fmt::format("unknown key '{}'{}; expected one of {}: correct or remove it", key.str(),
+                        tools::suggestion(key.str(), {known.begin(), known.end()}), joined(known)));
       }
     }
   }
@@ -245,10 +249,9 @@ void read_config(const Reader& reader, const toml::table& table, Scenario& out) 
       }
     });
     if (!found) {
-      reader.refuse(node,
-                    fmt::format("unknown key '{}'; expected the name of a Config field, as "
-                                "core/stack/config_fields.hpp lists them: correct or remove it",
-                                key));
+      reader.refuse(node, fmt::format("unknown key '{}'{}; expected the name of a Config field, as "
+                                      "'lockstep profiles' lists them: correct or remove it",
+                                      key, tools::suggestion(key, tools::field_names())));
     }
     out.sets_receive_buffer |= key == "receive_buffer_bytes";
   }

@@ -521,24 +521,7 @@ TEST(Blatant, OptionsThatWereNotAgreedOn) {
   scale.peer(0, "S", {0, 0}).device(0, "SA", {0, 1});
   add_option(scale, {3, 3, 7});
   scale.peer(10, "A", {1, 1}).peer(11, "PA", {1, 1, 100}).device(11, "A", {1, 101});
-  // The SYN-ACK may answer an earlier SYN with more options, unless that would be in the capture.
-  EXPECT_NE(first_clause(scale), "7323:TS-33");
   EXPECT_EQ(first_clause(scale.recorded_early()), "7323:TS-33");
-}
-
-TEST(Blatant, NobodyIsAccusedOfWhatAnEarlierSynMayHaveOffered) {
-  for (bool const early : {false, true}) {
-    Conversation c;
-    c.peer(0, "S", {0, 0}).device(0, "SA", {0, 1});
-    add_option(c, {4, 2});
-    c.peer(10, "A", {1, 1}).peer(50, "PA", {201, 1, 100}).device(50, "A", {1, 1});
-    add_block(c, 201, 301);
-    c.peer(100, "PA", {1, 1, 200}).device(100, "A", {1, 301});
-    if (early) {
-      c.recorded_early();
-    }
-    EXPECT_EQ(first_clause(c) == "2018:SACK-2", early) << verdict_of(c);
-  }
 }
 
 // Both sides use timestamps, although the captured SYN has no such option: the SYN was edited.
@@ -643,8 +626,7 @@ Conversation crossing(const std::vector<std::uint8_t>& option, bool seen, bool a
     c.peer(6, "SA", {0, 1});
   }
   c.peer(20, "A", {1, 1}).peer(21, "PA", {1, 1, 100}).device(21, "A", {1, 101});
-  c.recorded_early();
-  return c;
+  return c.recorded_early();
 }
 
 TEST(Blatant, CrossingSynsMayOfferWhatTheOtherDoesNot) {

@@ -213,8 +213,7 @@ void Watch::look_at_answer(Side& side, const Side& other, const Segment& answer,
   constexpr Duration longest_retry = Duration::seconds(64);
   auto const own = stamps_of(answer);
   bool const echoes = own && other.syn_stamp && own->echo != 0 && own->echo == *other.syn_stamp;
-  bool const first =
-      recorded_since_ && other.first_syn_at >= *recorded_since_ + longest_retry;
+  bool const first = recorded_since_ && other.first_syn_at >= *recorded_since_ + longest_retry;
   bool const passive = echoes || (first && side.endpoint.port.value < services_end);
   bool const of_unseen = own && own->echo != 0 && !echoes;
   bool const more = (offer.shift && !other.shift) || (offer.selective && !other.selective) ||

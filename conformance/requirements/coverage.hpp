@@ -95,6 +95,9 @@ std::string coverage_text(const CoverageReport& report, const Catalogue& catalog
 std::string coverage_json(const CoverageReport& report, const Catalogue& catalogue,
                           const CoveragePrint& print);
 
+/// These rows alone, as the list `requirements` of one JSON object.
+std::string rows_json(const std::vector<const CoverageRow*>& rows, const LiveResults& live);
+
 /// A column of verdicts beside each row of the requirements page.
 struct VerdictColumn {
   struct Cell {

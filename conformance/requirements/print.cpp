@@ -238,6 +238,15 @@ std::string coverage_text(const CoverageReport& report, const Catalogue& catalog
   return text;
 }
 
+std::string rows_json(const std::vector<const CoverageRow*>& rows, const LiveResults& live) {
+  nlohmann::ordered_json requirements = nlohmann::ordered_json::array();
+  for (const CoverageRow* row : rows) {
+    requirements.push_back(row_json(*row, &live));
+  }
+  const nlohmann::ordered_json document = {{"requirements", requirements}};
+  return json_text(document);
+}
+
 std::string coverage_json(const CoverageReport& report, const Catalogue& catalogue,
                           const CoveragePrint& print) {
   nlohmann::ordered_json requirements = nlohmann::ordered_json::array();

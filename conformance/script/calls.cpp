@@ -15,6 +15,7 @@
 
 #include "conformance/script/constants.hpp"
 #include "tools/base/process/failure.hpp"
+#include "tools/base/text/suggestion.hpp"
 
 namespace lockstep::conformance::script {
 namespace {
@@ -48,10 +49,14 @@ std::string fault_of_call(const Call& call) {
     return fmt::format("{} has {} arguments, expected {}{}: correct the call", call.name, count,
                        one.least, one.most == one.least ? "" : fmt::format(" or {}", one.most));
   }
+  std::vector<std::string> names;
+  for (Known const& one : known_calls) {
+    names.emplace_back(one.name);
+  }
   return fmt::format(
-      "the call {} is not known, expected one of the sockets' such as connect or "
+      "the call {} is not known{}, expected one of the sockets' such as connect or "
       "write: remove it",
-      call.name);
+      call.name, tools::suggestion(call.name, names));
 }
 
 std::int64_t Caller::number(const Value& value) const {

@@ -1,7 +1,9 @@
 // Parses the settings at the head of a script, and the commands between backticks.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "conformance/script/parts.hpp"
+#include "tools/base/text/suggestion.hpp"
 
 namespace lockstep::conformance::script {
 namespace {
@@ -134,13 +136,24 @@ void take_setting(const HeadReader& reader, Head& head, Defines& defines) {
     Assignment const one = reader.assignment();
     defines.emplace_back(one.name, one.value);
   } else {
+    std::vector<std::string> const known{"ip_version",
+                                         "mtu",
+                                         "mss",
+                                         "local_ip",
+                                         "remote_ip",
+                                         "bind_port",
+                                         "connect_port",
+                                         "tolerance_usecs",
+                                         "tolerance_percent",
+                                         "tcp_ts_tick_usecs",
+                                         "strict_segments",
+                                         "allow_trailing",
+                                         "profile",
+                                         "config",
+                                         "define"};
     reader.cursor.fail(reader.setting.place,
-                       fmt::format("the setting --{} is not known, expected one of ip_version, "
-                                   "mtu, mss, local_ip, remote_ip, bind_port, connect_port, "
-                                   "tolerance_usecs, tolerance_percent, tcp_ts_tick_usecs, "
-                                   "strict_segments, allow_trailing, profile, config, define: "
-                                   "remove it",
-                                   name));
+                       fmt::format("the setting --{} is not known{}, expected one of {}: remove it",
+                                   name, tools::suggestion(name, known), fmt::join(known, ", ")));
   }
 }
 

@@ -32,7 +32,8 @@ TEST(Script, RefusesWithLineAndColumn) {
   const std::vector<Refused> cases = {
       {"", ":1:1: ", "has no event"},
       {"hello\n", ":1:1: ", "expected a time"},
-      {"0 sokcet(..., SOCK_STREAM, IPPROTO_TCP) = 3\n", ":1:3: ", "the call sokcet is not known"},
+      {"0 sokcet(..., SOCK_STREAM, IPPROTO_TCP) = 3\n",
+       ":1:3: ", "the call sokcet is not known (did you mean 'socket'?)"},
       {"0 socket(..., SOCK_STREAM) = 3\n", ":1:3: ", "has 2 arguments, expected 3"},
       {"0 socket(..., SOCK_STREEM, 0) = 3\n", ":1:15: ", "the name SOCK_STREEM"},
       {"0 close(3) = -1 EBAD\n", ":1:17: ", "the errno EBAD"},

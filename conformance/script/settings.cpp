@@ -12,6 +12,8 @@
 #include "core/stack/config_fields.hpp"
 #include "core/units/random.hpp"
 #include "tools/base/process/failure.hpp"
+#include "tools/base/text/field_names.hpp"
+#include "tools/base/text/suggestion.hpp"
 #include "tools/base/text/units.hpp"
 
 namespace lockstep::conformance::script {
@@ -125,9 +127,9 @@ void set_field(const Script& script, const Assignment& one, Config& config) {
   });
   if (!known) {
     refuse(script, one.place,
-           fmt::format("Config has no field {}, expected one that 'lockstep "
+           fmt::format("Config has no field {}{}, expected one that 'lockstep "
                        "profiles' lists: correct the name",
-                       one.name));
+                       one.name, tools::suggestion(one.name, tools::field_names())));
   }
 }
 

@@ -17,6 +17,7 @@ using RegisterVerb = void (*)(CLI::App& app, int& exit_code);
 
 // To add a verb: write its function in its own folder, declare it here, and list it below.
 void register_coverage(CLI::App& app, int& exit_code);
+void register_clause(CLI::App& app, int& exit_code);
 void register_sim(CLI::App& app, int& exit_code);
 void register_swarm(CLI::App& app, int& exit_code);
 void register_hostile(CLI::App& app, int& exit_code);
@@ -38,10 +39,11 @@ void register_testbed(CLI::App& app, int& exit_code);
 void register_sweep(CLI::App& app, int& exit_code);
 
 inline constexpr auto verbs = std::to_array<RegisterVerb>({
-    register_coverage, register_sim,         register_swarm,    register_hostile, register_matrix,
-    register_replay,   register_conformance, register_pkt,      register_lint,    register_devices,
-    register_overlaps, register_compare,     register_profiles, register_serve,   register_load,
-    register_doctor,   register_ns3,         register_plot,     register_testbed, register_sweep,
+    register_coverage, register_clause,   register_sim,         register_swarm,    register_hostile,
+    register_matrix,   register_replay,   register_conformance, register_pkt,      register_lint,
+    register_devices,  register_overlaps, register_compare,     register_profiles, register_serve,
+    register_load,     register_doctor,   register_ns3,         register_plot,     register_testbed,
+    register_sweep,
 });
 
 }  // namespace lockstep::tools

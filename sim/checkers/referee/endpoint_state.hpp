@@ -66,7 +66,7 @@ struct EndpointState {
   bool openings_lost = false;  // it sent more SYNs than fit in `openings`
   bool own = false;            // the capture was taken at this host
   bool begun = false;
-  Instant begun_at;  // the first of its SYNs that was seen
+  Instant begun_at;          // the first of its SYNs that was seen
   bool middle = false;       // its SYN was not seen
   bool odd_options = false;  // it sent an option of an illegal length
   HopLimits hop_limits;
@@ -93,10 +93,10 @@ struct EndpointState {
   bool kept_unsure = false;  // no checksum shows that each segment in `kept` was sent so
   std::array<Spoiled, spoiled_max> spoiled{};
   std::uint32_t spoiled_count = 0;
-  Sequence spoiled_end;          // the end of the latest spoiled segment
-  bool forgiven = false;         // a spoiled segment with data was acknowledged
-  bool good_text = false;        // a segment with data had a right checksum
-  bool good_sum = false;         // any segment had
+  Sequence spoiled_end;    // the end of the latest spoiled segment
+  bool forgiven = false;   // a spoiled segment with data was acknowledged
+  bool good_text = false;  // a segment with data had a right checksum
+  bool good_sum = false;   // any segment had
   bool urgent = false;
   Sequence urgent_end;
   Sequence urgent_ack;  // the acknowledgment number sent with it

@@ -19,9 +19,9 @@ bool is_over(const Connection& c);
 // Whether the segment belongs to a new connection on the same ports; `renew` then resets the state.
 bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side);
 void renew(Connection& c);
-// Whether it begins a later connection, in a capture that lacks nothing: a SYN, if this one is over.
-// Else the answer to a SYN whose initial sequence number is that of this one, as after a restart of
-// a host without a clock.
+// Whether it begins a later connection, in a capture that lacks nothing: a SYN, if this one is
+// over. Else the answer to a SYN whose initial sequence number is that of this one, as after a
+// restart of a host without a clock.
 bool opens_again(const Connection& c, const Sighting& said, std::uint32_t side);
 // Whether the segment may belong to a new connection, but does not show it.
 bool may_be_another(const Connection& c, const Sighting& said, std::uint32_t side);

@@ -185,6 +185,16 @@ Connection* Referee::connection_of(const Sighting& said, std::uint32_t& side) {
   return &connections_[place - 1];
 }
 
+// Another connection with the same addresses and ports begins, in a capture that lacks nothing.
+void Referee::begin_again(Connection& c, const Sighting& said, std::uint32_t side) {
+  bool const other_number =
+      !said.segment.flags.ack() && c.endpoints[side].iss != said.segment.sequence;
+  end_claims(terms_, c, violations_);
+  weaken_unheard(c);
+  renew(c);
+  c.reused = !other_number;
+}
+
 // The segment may be of another connection with the same addresses and ports.
 void Referee::tell_apart(Connection& c, const Sighting& said, std::uint32_t side) {
   if (begins_anew(c, said, side)) {
@@ -230,12 +240,7 @@ void Referee::see(const Sighting& said, const Allowances* own) {
   if (!terms_.whole) {
     tell_apart(c, said, side);
   } else if (!terms_.is_strict() && opens_again(c, said, side)) {
-    bool const other_number =
-        !said.segment.flags.ack() && c.endpoints[side].iss != said.segment.sequence;
-    end_claims(terms_, c, violations_);
-    weaken_unheard(c);
-    renew(c);
-    c.reused = !other_number;
+    begin_again(c, said, side);
   }
   EndpointState& speaker = c.endpoints[side];
   see_hop_limit(c, said, side, own != nullptr);
@@ -442,8 +447,8 @@ void Referee::weaken_checksum(EndpointState& speaker, std::uint32_t place) {
 }
 
 // If no data of the connection, or no segment of a side, has a right checksum, the capture may have
-// been edited, or hardware fills the checksums in. Missing ACKs do not contradict that: after a reset
-// or on a dead path there are none.
+// been edited, or hardware fills the checksums in. Missing ACKs do not contradict that: after a
+// reset or on a dead path there are none.
 void Referee::weaken_edited(Connection& c) {
   if (terms_.whole) {
     return;

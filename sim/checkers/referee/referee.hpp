@@ -183,6 +183,7 @@ class Referee {
 
  private:
   void see(const Sighting& said, const Allowances* own);
+  void begin_again(Connection& c, const Sighting& said, std::uint32_t side);
   void tell_apart(Connection& c, const Sighting& said, std::uint32_t side);
   void see_stray(const Moment& m);
   // Compares the hop limit with those before; `own`: captured at its sender.

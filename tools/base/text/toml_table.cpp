@@ -1,5 +1,6 @@
 // Strict reading of TOML tables; each error names the file and the line.
 #include "tools/base/text/toml_table.hpp"
+#include "tools/base/text/suggestion.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -178,8 +179,9 @@ void Table::end() {
   for (const auto& [key, value] : table_) {
     if (!asked_.contains(key.str())) {
       refuse(file_, value,
-             fmt::format("{} has no key '{}', expected one of: {}; correct or remove it", title_,
-                         key.str(), fmt::join(asked_, ", ")));
+             fmt::format("{} has no key '{}'{}, expected one of: {}; correct or remove it", title_,
+                         key.str(), suggestion(key.str(), {asked_.begin(), asked_.end()}),
+                         fmt::join(asked_, ", ")));
     }
   }
 }

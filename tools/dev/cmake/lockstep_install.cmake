@@ -71,6 +71,10 @@ if(TARGET program_lockstep)
     DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
   install(FILES "${manuals}/fish" RENAME lockstep.fish
     DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
+  # The sentences of clauses.
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/conformance/requirements"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/lockstep/conformance" FILES_MATCHING PATTERN "*.toml"
+    PATTERN "mutations.toml" EXCLUDE PATTERN "corrections.toml" EXCLUDE)
   # The verbs that are written in Python.
   install(DIRECTORY
     "${PROJECT_SOURCE_DIR}/tools/verbs/sweep" "${PROJECT_SOURCE_DIR}/tools/verbs/plot"

@@ -11,6 +11,8 @@
 #include "core/stack/stack.hpp"
 #include "core/units/random.hpp"
 #include "tools/base/process/failure.hpp"
+#include "tools/base/text/field_names.hpp"
+#include "tools/base/text/suggestion.hpp"
 #include "tools/base/text/units.hpp"
 
 namespace lockstep::tools::python {
@@ -189,7 +191,8 @@ void set_field(Config& config, const std::string& name, const FieldValue& value)
     }
   });
   if (!known) {
-    wrong(fmt::format("Config has no field '{}': lockstep.config_fields() lists them", name));
+    wrong(fmt::format("Config has no field '{}'{}: lockstep.config_fields() lists them", name,
+                      suggestion(name, field_names())));
   }
 }
 

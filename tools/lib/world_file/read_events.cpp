@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "tools/base/text/suggestion.hpp"
 #include "tools/base/text/units.hpp"
 #include "tools/lib/sim_apps/http_app.hpp"
 #include "tools/lib/world_file/reader.hpp"
@@ -146,8 +147,8 @@ void read_lane_fault(Table& table, const std::string& kind, WorldInProgress& int
     for (const auto& [each, index] : into.links) {
       names.push_back(each);
     }
-    table.wrong("link", fmt::format("there is no link '{}', expected one of: {}", link,
-                                    fmt::join(names, ", ")));
+    table.wrong("link", fmt::format("there is no link '{}'{}, expected one of: {}", link,
+                                    suggestion(link, names), fmt::join(names, ", ")));
   }
   spec.link = found->second;
   const std::string direction = table.text("direction", "both");

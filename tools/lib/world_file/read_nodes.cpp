@@ -4,6 +4,7 @@
 
 #include "core/stack/config_fields.hpp"
 #include "core/units/random.hpp"
+#include "tools/base/text/suggestion.hpp"
 #include "tools/base/text/units.hpp"
 #include "tools/lib/world_file/reader.hpp"
 
@@ -125,10 +126,9 @@ sim::NodeRef node_named(Table& table, std::string_view key, const WorldInProgres
     for (const auto& [each, node] : in.nodes) {
       names.push_back(each);
     }
-    table.wrong(key,
-                fmt::format("there is no host, switch or random_peer '{}', expected one of: {}; "
-                            "name one of these or add it",
-                            name, fmt::join(names, ", ")));
+    table.wrong(key, fmt::format("there is no host, switch or random_peer '{}'{}, expected one of: "
+                                 "{}; name one of these or add it",
+                                 name, suggestion(name, names), fmt::join(names, ", ")));
   }
   return found->second;
 }

@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "tools/base/text/suggestion.hpp"
 #include "tools/lib/world_file/reader.hpp"
 
 namespace lockstep::tools {
@@ -85,19 +86,19 @@ void apply(const std::string& setting, sim::World& world) {
     }
   }
   if (!is_found) {
-    std::vector<std::string_view> names;
+    std::vector<std::string> names;
     for (const sim::HostSpec& each : world.hosts) {
-      names.push_back(each.name.view());
+      names.emplace_back(each.name.view());
     }
     for (const sim::StationSpec& each : world.stations) {
       if (!each.device.empty()) {
-        names.push_back(each.name.view());
+        names.emplace_back(each.name.view());
       }
     }
     throw Failure(ExitCode::bad_input,
-                  fmt::format("{}: there is no host '{}', expected one of: {}; or * for all; or a "
-                              "link, an app or a fault",
-                              setting, host, fmt::join(names, ", ")));
+                  fmt::format("{}: there is no host '{}'{}, expected one of: {}; or * for all; or "
+                              "a link, an app or a fault",
+                              setting, host, suggestion(host, names), fmt::join(names, ", ")));
   }
 }
 

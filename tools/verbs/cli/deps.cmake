@@ -1,2 +1,2 @@
 # Exit codes; lockstep_tool() adds the libraries of all verbs.
-set(LIBS lockstep_process)
+set(LIBS lockstep_process lockstep_text)

@@ -139,11 +139,11 @@ TEST(Program, HelpNamesTheVerbs) {
 
 TEST(Program, EachVerbsHelpHasAnExampleAndJson) {
   for (const std::string verb :
-       {"sim run", "swarm",           "matrix",           "hostile",     "replay",
-        "pkt run", "pkt check",       "pkt from-capture", "pkt explain", "pkt sysctls",
-        "lint",    "devices",         "coverage",         "profiles",    "serve http",
-        "load",    "serve memcached", "testbed",          "doctor",      "conformance",
-        "sweep",   "serve echo",      "overlaps",         "compare"}) {
+       {"sim run",     "swarm",     "matrix",           "hostile",     "replay",
+        "pkt run",     "pkt check", "pkt from-capture", "pkt explain", "pkt sysctls",
+        "lint",        "devices",   "coverage",         "clause",      "profiles",
+        "serve http",  "load",      "serve memcached",  "testbed",     "doctor",
+        "conformance", "sweep",     "serve echo",       "overlaps",    "compare"}) {
     const std::size_t space = verb.find(' ');
     const std::string first = verb.substr(0, space);
     const std::string second = space == std::string::npos ? "" : verb.substr(space + 1);
@@ -221,8 +221,7 @@ TEST(Program, TheSecondSignalEndsTheProgram) {
 }
 
 TEST(Program, WrongUsageIsOneLineAndExitCodeTwo) {
-  const std::vector<std::vector<const char*>> wrong = {{},
-                                                       {"coverge"},
+  const std::vector<std::vector<const char*>> wrong = {{"coverge"},
                                                        {"--bogus"},
                                                        {"coverage", "--bogus"},
                                                        {"coverage", "--rfc", "x"},
@@ -240,9 +239,35 @@ TEST(Program, WrongUsageIsOneLineAndExitCodeTwo) {
     EXPECT_THAT(run.err, HasSubstr("--help'"));
     EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
   }
-  EXPECT_THAT(Outcome({"coverge"}).err, HasSubstr("there is no verb 'coverge'; see 'lockstep -"));
-  EXPECT_THAT(Outcome({"sim", "rum"}).err, HasSubstr("there is no verb 'rum'; see 'lockstep sim"));
-  EXPECT_THAT(Outcome({"sim"}).err, HasSubstr("a verb is missing; see 'lockstep sim --help'"));
+  EXPECT_THAT(Outcome({"coverge"}).err,
+              HasSubstr("there is no verb 'coverge' (did you mean 'coverage'?); see 'lockstep -"));
+  EXPECT_THAT(Outcome({"sim", "rum"}).err,
+              HasSubstr("there is no verb 'rum' (did you mean 'run'?); see 'lockstep sim --help'"));
+  EXPECT_THAT(Outcome({"sim"}).err,
+              HasSubstr("a verb is missing: choose run; see 'lockstep sim --help'"));
+  EXPECT_THAT(Outcome({"zebra"}).err, HasSubstr("there is no verb 'zebra'; see 'lockstep --help'"));
+  EXPECT_THAT(Outcome({"lint", "--wole", "a"}).err,
+              HasSubstr("no option --wole (did you mean '--whole'?); see 'lockstep lint --help'"));
+  EXPECT_THAT(Outcome({"lint", "--zebra=5", "a"}).err,
+              HasSubstr("there is no option --zebra; see 'lockstep lint --help'"));
+}
+
+TEST(Program, HelpIsAVerbToo) {
+  EXPECT_EQ(Outcome({}).out, Outcome({"--help"}).out);
+  EXPECT_EQ(Outcome({}).code, 0);
+  for (std::vector<const char*> verb :
+       {std::vector<const char*>{}, {"lint"}, {"sim"}, {"sim", "run"}}) {
+    std::vector<const char*> asked{"help"};
+    asked.insert(asked.end(), verb.begin(), verb.end());
+    verb.push_back("--help");
+    EXPECT_EQ(Outcome(asked).out, Outcome(verb).out);
+    EXPECT_EQ(Outcome(asked).code, 0);
+  }
+  const Outcome wrong({"help", "sim", "rn"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.out, IsEmpty());
+  EXPECT_EQ(wrong.err,
+            "lockstep: there is no verb 'rn' (did you mean 'run'?); see 'lockstep sim --help'\n");
 }
 
 TEST(Program, OutputThatIsLostIsAFailure) {
