@@ -36,7 +36,9 @@ std::pair<const CLI::App*, std::string> deepest_of(const CLI::App& app) {
 std::vector<std::string> verb_names(const CLI::App& app) {
   std::vector<std::string> out;
   for (const CLI::App* const each : app.get_subcommands([](const CLI::App*) { return true; })) {
-    out.push_back(each->get_name());
+    if (!each->get_name().empty()) {  // otherwise a group of options
+      out.push_back(each->get_name());
+    }
   }
   return out;
 }
@@ -70,6 +72,12 @@ std::vector<std::string> option_names(const CLI::App& app) {
       out.push_back("--" + name);
     }
   }
+  for (const CLI::App* const each : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (each->get_name().empty()) {
+      std::vector<std::string> const more = option_names(*each);
+      out.insert(out.end(), more.begin(), more.end());
+    }
+  }
   return out;
 }
 
@@ -94,6 +102,9 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error, int
   } else if (!option.empty()) {
     message =
         fmt::format("there is no option {}{}", option, suggestion(option, option_names(*deepest)));
+  } else if (std::vector<std::string> const extra = app.remaining(true);
+             !extra.empty() && !verb_names(*deepest).empty()) {
+    message = no_verb(*deepest, extra.front());
   }
   return fmt::format("lockstep: {}; see '{} --help'", message, name);
 }

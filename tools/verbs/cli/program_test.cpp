@@ -248,6 +248,10 @@ TEST(Program, WrongUsageIsOneLineAndExitCodeTwo) {
   EXPECT_THAT(Outcome({"zebra"}).err, HasSubstr("there is no verb 'zebra'; see 'lockstep --help'"));
   EXPECT_THAT(Outcome({"lint", "--wole", "a"}).err,
               HasSubstr("no option --wole (did you mean '--whole'?); see 'lockstep lint --help'"));
+  EXPECT_THAT(Outcome({"devices", "serv"}).err,
+              HasSubstr("no verb 'serv' (did you mean 'serve'?); see 'lockstep devices --help'"));
+  EXPECT_THAT(Outcome({"swarm", "--sedes", "5"}).err,
+              HasSubstr("no option --sedes (did you mean '--seeds'?)"));
   EXPECT_THAT(Outcome({"lint", "--zebra=5", "a"}).err,
               HasSubstr("there is no option --zebra; see 'lockstep lint --help'"));
 }
