@@ -49,13 +49,29 @@ bool may_have_gone_back(const Moment& m, const Claim& claim) {
   return timed_out || claim.went_back || m.said.text_begin().at_or_before(left);
 }
 
+// The end of the speaker's data that follows `from` without a gap, with its FIN.
+Sequence reach_from(const Moment& m, Sequence from) {
+  Sequence const reach = m.speaker.text.reach(from);
+  bool const now = m.segment().flags.fin() && m.said.end().previous() == reach;
+  bool const before = m.speaker.fin_seen && m.speaker.fin_seen_end.previous() == reach;
+  return now || before ? reach.next() : reach;
+}
+
+// Whether the octets of a SACK block were seen, and the FIN if it ends with that.
+bool has_sent(const Moment& m, Sequence from, Sequence upto) {
+  bool const now = m.segment().flags.fin() && m.said.end() == upto;
+  bool const before = m.speaker.fin_seen && m.speaker.fin_seen_end == upto;
+  Sequence const end = now || before ? upto.previous() : upto;
+  return from == end || m.speaker.text.holds(from, end);
+}
+
 void settle_block(const Moment& m, Claim& claim) {
   Sequence const begin = m.said.text_begin();
   Sequence const end = begin + m.said.text();
   bool const at_left = begin.at_or_before(claim.left) && claim.left.before(end);
   claim.went_back = claim.went_back || (claim.left_sent && at_left);
-  bool const touches = begin.before(claim.upto) && claim.from.before(end);
-  if (m.said.text().empty() || !touches) {
+  bool const touches = begin.before(claim.upto) && claim.from.before(m.said.end());
+  if (!touches || (m.said.text().empty() && !is_early(m, claim))) {
     return;
   }
   if (!is_early(m, claim)) {
@@ -63,7 +79,7 @@ void settle_block(const Moment& m, Claim& claim) {
       m.judge.weaken_claim(m, claim.place, Ambiguity::lost_packets);
     }
     claim.kind = Claim::Kind::none;
-  } else if (m.speaker.text.holds(claim.from, claim.upto)) {
+  } else if (has_sent(m, claim.from, claim.upto)) {
     m.judge.weaken_order(m, claim.place);
     claim.kind = Claim::Kind::none;
   }
@@ -167,14 +183,6 @@ void settle_edge(const Moment& m, Claim& claim) {
   claim.kind = Claim::Kind::none;
 }
 
-// The end of the speaker's data that follows `from` without a gap, with its FIN.
-Sequence reach_from(const Moment& m, Sequence from) {
-  Sequence const reach = m.speaker.text.reach(from);
-  bool const now = m.segment().flags.fin() && m.said.end().previous() == reach;
-  bool const before = m.speaker.fin_seen && m.speaker.fin_seen_end.previous() == reach;
-  return now || before ? reach.next() : reach;
-}
-
 // Whether the claim rests on what is recorded only now.
 bool is_recorded_late(const Moment& m, const Claim& claim) {
   wire::Segment const& segment = m.segment();
@@ -183,7 +191,7 @@ bool is_recorded_late(const Moment& m, const Claim& claim) {
     case Claim::Kind::ack:
       return reach_from(m, claim.from).at_or_after(claim.upto);
     case Claim::Kind::block:
-      return m.speaker.text.holds(claim.from, claim.upto);
+      return has_sent(m, claim.from, claim.upto);
     case Claim::Kind::echo:
       return options.has_timestamps && !tick(options.timestamp_value).before(claim.upto);
     case Claim::Kind::edge:

@@ -224,6 +224,14 @@ TEST(RefereeHidden, AWholeCaptureOfAMirrorPort) {
       block.b("A", {.seq = 1, .ack = 1, .sack = {{101, 201}}, .own = own});
       block.a("AP", {.seq = 101, .ack = 1, .text = 100, .after_ms = late_ms});
       EXPECT_EQ(block.found(Rule::sack_of_unheard), sure);
+      for (std::uint32_t const text : {100u, 0u}) {  // the block ends with a FIN, or is that alone
+        Conversation fin(whole());
+        fin.open({.mss = 1'460, .sack_permitted = true});
+        fin.a("AP", {.seq = 101, .ack = 1, .text = 100 - text});
+        fin.b("A", {.seq = 1, .ack = 1, .sack = {{201 - text, 202}}, .own = own});
+        fin.a("FA", {.seq = 201 - text, .ack = 1, .text = text, .after_ms = late_ms});
+        EXPECT_EQ(fin.found(Rule::sack_of_unheard), sure) << text;
+      }
       Conversation echo(whole());
       echo.open({.mss = 1'460, .stamp = 10});
       echo.b("A", {.seq = 1, .ack = 1, .stamp = 12, .echo = 15, .own = own});
