@@ -6,6 +6,40 @@ endif()
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/lockstep")
 
+# Nothing is installed if something is not built, as after tools/quickstart, which builds the program
+# alone. lockstep_installed_targets() writes the list.
+install(CODE "
+  file(STRINGS \"${PROJECT_BINARY_DIR}/package/installed.txt\" files)
+  foreach(file IN LISTS files)
+    if(NOT EXISTS \"\${file}\")
+      message(FATAL_ERROR \"\${file} is not built: run 'cmake --build ${PROJECT_BINARY_DIR} \"
+        \"--target installed', then install again\")
+    endif()
+  endforeach()")
+function(lockstep_installed_targets)
+  set(targets "")
+  set(files "")
+  foreach(target IN LISTS LOCKSTEP_LIBRARIES LOCKSTEP_SOCKETS ITEMS lockstep_sim lockstep_ns3
+          lockstep_ns3_http lockstep_load lockstep_http program_lockstep program_lockstep_ns3
+          packetdrill_so)
+    if(TARGET ${target})
+      get_target_property(type ${target} TYPE)
+      list(APPEND targets ${target})
+      if(NOT type STREQUAL "INTERFACE_LIBRARY")
+        list(APPEND files "$<TARGET_FILE:${target}>")
+      endif()
+    endif()
+  endforeach()
+  if(TARGET manuals)
+    list(APPEND targets manuals)
+    list(APPEND files "${PROJECT_BINARY_DIR}/package/manuals/man")
+  endif()
+  list(JOIN files "\n" lines)
+  file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/package/installed.txt" CONTENT "${lines}\n")
+  add_custom_target(installed DEPENDS ${targets})
+endfunction()
+cmake_language(DEFER CALL lockstep_installed_targets)
+
 # BSD sockets for C and C++: core alone, and the pair in memory, with which programs can be tried.
 set(LOCKSTEP_SOCKETS "")
 if(TARGET lockstep_sockets)

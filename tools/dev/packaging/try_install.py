@@ -103,6 +103,19 @@ def try_ns3(prefix, folder, compiler, flags):
     return "in ns-3, and its web server"
 
 
+def try_unbuilt(folder, compiler):
+    """Nothing is installed of a build that is not complete, and the message says what to do."""
+    run("cmake", "-G", "Ninja", "-S", CONSUMER.parents[3], "-B", folder / "build",
+        f"-DCMAKE_CXX_COMPILER={compiler}", "-DLOCKSTEP_TESTS=OFF")
+    done = subprocess.run(["cmake", "--install", folder / "build", "--prefix", folder / "prefix"],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    said = " ".join(done.stdout.split())
+    mend = f"is not built: run 'cmake --build {folder / 'build'} --target installed', then install"
+    if done.returncode == 0 or mend not in said or (folder / "prefix").exists():
+        print(f"installing what is not built: {done.stdout!r}", file=sys.stderr)
+        sys.exit(1)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      epilog="example: try_install.py build/release --compiler g++")
@@ -122,6 +135,7 @@ def main():
         try_find_package(top / "prefix", top / "by_cmake", options.compiler, options.flags)
         try_pkg_config(top / "prefix", top / "by_pkg_config", options.compiler, options.flags)
         try_sockets(top / "prefix", top / "sockets", options.compiler, options.flags)
+        try_unbuilt(top / "unbuilt", options.compiler)
         ns3 = try_ns3(top / "prefix", top / "ns3", options.compiler, options.flags)
     print(f"the consumers connect, in C++ and in C, by find_package and pkg-config; {ns3}")
     return 0
