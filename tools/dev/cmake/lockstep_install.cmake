@@ -6,8 +6,8 @@ endif()
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/lockstep")
 
-# Nothing is installed if something is not built, as after tools/quickstart, which builds the program
-# alone. lockstep_installed_targets() writes the list.
+# Nothing is installed if something is not built, as after tools/quickstart, which builds the
+# program alone. lockstep_installed_targets() writes the list.
 install(CODE "
   file(STRINGS \"${PROJECT_BINARY_DIR}/package/installed.txt\" files)
   foreach(file IN LISTS files)
