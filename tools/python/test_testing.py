@@ -56,6 +56,20 @@ def test_a_failure_shows_two_columns_clause_and_repro(run):
     assert "Traceback" not in out
 
 
+def test_where_nothing_came_the_failure_names_the_target_and_what_it_dropped(run):
+    result = run("""
+@pytest.mark.ip(4)
+def test_it(tcp):
+    tcp.send("S", chksum=1)
+    tcp.expect("RA")
+""")
+    out = result.stdout.str()
+    result.assert_outcomes(failed=1)
+    assert re.search(r"RA.*: nothing came", out)
+    assert re.search(r"target +10\.\S+ port 80, the tester 10\.\S+ port 5000", out), out
+    assert re.search(r"dropped +1 tcp_checksum: \S+", out), out
+
+
 def test_a_failure_leaves_a_capture(run, pytester):
     run(FAILING)
     (capture,) = pytester.path.glob("lockstep-failures/*.pcapng")

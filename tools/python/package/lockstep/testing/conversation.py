@@ -4,6 +4,7 @@ import hashlib
 
 from scapy.layers.inet import ICMP
 
+from .. import drops
 from .errors import Elsewhere, Mismatch, Misuse, Unsupported
 from .packets import (
     MOD,
@@ -167,7 +168,8 @@ class Conversation:
         departure = self._next(latest)
         if departure is None:
             waited = ("waited", "", seconds(latest - mark) + " s", False)
-            rows = [("packet", "one", "none", True), waited, *self._state_row()]
+            rows = [("packet", "one", "none", True), waited, *self._state_row(),
+                    *self._absence_rows()]
             self._fail(headline + ": nothing came", rows)
             self._mark = latest
             return None
@@ -192,7 +194,8 @@ class Conversation:
         latest = self._mark + nanoseconds(within, "within")
         departure = self._next(self.target.window(latest, Timing.AT_ONCE)[1])
         if departure is None:
-            self._fail("an ICMP message: nothing came", [("packet", "ICMP", "none", True)])
+            self._fail("an ICMP message: nothing came",
+                       [("packet", "ICMP", "none", True), *self._absence_rows()])
             self._mark = latest
             return None
         packet = dissected(departure.packet)
@@ -657,6 +660,19 @@ class Conversation:
     def _state_row(self):
         state = self.state
         return [] if state is None else [("state", "", state, False)]
+
+    def _absence_rows(self):
+        """Why nothing may have come: who was spoken to, and what that has dropped."""
+        target = self.target
+        rows = [("target", "", f"{target.local} port {self.port}, the tester {target.remote} "
+                 f"port {self.peer_port}", False)]
+        try:
+            dropped = target.dropped()
+        except Unsupported:
+            return rows
+        reasons = drops()
+        return rows + [("dropped", "", f"{count} {name}: {reasons[name]}", False)
+                       for name, count in dropped.items() if count]
 
     def _entry(self, at, inward, octets):
         ours, theirs = self.peer_iss, self.device_iss
