@@ -311,6 +311,19 @@ TEST(RefereeHidden, AGapInALaterConnection) {
 // TIME-WAIT: its ACK carries the present, here 623 ms less.
 TEST(RefereeHidden, APacedSenderThatHasClosedGoesBackToThePresent) {
   for (bool const closed : {true, false}) {
+    // The same with a clock of 1 us a tick, 349 ms.
+    Conversation micro;
+    micro.open({.stamp = 1'000});
+    micro.a(
+        "AP",
+        {.seq = 1, .ack = 1, .text = 1'000, .after_ms = 1'000, .stamp = 1'350'000, .echo = 1'000});
+    micro.b("A", {.seq = 1, .ack = 1'001, .stamp = 1'001'000, .echo = 1'350'000});
+    micro.a(closed ? "FA" : "A", {.seq = 1'001, .ack = 1, .stamp = 1'351'000, .echo = 1'001'000});
+    std::uint32_t const after = closed ? 1'002 : 1'001;
+    micro.b("AP", {.seq = 1, .ack = after, .text = 10, .stamp = 1'003'000, .echo = 1'351'000});
+    micro.a("A", {.seq = after, .ack = 11, .stamp = 1'002'000, .echo = 1'003'000});
+    micro.b("AP", {.seq = 11, .ack = after, .text = 10, .stamp = 1'004'000, .echo = 1'351'000});
+    EXPECT_EQ(micro.found(Rule::stamp_backward), closed ? "likely" : "certain");
     Conversation t;
     t.open({.stamp = 1'000});
     t.a("AP", {.seq = 1, .ack = 1, .text = 1'000, .stamp = 2'000, .echo = 1'000});

@@ -107,11 +107,9 @@ void judge_marks(const Moment& m) {
     //= rfc3168#6.1.1
     //# 3168:ECN-2 a SYN-ACK agrees to ECN only if the SYN requested it
     if (grants && known && !asked_by(m.other)) {
-      // The echo shows which SYN it replies to: the capture may lack one that requested ECN.
-      wire::Options const& options = m.segment().options;
-      bool const shown =
-          m.terms.whole || (options.has_timestamps && m.other.stamp_first_known &&
-                            !tick(options.timestamp_echo).before(tick(m.other.stamp_first)));
+      // A client's later SYNs do not request ECN, but the server keeps what the first requested;
+      // the echo does not tell: NetBSD echoes the timestamp of the last one.
+      bool const shown = m.terms.whole || shows_first_syn(m);
       m.judge.call_whole(m, Rule::ecn_unasked, shown ? Ambiguity::none : Ambiguity::lost_packets,
                          {0, 1});
     }

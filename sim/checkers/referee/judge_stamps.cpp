@@ -15,8 +15,6 @@ constexpr std::uint32_t leap_ticks = 1u << 26;
 constexpr Duration comparable = Duration::seconds(1'000);
 // Two seconds at 1 ms a tick: reordering does not delay packets this long.
 constexpr std::uint32_t reordered_ticks = 2'000;
-// How far a paced sender's clock may go back when it has closed: five seconds at 1 ms a tick.
-constexpr std::uint32_t paced_close_ticks = 5'000;
 // 20 ms of a clock of 1 us a tick, the fastest one.
 constexpr std::uint64_t slack_ticks = 20'000;
 
@@ -28,18 +26,28 @@ bool ever_stamped(const EndpointState& endpoint) {
   return any;
 }
 
+// How far a paced sender's clock may go back when it has closed: five seconds. Clocks tick every
+// millisecond at the slowest; a faster one shows since its SYN.
+std::uint64_t paced_close_ticks(const Moment& m) {
+  constexpr std::uint64_t most_ms = 5'000, measured_least_ms = 100;
+  EndpointState const& v = m.speaker;
+  std::uint64_t const since_ms = m.said.at.since(v.stamp_first_at).ns / 1'000'000;
+  bool const known = v.stamp_first_known && since_ms >= measured_least_ms;
+  std::uint64_t const rate =
+      known ? std::uint64_t{v.stamp_highest - v.stamp_first} / since_ms : 1;  // ticks in 1 ms
+  return most_ms * std::clamp<std::uint64_t>(rate, 1, 1'000);
+}
+
 // Whether the SYN-ACK answers the SYN that was seen first, although the capture may have begun
 // later than the connection: it echoes that SYN's timestamp. Otherwise its sender may have sent a
 // SYN before, unless it has the port of a service, from which nobody connects; and the other may
 // have sent its SYN before, with more options, unless a retransmission would have been seen.
 bool answers_first(const Moment& m) {
   constexpr std::uint16_t services_end = 1'024;
-  constexpr Duration longest_retry = Duration::seconds(64);
   wire::Options const& options = m.segment().options;
   bool const echoes = options.has_timestamps && m.other.stamp_first_known &&
                       m.other.stamp_first != 0 && options.timestamp_echo == m.other.stamp_first;
-  bool const first = m.said.source.port.value < services_end &&
-                     m.other.begun_at >= m.judge.began() + longest_retry;
+  bool const first = m.said.source.port.value < services_end && shows_first_syn(m);
   return m.own || m.terms.whole || echoes || first;
 }
 
@@ -170,8 +178,8 @@ void judge_clock(const Moment& m) {
     // Linux's ACKs carry that time, too, until the socket has become one of TIME-WAIT, whose ACKs
     // carry the present.
     bool const closed = m.speaker.fin_seen && m.said.text().empty();
-    bool const paced =
-        !m.terms.is_strict() && m.speaker.stamp - now <= (closed ? paced_close_ticks : paced_ticks);
+    std::uint64_t const most = closed ? paced_close_ticks(m) : paced_ticks;
+    bool const paced = !m.terms.is_strict() && m.speaker.stamp - now <= most;
     bool const other = !m.terms.whole && m.speaker.stamps_leap;
     m.judge.call_whole(m, Rule::stamp_backward,
                        paced   ? Ambiguity::hidden

@@ -103,6 +103,12 @@ bool shares_window(const Moment& m);
 // Whether the fastest timestamp clock could have moved from the side's latest timestamp to `stamp`.
 bool clock_may_reach(const Moment& m, const EndpointState& side, std::uint32_t stamp);
 
+// The capture began so long before the other's first SYN in it that it would show an earlier one.
+inline bool shows_first_syn(const Moment& m) {
+  constexpr Duration longest_retry = Duration::seconds(64);
+  return m.other.begun_at >= m.judge.began() + longest_retry;
+}
+
 // The SYNs agreed on ECN (RFC 3168).
 bool speaks_ecn(const Moment& m);
 
