@@ -85,6 +85,38 @@ TEST(SeenAgain, ATimerMayExpireAtOnce) {
   }
 }
 
+// A queue between two interfaces delays the second record of a packet: its timestamp shows that it
+// is the same. A later timestamp, or another identification, is that of a retransmission.
+TEST(SeenAgain, APacketIsRecordedAgainBehindAQueue) {
+  enum class Second { same, stamped, identified };
+  for (Second const second : {Second::same, Second::stamped, Second::identified}) {
+    Conversation c;
+    std::vector<std::uint64_t> again;
+    std::uint32_t const bytes = second == Second::same ? 50 : 100;  // a piece of a super-segment
+    c.peer(0, "S", {0, 0}).device(0, "SA", {0, 1}).peer(100, "A", {1, 1});
+    c.peer(101, "PA", {1, 1, 10}).device(101, "PA", {1, 11, 100}).peer(201, "A", {11, 101});
+    for (std::uint64_t at = 300; at < 900; at += 200) {
+      std::uint32_t const next = static_cast<std::uint32_t>(101 + (at - 300) / 2);
+      c.device(at, "PA", {next, 11, 100}).device(at + 15, "PA", {next, 11, bytes});
+      again.push_back(c.flow().segments.size());
+      c.peer(at + 100, "A", {11, next + 100});
+    }
+    c.device(1'000, "FA", {401, 11}).peer(1'100, "FA", {11, 402}).device(1'100, "A", {402, 12});
+    c.clocks().identify();
+    for (std::uint64_t const number : again) {
+      if (second != Second::stamped) {
+        c.packet(number).options = c.packet(number - 1).options;
+      }
+      if (second != Second::identified) {
+        c.packet(number).identification = c.packet(number - 1).identification;
+      } else {
+        c.packet(number).identification = static_cast<std::uint16_t>(900 + number);
+      }
+    }
+    EXPECT_EQ(accused_of(c), second == Second::same ? "" : "6298:RTO-9");
+  }
+}
+
 // The device may answer an earlier SYN, which permitted SACK: the capture may have begun after it.
 TEST(SeenAgain, ASynAckMayAnswerAnEarlierSynWithMoreOptions) {
   for (bool const early : {false, true}) {

@@ -86,6 +86,27 @@ class AgainAudit {
            a.payload == b.payload;
   }
 
+  /// Whether it is a packet that was recorded before, or a piece of it, behind a queue between the
+  /// two interfaces: its timestamps, ACK, window and identification are those of that packet, while
+  /// the device's clock went on.
+  bool is_recorded_again(std::size_t index) const {
+    const Segment& now = trace_[index].segment;
+    auto const last = sent_.last(now.sequence, index);
+    auto const stamps = stamps_of(now);
+    if (!in_.script.unaided || !last || !stamps || !clock_.tick()) {
+      return false;
+    }
+    const Segment& then = trace_[*last].segment;
+    auto const stamps_then = stamps_of(then);
+    Duration const gap = trace_[index].at.since(trace_[*last].at);
+    bool const same = stamps_then && stamps_then->value == stamps->value &&
+                      stamps_then->echo == stamps->echo &&
+                      then.acknowledgment == now.acknowledgment && then.window == now.window;
+    std::uint32_t const pieces = then.data_bytes() / std::max(now.data_bytes(), 1U);
+    auto const after = static_cast<std::uint16_t>(now.identification - then.identification);
+    return same && gap > *clock_.tick() * 2 && after <= pieces;
+  }
+
   /// Whether an identical segment was recorded before. A merged capture of both ends has each
   /// packet twice, with the clocks' difference between the copies.
   bool was_before(std::size_t index) const {
@@ -321,7 +342,7 @@ class AgainAudit {
     bool const go_back = timed_out_ && item.at.since(una_at_) <= prompt;
     // On a host with virtual interfaces a super-segment and its pieces may both be recorded.
     bool const recorded_twice = in_.script.unaided && gap < Duration::milliseconds(1);
-    if (go_back || drawn(item) || recorded_twice) {
+    if (go_back || drawn(item) || recorded_twice || is_recorded_again(index)) {
       return;  // slow start over lost data (RFC 5681 3.1)
     }
     if (short_gap) {

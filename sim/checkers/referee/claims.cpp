@@ -382,6 +382,14 @@ void hear_order(const Moment& m) {
   }
 }
 
+void doubt_early_claims(Connection& connection, Instant now, Violations& violations) {
+  for (Claim const& claim : connection.claims) {
+    if (claim.kind != Claim::Kind::none && now.since(claim.at) <= recorded_late) {
+      violations.weaken(claim.place, Ambiguity::order);
+    }
+  }
+}
+
 void end_claims(const Terms& terms, Connection& connection, Violations& violations) {
   for (Claim& claim : connection.claims) {
     bool const waits = claim.kind != Claim::Kind::none && !terms.whole;

@@ -405,5 +405,18 @@ TEST(RefereeHidden, ALateCopyOfASynChangesNothing) {
   EXPECT_EQ(t.found(Rule::ack_of_unheard), "no");
 }
 
+// The ports are used again, and the SYN-ACK is recorded just before its SYN.
+TEST(RefereeHidden, ASynAckMayBeRecordedBeforeItsSyn) {
+  for (std::uint32_t const late_ms : {1u, 30u}) {
+    Conversation t(whole());
+    t.open({.mss = 1'460}).a("FA", {.seq = 1, .ack = 1}).b("FA", {.seq = 1, .ack = 2});
+    t.a("A", {.seq = 2, .ack = 2});
+    t.b("SA", {.seq = 90'000, .ack = 80'001, .after_ms = 70'000, .mss = 1'460});
+    t.a("S", {.seq = 80'000, .after_ms = late_ms, .mss = 1'460});
+    t.a("A", {.seq = 80'001, .ack = 90'001});
+    EXPECT_EQ(t.found(Rule::ack_of_unheard), late_ms == 1 ? "likely" : "certain");
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::sim::referee

@@ -23,6 +23,8 @@ void renew(Connection& c);
 // over. Else the answer to a SYN whose initial sequence number is that of this one, as after a
 // restart of a host without a clock.
 bool opens_again(const Connection& c, const Sighting& said, std::uint32_t side);
+// Whether it is a SYN of a later connection, whose answer was recorded before it.
+bool is_answered_already(const Connection& c, const Sighting& said, std::uint32_t side);
 // Whether the segment may belong to a new connection, but does not show it.
 bool may_be_another(const Connection& c, const Sighting& said, std::uint32_t side);
 bool goes_on_elsewhere(const Connection& c, const Sighting& said, std::uint32_t side);
@@ -54,6 +56,8 @@ void note_unheard(const Moment& m, Claim::Kind kind, Sequence from, Sequence upt
 void note_taken_back(const Moment& m);
 // Detects that the segment is recorded long after segments that its sender sent later.
 void hear_order(const Moment& m);
+// What is still open, and was recorded just before a packet of another connection: likely.
+void doubt_early_claims(Connection& connection, Instant now, Violations& violations);
 // What is still open: likely, unless the capture is whole.
 void end_claims(const Terms& terms, Connection& connection, Violations& violations);
 

@@ -189,6 +189,7 @@ Connection* Referee::connection_of(const Sighting& said, std::uint32_t& side) {
 void Referee::begin_again(Connection& c, const Sighting& said, std::uint32_t side) {
   bool const other_number =
       !said.segment.flags.ack() && c.endpoints[side].iss != said.segment.sequence;
+  doubt_early_claims(c, said.at, violations_);
   end_claims(terms_, c, violations_);
   weaken_unheard(c);
   renew(c);
@@ -239,6 +240,8 @@ void Referee::see(const Sighting& said, const Allowances* own) {
   Connection& c = *found;
   if (!terms_.whole) {
     tell_apart(c, said, side);
+  } else if (!terms_.is_strict() && is_answered_already(c, said, side)) {
+    doubt_early_claims(c, said.at, violations_);
   } else if (!terms_.is_strict() && opens_again(c, said, side)) {
     begin_again(c, said, side);
   }

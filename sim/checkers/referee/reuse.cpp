@@ -99,6 +99,14 @@ bool opens_again(const Connection& c, const Sighting& said, std::uint32_t side) 
          said.segment.acknowledgment == other.iss.next();
 }
 
+bool is_answered_already(const Connection& c, const Sighting& said, std::uint32_t side) {
+  EndpointState const& v = c.endpoints[side];
+  EndpointState const& other = c.endpoints[1 - side];
+  wire::Segment const& segment = said.segment;
+  return segment.flags.syn() && !segment.flags.ack() && v.begun && v.iss != segment.sequence &&
+         other.offered && other.last_ack == segment.sequence.next();
+}
+
 void renew(Connection& c) {
   for (EndpointState& endpoint : c.endpoints) {
     EndpointState fresh;
