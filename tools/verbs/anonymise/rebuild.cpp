@@ -67,24 +67,31 @@ void put_hiding_header(std::vector<std::byte>& out) {
 
 }  // namespace
 
-std::uint16_t sum_like(SumState state, std::uint16_t right, std::uint16_t partial) {
-  if (state == SumState::good) {
-    return right;
-  }
-  if (state == SumState::partial) {
-    return partial;
-  }
-  if (state == SumState::unverifiable) {
-    return 0;
+std::uint16_t sum_like(SumState state, std::uint16_t right, const PartialSums& partial) {
+  switch (state) {
+    case SumState::good:
+      return right;
+    case SumState::partial:
+      // By chance it may be right.
+      return partial.whole % 0xffff == right % 0xffff ? partial.without_length : partial.whole;
+    case SumState::unverifiable:
+      return 0;
+    case SumState::bad:
+      break;
   }
   // None of these differs from the right one by a multiple of 0xffff.
-  for (unsigned const flip : {0x5555u, 0xaaaau, 0x1111u}) {
-    auto const wrong = static_cast<std::uint16_t>(right ^ flip);
-    if (wrong != partial && wrong != 0) {
-      return wrong;
+  std::uint16_t wrong = 0;
+  for (unsigned const flip : {0x5555u, 0xaaaau, 0x1111u, 0x2222u}) {
+    wrong = static_cast<std::uint16_t>(right ^ flip);
+    if (wrong != partial.whole && wrong != partial.without_length && wrong != 0) {
+      break;
     }
   }
-  return static_cast<std::uint16_t>(right ^ 0x2222u);
+  return wrong;
+}
+
+PartialSums partial_sums(const IpHeader& ip, std::size_t octets) {
+  return {ones_fold(pseudo_sum(ip, octets)), ones_fold(pseudo_sum(ip, 0))};
 }
 
 std::optional<Arp> arp_of(const CapturedFrame& frame, LinkLayer link) {
@@ -143,7 +150,7 @@ void put_ip(std::vector<std::byte>& out, const IpHeader& ip) {
   if (!ip.v6) {
     std::span<std::byte> const header = std::span(out).subspan(begin);
     auto const right = static_cast<std::uint16_t>(~ones_fold(ones_sum(header)));
-    set_word(header, 10, sum_like(ip.header_sum, right, 0));
+    set_word(header, 10, sum_like(ip.header_sum, right, {}));
   }
 }
 
@@ -212,7 +219,7 @@ void Rebuilder::put_tcp(const Segment& segment) {
   counts_.payload_octets += segment.payload.size();
   std::uint32_t const pseudo = pseudo_sum(ip, octets);
   auto const right = static_cast<std::uint16_t>(~ones_fold(ones_sum(tcp, pseudo)));
-  set_word(tcp, 16, sum_like(segment.sum, right, ones_fold(pseudo)));
+  set_word(tcp, 16, sum_like(segment.sum, right, partial_sums(ip, octets)));
   out_.cut = segment.missing;
 }
 
@@ -270,7 +277,7 @@ void Rebuilder::put_malformed(const Decoded& decoded) {
   bool const good = decoded.segment.sum == SumState::good;
   set_word(std::span(out_.bytes).last(header), 16,
            sum_like(good ? SumState::good : SumState::bad,
-                    static_cast<std::uint16_t>(~ones_fold(pseudo)), ones_fold(pseudo)));
+                    static_cast<std::uint16_t>(~ones_fold(pseudo)), partial_sums(ip, header)));
 }
 
 /// Another protocol's packet: its header alone.

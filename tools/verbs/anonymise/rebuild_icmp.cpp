@@ -156,7 +156,7 @@ void Rebuilder::put_icmp(const CapturedFrame& frame, const Decoded& decoded) {
   SumState const state = lost != 0 ? SumState::unverifiable : good ? SumState::good : SumState::bad;
   std::uint32_t const pseudo = v6 ? pseudo_sum(ip, before.size()) : 0;
   auto const right = static_cast<std::uint16_t>(~ones_fold(ones_sum(before, pseudo)));
-  set_word(before, 2, sum_like(state, right, 0));
+  set_word(before, 2, sum_like(state, right, {}));
   ip.octets = before.size() + lost;
   put_ip(out_.bytes, ip);
   out_.bytes.insert(out_.bytes.end(), before.begin(), before.end());

@@ -28,7 +28,12 @@ void put_ip_address(std::vector<std::byte>& out, const IpAddress& address, bool 
 void put_ip(std::vector<std::byte>& out, const IpHeader& ip);
 /// The sum of the pseudo-header for a payload of so many octets.
 std::uint32_t pseudo_sum(const IpHeader& ip, std::size_t octets);
+/// The sum of the pseudo-header, which hardware completes, with and without the length.
+struct PartialSums {
+  std::uint16_t whole = 0, without_length = 0;
+};
+PartialSums partial_sums(const IpHeader& ip, std::size_t octets);
 /// A checksum of the same state; 0 if it cannot be verified.
-std::uint16_t sum_like(SumState state, std::uint16_t right, std::uint16_t partial);
+std::uint16_t sum_like(SumState state, std::uint16_t right, const PartialSums& partial);
 
 }  // namespace lockstep::tools
