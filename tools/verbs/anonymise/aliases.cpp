@@ -42,20 +42,20 @@ Ipv4 at_index(const std::array<Range, n>& ranges, std::uint32_t index) {
   return {ranges.back().first + index % ranges.back().count};
 }
 
-enum Class : std::uint8_t { host, loopback, group, link_local, zero_network, reserved };
+enum class Class : std::uint8_t { host, loopback, group, link_local, zero_network, reserved };
 
 Class class_of(Ipv4 address) {
   constexpr std::uint32_t automatic = 0xa9fe;  // 169.254.0.0/16
   if (address.is_loopback()) {
-    return loopback;
+    return Class::loopback;
   }
   if (address.is_multicast()) {
-    return group;
+    return Class::group;
   }
   if (address.is_reserved()) {
-    return address.value >> 24 == 0 ? zero_network : reserved;
+    return address.value >> 24 == 0 ? Class::zero_network : Class::reserved;
   }
-  return address.value >> 16 == automatic ? link_local : host;
+  return address.value >> 16 == automatic ? Class::link_local : Class::host;
 }
 
 }  // namespace
@@ -113,19 +113,19 @@ void Aliases::begin() {
 
 IpAddress Aliases::next_v4(Ipv4 address) {
   Class const kind = class_of(address);
-  std::uint32_t const index = used_v4_[kind]++;
+  std::uint32_t const index = used_v4_[static_cast<std::size_t>(kind)]++;
   switch (kind) {
-    case loopback:
+    case Class::loopback:
       return IpAddress::from({0x7f00'0001 + index % 0xff'fffe});
-    case group:
+    case Class::group:
       return IpAddress::from(at_index(std::array{test_groups}, index));
-    case link_local:
+    case Class::link_local:
       return IpAddress::from({0xa9fe'0100 + index % 0xfe00});
-    case zero_network:
+    case Class::zero_network:
       return IpAddress::from({1 + index % 0xff'ffff});
-    case reserved:
+    case Class::reserved:
       return IpAddress::from({0xf000'0000 + index % 0xfff'ffff});
-    case host:
+    case Class::host:
       break;
   }
   return IpAddress::from(at_index(

@@ -9,27 +9,27 @@
 namespace lockstep::tools {
 namespace {
 
-using Octets = std::span<const std::byte>;
+using Bytes = std::span<const std::byte>;
 
 constexpr std::size_t icmp_octets = 8;
 constexpr std::uint8_t icmp_v4 = 1, icmp_v6 = 58, quoted_protocol = 6;
 
 /// The octets of the IP header that is quoted; options of IPv4 are included.
-std::size_t quoted_header(Octets quoted, bool v6) {
+std::size_t quoted_header(Bytes quoted, bool v6) {
   return v6 ? 40 : static_cast<std::size_t>(octet_at(quoted, 0) & 0x0f) * 4;
 }
 
 /// Whether the message is ICMPv6. An IPv6 packet may have an address that looks like IPv4's.
 bool is_icmpv6(const IcmpError& error) {
-  Octets const quoted = Octets(error.message).subspan(icmp_octets);
+  Bytes const quoted = Bytes(error.message).subspan(icmp_octets);
   std::size_t const header = quoted_header(quoted, false);
   return !error.sender.is_v4() || header < 20 || quoted.size() < header + 8;
 }
 
 /// The quoted packet without what follows it, as extensions (RFC 4884). Some hosts write the
 /// packet's length in the wrong order of octets; one that cannot be right is not used.
-Octets quoted_packet(Octets message, bool v6) {
-  Octets quoted = message.subspan(icmp_octets);
+Bytes quoted_packet(Bytes message, bool v6) {
+  Bytes quoted = message.subspan(icmp_octets);
   std::size_t const header = quoted_header(quoted, v6);
   std::size_t const length = v6 ? std::size_t{40} + word_at(quoted, 4) : word_at(quoted, 2);
   if (length >= header + 8) {
@@ -46,7 +46,7 @@ Octets quoted_packet(Octets message, bool v6) {
 }
 
 /// The second word of the ICMP header: an MTU or a pointer is kept. It may be a gateway's address.
-std::uint32_t kept_word(Octets message, bool v6) {
+std::uint32_t kept_word(Bytes message, bool v6) {
   std::uint8_t const type = octet_at(message, 0);
   std::uint8_t const code = octet_at(message, 1);
   std::uint32_t const word = long_at(message, 4);
@@ -126,7 +126,7 @@ void Rebuilder::put_quoted(std::span<const std::byte> quoted, const IcmpError& e
 
 void Rebuilder::put_icmp(const CapturedFrame& frame, const Decoded& decoded) {
   const IcmpError& error = decoded.icmp;
-  Octets const message = error.message;
+  Bytes const message = error.message;
   bool const v6 = is_icmpv6(error);
   IpHeader ip;
   ip.v6 = v6;

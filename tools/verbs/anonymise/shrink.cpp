@@ -71,8 +71,10 @@ class Trials {
         found->second = after;
       }
     });
+    LintOptions options;
+    options.capture = file.path();
     try {
-      return renumbered(essence_.lint, packets) == lint_findings({file.path()}, {}) &&
+      return renumbered(essence_.lint, packets) == lint_findings(options, {}) &&
              (!essence_.with_replay || violating(renumbered(essence_.replay, packets)) ==
                                            violating(replay_verdicts(file.path(), {})));
     } catch (const Failure&) {
