@@ -168,6 +168,60 @@ TEST(Anonymise, PacketsOfOtherProtocolsAreKeptAsLongAsTheirAddressesMatter) {
   EXPECT_EQ(report.counts.packets_out, 6u);
 }
 
+// The first one of them shows that the capture was not filtered.
+TEST(Anonymise, OneFrameThatIsNotIpIsKeptEmptied) {
+  std::vector<KitFrame> frames;
+  for (const Segment& segment : kit_exchange()) {
+    frames.push_back({on_ethernet(conformance::packet_of(segment), false)});
+  }
+  frames.insert(frames.end(), 2, {on_ethernet(octets_of(dns_name), false, "\x88\xcc"s)});
+  std::string const out = free_name("lldp.out");
+  AnonymiseReport const report =
+      anonymised(written("lldp.pcapng", frames, sim::CaptureLink::ethernet), out);
+  EXPECT_EQ(report.counts.kept[static_cast<std::size_t>(Sort::other_not_ip)], 1u);
+  std::vector<KitRead> const all = read_all(out);
+  ASSERT_EQ(all.size(), 5u);
+  EXPECT_EQ(all[4].decoded.kind, FrameKind::not_ip);
+  EXPECT_EQ(all[4].frame.bytes.size(), 14u);
+}
+
+/// IPv6 with a routing header of RFC 6554, which hides what the checksum covers.
+TEST(Anonymise, AnUnknownDestinationKeepsTheChecksumUnknown) {
+  Segment segment = kit_exchange()[3];
+  segment.ipv6 = true;
+  segment.source.address = {0x2a00'1450'4001'0831, 0x0102'0304'0506'0708};
+  segment.destination.address = {0x2a00'1450'4001'0832, 0x1112'1314'1516'1718};
+  std::vector<std::byte> packet = conformance::packet_of(segment);
+  std::vector<std::byte> const route =
+      octets_of("\6\2\3\1"s + "\0\0\0\0"s + "\x41\x42\x43\x44\x45\x46\x47\x48"s +
+                "\x51\x52\x53\x54\x55\x56\x57\x58"s);
+  packet.insert(packet.begin() + 40, route.begin(), route.end());
+  packet[6] = std::byte{43};
+  set_word(packet, 4, static_cast<std::uint16_t>(packet.size() - 40));
+  std::string const in = written("route.pcapng", {{packet}});
+  std::string const out = free_name("route.out");
+  anonymised(in, out);
+  std::vector<KitRead> const before = read_all(in), after = read_all(out);
+  ASSERT_EQ(before[0].decoded.segment.sum, SumState::unverifiable);
+  EXPECT_EQ(after[0].decoded.segment.sum, SumState::unverifiable);
+  EXPECT_EQ(after[0].decoded.segment.missing, 0u);
+  EXPECT_EQ(after[0].decoded.segment.payload.size(), segment.payload.size());
+  EXPECT_EQ(after[0].decoded.segment.source.address, (IpAddress{0x2001'0db8'0000'0000, 1}));
+  EXPECT_THAT(octets_of_file(out), Not(HasSubstr("ABCDEFGH")));
+}
+
+TEST(Anonymise, WhatMeansNothingWithoutItsFlagStaysZero) {
+  using namespace tcp_flag;
+  std::vector<Segment> segments = kit_exchange();
+  segments.push_back(kit_segment(false, rst | ack, 0, 0x1122'3345));
+  std::string const out = free_name("zero.out");
+  anonymised(written("zero.pcapng", frames_of(segments)), out);
+  std::vector<KitRead> const all = read_all(out);
+  EXPECT_EQ(all[0].decoded.segment.acknowledgment, 0u);
+  EXPECT_EQ(all[4].decoded.segment.sequence, 0u);
+  EXPECT_EQ(all[4].decoded.segment.acknowledgment, all[1].decoded.segment.acknowledgment);
+}
+
 TEST(Anonymise, TheQuotedSegmentIsTheOneThatWasSent) {
   std::string const out = free_name("quoted.out");
   anonymised(written("quoted.pcapng", planted(), sim::CaptureLink::ethernet), out);
@@ -336,6 +390,33 @@ TEST_F(AliasesOf, GroupsAndTheBroadcastAddressOfEthernetStayOnes) {
   EXPECT_FALSE(one.is_group());
   EXPECT_NE(one, aliases.of(Mac{{2, 3, 4, 5, 6, 8}}));
   EXPECT_EQ(one, aliases.of(Mac{{2, 3, 4, 5, 6, 7}}));
+}
+
+Segment stamped(bool from_client, std::uint32_t value, std::uint32_t sequence) {
+  Segment out = kit_segment(from_client, tcp_flag::ack, sequence, 1);
+  out.options.clear();
+  put_long(out.options, 0x0101'080a);
+  put_long(out.options, value);
+  put_long(out.options, 0);
+  return out;
+}
+
+// A timestamp of 0 and its echo look like none.
+TEST(AnonymisedNumbers, AreNotShiftedWhereZeroMeansSomething) {
+  Hosts hosts;
+  hosts.take(stamped(true, 4'294'967'000u, 5));
+  hosts.take(stamped(true, 0, 6));
+  hosts.take(stamped(false, 77, 0));
+  Aliases const aliases({1, 2}, hosts, false);
+  EXPECT_EQ(aliases.stamp_shift(kit_client.address), 0u);
+  EXPECT_NE(aliases.number_shift(kit_client.address), 0u);
+  EXPECT_EQ(aliases.number_shift(kit_server.address), 0u);
+  std::uint32_t const first = 77 + aliases.stamp_shift(kit_server.address);
+  EXPECT_GE(first, 1u << 28);
+  EXPECT_LT(first, 1u << 29);
+  Aliases const kept({1, 2}, hosts, true);
+  EXPECT_EQ(kept.stamp_shift(kit_server.address), 0u);
+  EXPECT_EQ(kept.number_shift(kit_client.address), 0u);
 }
 
 /// The whole option area, read as options of a segment.

@@ -202,13 +202,13 @@ TEST(AnonymiseVerdict, StaysForDamagedCaptures) {
   EXPECT_GT(judged, 300u);
 }
 
-/// Three connections of one client; in the second one the client sends beyond the window.
-std::vector<KitFrame> three_connections() {
+/// Three connections of one client. In those with the ports of `odd` it sends a SYN with FIN.
+std::vector<KitFrame> three_connections(const std::set<std::uint16_t>& odd) {
   using namespace tcp_flag;
   std::vector<KitFrame> out;
   for (std::uint16_t port : {std::uint16_t{40'001}, std::uint16_t{40'002}, std::uint16_t{40'003}}) {
     std::vector<Segment> segments = kit_exchange("hello");
-    if (port == 40'002) {
+    if (odd.contains(port)) {
       segments.push_back(kit_segment(false, ack, 0x5566'7789, 0x1122'334a));
       segments.push_back(kit_segment(true, ack | syn | fin, 0x1122'334a, 0x5566'7789));
     }
@@ -230,7 +230,7 @@ std::vector<KitFrame> three_connections() {
 
 TEST(AnonymiseVerdict, OneConnectionIsKept) {
   AnonymiseRequest request =
-      request_for(written("three.pcapng", three_connections()), free_name("three.out"));
+      request_for(written("three.pcapng", three_connections({40'002})), free_name("three.out"));
   request.only = pair_of({kit_client.address, Port{40'002}}, kit_server);
   AnonymiseReport const report = anonymise(request);
   EXPECT_EQ(report.lint_differs, "");
@@ -240,20 +240,33 @@ TEST(AnonymiseVerdict, OneConnectionIsKept) {
 }
 
 TEST(AnonymiseVerdict, ShrinkingDropsWhatTheFindingDoesNotNeed) {
-  std::string const in = written("shrink.pcapng", three_connections());
+  std::string const in = written("shrink.pcapng", three_connections({40'001, 40'003}));
   AnonymiseRequest request = request_for(in, free_name("shrink.out"));
   request.replay = false;
   request.shrink = true;
   AnonymiseReport const report = anonymise(request);
   EXPECT_EQ(report.lint_differs, "");
   EXPECT_GT(report.findings, 0u);
-  EXPECT_LE(report.counts.packets_out, 6u);
+  EXPECT_EQ(report.selection.without.size(), 1u);
+  EXPECT_LE(report.counts.packets_out, 12u);
   std::set<Port> clients;
   for (const KitRead& each : read_all(request.out)) {
     clients.insert(
         std::max(each.decoded.segment.source.port, each.decoded.segment.destination.port));
   }
-  EXPECT_EQ(clients.size(), 1u);
+  EXPECT_EQ(clients.size(), 2u);
+}
+
+TEST(AnonymiseVerdict, ShrinkingDropsPacketsFromBothEnds) {
+  std::string const in = written("ends.pcapng", three_connections({40'002}));
+  AnonymiseRequest request = request_for(in, free_name("ends.out"));
+  request.replay = false;
+  request.shrink = true;
+  AnonymiseReport const report = anonymise(request);
+  EXPECT_EQ(report.lint_differs, "");
+  EXPECT_GT(report.selection.first, 1u);
+  EXPECT_EQ(report.selection.last, 10u);
+  EXPECT_LE(report.counts.packets_out, 6u);
 }
 
 TEST(AnonymiseVerdict, ThereMustBeAFindingToShrinkTo) {
