@@ -26,6 +26,7 @@ void register_replay(CLI::App& app, int& exit_code);
 void register_conformance(CLI::App& app, int& exit_code);
 void register_pkt(CLI::App& app, int& exit_code);
 void register_lint(CLI::App& app, int& exit_code);
+void register_anonymise(CLI::App& app, int& exit_code);
 void register_devices(CLI::App& app, int& exit_code);
 void register_overlaps(CLI::App& app, int& exit_code);
 void register_compare(CLI::App& app, int& exit_code);
@@ -39,11 +40,12 @@ void register_testbed(CLI::App& app, int& exit_code);
 void register_sweep(CLI::App& app, int& exit_code);
 
 inline constexpr auto verbs = std::to_array<RegisterVerb>({
-    register_coverage, register_clause,   register_sim,         register_swarm,    register_hostile,
-    register_matrix,   register_replay,   register_conformance, register_pkt,      register_lint,
-    register_devices,  register_overlaps, register_compare,     register_profiles, register_serve,
-    register_load,     register_doctor,   register_ns3,         register_plot,     register_testbed,
-    register_sweep,
+    register_coverage, register_clause,    register_sim,     register_swarm,
+    register_hostile,  register_matrix,    register_replay,  register_conformance,
+    register_pkt,      register_lint,      register_devices, register_overlaps,
+    register_compare,  register_profiles,  register_serve,   register_load,
+    register_doctor,   register_ns3,       register_plot,    register_testbed,
+    register_sweep,    register_anonymise,
 });
 
 }  // namespace lockstep::tools

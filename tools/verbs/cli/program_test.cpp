@@ -143,7 +143,8 @@ TEST(Program, EachVerbsHelpHasAnExampleAndJson) {
         "pkt run",     "pkt check", "pkt from-capture", "pkt explain", "pkt sysctls",
         "lint",        "devices",   "coverage",         "clause",      "profiles",
         "serve http",  "load",      "serve memcached",  "testbed",     "doctor",
-        "conformance", "sweep",     "serve echo",       "overlaps",    "compare"}) {
+        "conformance", "sweep",     "serve echo",       "overlaps",    "compare",
+        "anonymise"}) {
     const std::size_t space = verb.find(' ');
     const std::string first = verb.substr(0, space);
     const std::string second = space == std::string::npos ? "" : verb.substr(space + 1);
