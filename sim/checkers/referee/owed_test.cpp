@@ -354,6 +354,18 @@ TEST(RefereeFirstNumbers, OfTheSamePorts) {
   }
 }
 
+// A device without a clock has the same number in each of its connections on the same ports.
+TEST(RefereeFirstNumbers, TheSameInMoreThanTwoConnections) {
+  Terms terms;
+  terms.whole = terms.deployed = true;
+  Conversation t(terms);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    live(t, 5'000, 700'000 + 70'000 * i);
+  }
+  EXPECT_EQ(t.found(Rule::ack_of_unheard), "no");
+  EXPECT_EQ(t.all(), std::vector<std::string_view>(3, "isn-repeated"));
+}
+
 // In a capture that lacks nothing, each of many connections on the same ports is judged.
 TEST(RefereeFirstNumbers, ManyConnectionsOnTheSamePorts) {
   Terms terms;

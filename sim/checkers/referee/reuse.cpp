@@ -91,7 +91,8 @@ bool opens_again(const Connection& c, const Sighting& said, std::uint32_t side) 
     return false;
   }
   if (!said.segment.flags.ack()) {
-    bool const late = v.has_former_iss && v.former_iss == said.segment.sequence;
+    bool const late =
+        v.iss != said.segment.sequence && v.has_former_iss && v.former_iss == said.segment.sequence;
     return is_over(c) && !late;
   }
   // A late copy of a SYN in an open connection is answered by an ACK, so this answers a new SYN.

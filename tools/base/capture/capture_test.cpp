@@ -486,6 +486,27 @@ TEST(Decode, WhatIsTooShortForATunnelWasNotCut) {
   }
 }
 
+// A mirror cuts packets before it wraps them: their own headers tell.
+TEST(Decode, AMirrorMayHaveCutWhatATunnelHolds) {
+  for (bool const sound : {true, false}) {
+    auto tcp = bare_tcp();
+    set_word(tcp, 10, static_cast<std::uint16_t>(~ones_fold(ones_sum(std::span(tcp).first(20)))));
+    tcp[1] = sound ? tcp[1] : std::byte{9};  // its checksum is wrong: octets that look like IPv4
+    tcp.resize(30);
+    auto const ethernet = joined(words({1, 2, 3, 4, 5, 6, 0x0800}), tcp);
+    auto const frame = frame_of(within_udp(4789, joined(words({0x0800, 0, 0, 0x100}), ethernet)));
+    EXPECT_EQ(decode(frame, LinkLayer::raw_ip).kind,
+              sound ? FrameKind::cut_short : FrameKind::not_tcp);
+    auto six = words({0x6000, 0, 20, (sound ? 6u : 99u) << 8 | 64});
+    six.resize(50);
+    auto const frame6 =
+        frame_of(within_udp(4789, joined(words({0x0800, 0, 0, 0x100}),
+                                         joined(words({1, 2, 3, 4, 5, 6, 0x86dd}), six))));
+    EXPECT_EQ(decode(frame6, LinkLayer::raw_ip).kind,
+              sound ? FrameKind::cut_short : FrameKind::not_tcp);
+  }
+}
+
 // A scan of the protocols of IPv6: the packet is whole, and its extension header is not there.
 TEST(Decode, AnExtensionHeaderThatIsNotThereWasNotCut) {
   for (unsigned const next : {0u, 43u, 44u, 51u, 60u}) {

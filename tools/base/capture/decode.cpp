@@ -398,6 +398,17 @@ bool is_incomplete(Bytes ip, std::uint8_t version) {
   return ip.size() < at + 2 || word_at(ip, at) + (version == 4 ? 0u : 40u) > ip.size();
 }
 
+/// Whether a tunnel holds the beginning of a packet, and not only octets that look like a version:
+/// a mirror may have cut the packet before it wrapped it.
+bool begins_packet(Bytes ip, std::uint8_t version) {
+  if (version == 4) {
+    std::size_t const header = (octet_at(ip, 0) & 15u) * std::size_t{4};
+    return header >= 20 && ip.size() >= header && ones_fold(ones_sum(ip.first(header))) == 0xffff;
+  }
+  constexpr std::array<std::uint8_t, 3> usual{6, 17, 58};  // TCP, UDP, ICMPv6
+  return ip.size() >= 40 && std::find(usual.begin(), usual.end(), octet_at(ip, 6)) != usual.end();
+}
+
 /// Opens the frame down to the innermost packet. `cut`: whether octets of that may be missing.
 Decoded opened(const CapturedFrame& frame, LinkLayer link, bool& cut) {
   Decoded out;
@@ -418,7 +429,8 @@ Decoded opened(const CapturedFrame& frame, LinkLayer link, bool& cut) {
       out.kind = FrameKind::not_ip;
       return out;
     }
-    cut = cut || (depth == 0 && is_incomplete(ip.bytes, version));
+    cut = cut ||
+          (is_incomplete(ip.bytes, version) && (depth == 0 || begins_packet(ip.bytes, version)));
     Transport const transport = version == 4 ? open_v4(ip.bytes, lost) : open_v6(ip.bytes, lost);
     out.kind = transport.kind;
     if (out.kind == FrameKind::fragment) {
