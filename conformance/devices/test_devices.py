@@ -348,6 +348,24 @@ def test_the_list(program):
     assert text.returncode == 0 and "calls that it lacks" in text.stdout
 
 
+def test_the_list_asks_programs(program, tmp_path):
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "closed/device").write_text(
+        f"#!{sys.executable}\n" + (ROOT / "conformance/devices/closed_host.py").read_text("utf-8"),
+        encoding="utf-8")
+    (tmp_path / "ends").mkdir()
+    (tmp_path / "ends/device").write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
+    for name in ("closed", "ends"):
+        (tmp_path / name / "device").chmod(0o755)
+    done = subprocess.run([program, "devices", "--json"], capture_output=True, text=True,
+                          env=device_target.with_package({**os.environ, "LOCKSTEP_DEVICES": str(tmp_path)}))
+    assert done.returncode == 1
+    rows = {row["name"]: row for row in json.loads(done.stdout)["devices"]}
+    assert rows["closed"]["program"] and "ipv4" in rows["closed"]["abilities"]
+    assert "listen" in rows["closed"]["missing"]
+    assert "it has ended with exit code 3" in rows["ends"]["wrong"]
+
+
 def test_the_list_names_a_broken_one(program, tmp_path):
     (tmp_path / "bad.so").write_text("text", encoding="utf-8")
     done = subprocess.run([program, "devices"], capture_output=True, text=True,

@@ -10,7 +10,7 @@ namespace lockstep::tools {
 namespace {
 
 std::string plain(std::string_view name) {
-  std::string out(name);
+  std::string out(name.substr(std::min(name.find_first_not_of('-'), name.size())));
   std::replace(out.begin(), out.end(), '_', '-');
   std::transform(out.begin(), out.end(), out.begin(),
                  [](unsigned char each) { return static_cast<char>(std::tolower(each)); });

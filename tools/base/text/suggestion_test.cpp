@@ -22,6 +22,9 @@ TEST(Suggestion, NamesTheNearest) {
 }
 
 TEST(Suggestion, IsEmptyIfNoneIsNear) {
+  EXPECT_EQ(suggestion("--count", {"--out"}), "");
+  EXPECT_EQ(suggestion("--ot", {"--out"}), " (did you mean '--out'?)");
+  EXPECT_EQ(near("---"), "");
   EXPECT_EQ(near(""), "");
   EXPECT_EQ(near("x"), "");
   EXPECT_EQ(near("zebra"), "");

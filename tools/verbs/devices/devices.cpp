@@ -2,6 +2,7 @@
 #include "tools/verbs/devices/devices.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +11,7 @@
 #include <sstream>
 
 #include "conformance/devices/load.hpp"
+#include "conformance/devices/peer.hpp"
 #include "conformance/devices/program.h"
 #include "tools/base/output/json.hpp"
 #include "tools/base/output/table.hpp"
@@ -27,6 +29,21 @@ nlohmann::ordered_json words_of(const std::string& text) {
   return out;
 }
 
+/// Starts a program and asks what it can do.
+void ask(const std::filesystem::path& path, DeviceRow& row) {
+  conformance::DevicePeer const peer(path);
+  conformance::DeviceAbout const& about = peer.about();
+  row.stack = about.stack;
+  row.abilities = fmt::format("{}", fmt::join(about.abilities, " "));
+  for (int call = LOCKSTEP_CALL_LISTEN; call <= LOCKSTEP_CALL_EVENTS; ++call) {
+    std::string_view const name = conformance::name_of(static_cast<lockstep_device_call>(call));
+    if (!about.calls.contains(name)) {
+      row.missing += row.missing.empty() ? "" : " ";
+      row.missing += name;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<DeviceRow> device_rows() {
@@ -35,18 +52,21 @@ std::vector<DeviceRow> device_rows() {
     DeviceRow row;
     row.name = conformance::device_name(path);
     row.path = path.string();
-    if (conformance::is_program(path)) {
-      row.program = true;
-      out.push_back(row);
-      continue;
-    }
+    row.program = conformance::is_program(path);
     try {
+      if (row.program) {
+        ask(path, row);
+        out.push_back(row);
+        continue;
+      }
       const lockstep_device_calls& calls = conformance::load_device(path);
       row.stack = calls.stack;
       row.abilities = calls.abilities;
       row.missing = conformance::missing_calls(calls);
     } catch (const Failure& failure) {
       row.wrong = failure.what();
+    } catch (const conformance::DeviceFault& fault) {
+      row.wrong = fault.what();
     }
     out.push_back(row);
   }
@@ -60,10 +80,6 @@ std::string devices_text(const std::vector<DeviceRow>& rows, std::size_t width) 
                    {"abilities", Align::left},
                    {"calls that it lacks", Align::left}});
   for (const DeviceRow& row : rows) {
-    if (row.program) {
-      table.add({row.name, "a program", "-", "-"});
-      continue;
-    }
     table.add({row.name, row.wrong.empty() ? row.stack : "-", row.abilities,
                row.wrong.empty() ? row.missing.empty() ? "none" : row.missing : row.wrong});
   }
@@ -76,7 +92,8 @@ std::string devices_json(const std::vector<DeviceRow>& rows) {
     nlohmann::ordered_json one{{"name", row.name}, {"path", row.path}};
     if (row.program) {
       one["program"] = true;
-    } else if (row.wrong.empty()) {
+    }
+    if (row.wrong.empty()) {
       one["stack"] = row.stack;
       one["abilities"] = words_of(row.abilities);
       one["missing"] = words_of(row.missing);

@@ -15,7 +15,7 @@ struct DeviceRow {
   std::string missing;  ///< calls that it does not have
   std::string path;
   std::string wrong;
-  bool program = false;  ///< it says what it can do only when it runs
+  bool program = false;  ///< not a shared library
 };
 
 /// One row for each device, by name.
@@ -24,7 +24,7 @@ std::vector<DeviceRow> device_rows();
 /// A text table of at most `width` columns (0: any width).
 std::string devices_text(const std::vector<DeviceRow>& rows, std::size_t width);
 /// {"devices": [{"name": ..., "stack": ..., "abilities": [...], "missing": [...], "path": ...}]};
-/// of a program name, path and "program": true.
+/// a program also has "program": true.
 std::string devices_json(const std::vector<DeviceRow>& rows);
 
 /// Serves a device, by name or path, on standard input and output, as program.h says. Throws
