@@ -357,8 +357,9 @@ def test_the_list_asks_programs(program, tmp_path):
     (tmp_path / "ends/device").write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
     for name in ("closed", "ends"):
         (tmp_path / name / "device").chmod(0o755)
+    environment = device_target.with_package({**os.environ, "LOCKSTEP_DEVICES": str(tmp_path)})
     done = subprocess.run([program, "devices", "--json"], capture_output=True, text=True,
-                          env=device_target.with_package({**os.environ, "LOCKSTEP_DEVICES": str(tmp_path)}))
+                          env=environment)
     assert done.returncode == 1
     rows = {row["name"]: row for row in json.loads(done.stdout)["devices"]}
     assert rows["closed"]["program"] and "ipv4" in rows["closed"]["abilities"]
