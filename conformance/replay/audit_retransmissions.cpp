@@ -104,7 +104,8 @@ class AgainAudit {
                       then.acknowledgment == now.acknowledgment && then.window == now.window;
     std::uint32_t const pieces = then.data_bytes() / std::max(now.data_bytes(), 1U);
     auto const after = static_cast<std::uint16_t>(now.identification - then.identification);
-    return same && gap > *clock_.tick() * 2 && after <= pieces;
+    constexpr Duration queued_most = Duration::seconds(1);
+    return same && gap > *clock_.tick() * 2 && gap < queued_most && after < std::max(pieces, 1U);
   }
 
   /// Whether an identical segment was recorded before. A merged capture of both ends has each

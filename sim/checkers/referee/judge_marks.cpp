@@ -109,7 +109,10 @@ void judge_marks(const Moment& m) {
     if (grants && known && !asked_by(m.other)) {
       // A client's later SYNs do not request ECN, but the server keeps what the first requested;
       // the echo does not tell: NetBSD echoes the timestamp of the last one.
-      bool const shown = m.terms.whole || shows_first_syn(m);
+      wire::Options const& options = m.segment().options;
+      bool const earlier = options.has_timestamps && m.other.stamp_first_known &&
+                           tick(options.timestamp_echo).before(tick(m.other.stamp_first));
+      bool const shown = m.terms.whole || (shows_first_syn(m) && !earlier);
       m.judge.call_whole(m, Rule::ecn_unasked, shown ? Ambiguity::none : Ambiguity::lost_packets,
                          {0, 1});
     }

@@ -202,12 +202,13 @@ std::uint32_t Aliases::number_shift(const IpAddress& host) const {
 /// The first timestamp becomes one from which no clock comes to 0 again.
 std::uint32_t Aliases::stamp_shift(const IpAddress& host) const {
   Hosts::Facts const facts = hosts_.of(host);
-  if (keep_numbers_ || facts.zero_stamp || !facts.first_stamp) {
+  if (keep_numbers_ || facts.zero_stamp) {
     return 0;
   }
   constexpr std::uint32_t least = 1u << 28;
   std::uint32_t const first = least + drawn_for(secret_, Purpose::stamps, host) % least;
-  return first - *facts.first_stamp;
+  // A host of which no segment was captured: others echo its clock.
+  return first - facts.first_stamp.value_or(0);
 }
 
 }  // namespace lockstep::tools

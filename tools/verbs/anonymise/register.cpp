@@ -87,7 +87,8 @@ void register_anonymise(CLI::App& app, int& exit_code) {
   verb->add_flag("--replay", request.replay, "also compare the verdicts of lockstep replay");
   verb->add_option("--json", given->json, "also write what was replaced and dropped to this file");
   verb->footer(
-      "Addresses, ports and data are replaced, and packets other than TCP are dropped. Then lint\n"
+      "Addresses, ports and data are replaced, and most packets other than TCP are dropped. Then "
+      "lint\n"
       "judges both files: if its findings differ, so says a line, and the exit code is 1.\n"
       "Lengths, times between packets, flags, windows and IPv4 identifications stay.\n"
       "Example: lockstep anonymise private.pcapng -o public.pcapng --shrink --replay");

@@ -662,7 +662,7 @@ class Conversation:
         return [] if state is None else [("state", "", state, False)]
 
     def _absence_rows(self):
-        """Why nothing may have come: who was spoken to, and what that has dropped."""
+        """Why nothing may have come: which target it is, and what that has dropped."""
         target = self.target
         rows = [("target", "", f"{target.local} port {self.port}, the tester {target.remote} "
                  f"port {self.peer_port}", False)]
@@ -671,7 +671,7 @@ class Conversation:
         except Unsupported:
             return rows
         reasons = drops()
-        return rows + [("dropped", "", f"{count} {name}: {reasons[name]}", False)
+        return rows + [("dropped", "", f"{count} {name}: {reasons.get(name, '')}", False)
                        for name, count in dropped.items() if count]
 
     def _entry(self, at, inward, octets):
