@@ -137,6 +137,23 @@ TEST(Anonymise, NothingPlantedIsInTheOutput) {
   EXPECT_EQ(report.counts.replaced.options.unknown, 1u);
 }
 
+// In a capture of one direction only the echoes show the other host's clock.
+TEST(Anonymise, AClockThatIsOnlyEchoedIsShifted) {
+  std::string const clock = "\xde\xad\xbe\xef"s;
+  std::vector<KitFrame> frames;
+  for (Segment segment : kit_exchange(line)) {
+    if (segment.source == kit_client) {
+      segment.options = octets_of("\1\1"s + option(8, "\0\0\x03\xe8"s + clock));
+      frames.push_back({on_ethernet(conformance::packet_of(segment), false)});
+    }
+  }
+  std::string const in = written("one_way.pcapng", frames, sim::CaptureLink::ethernet);
+  std::string const out = free_name("one_way.out");
+  anonymised(in, out);
+  EXPECT_THAT(octets_of_file(in), HasSubstr(clock));
+  EXPECT_THAT(octets_of_file(out), Not(HasSubstr(clock)));
+}
+
 TEST(Anonymise, TheFirstPacketsOfOtherProtocolsAreEmptied) {
   std::string const in = written("kinds.pcapng", planted(), sim::CaptureLink::ethernet);
   std::string const out = free_name("kinds.out");
