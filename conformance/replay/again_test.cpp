@@ -136,5 +136,35 @@ TEST(SeenAgain, ASynAckMayAnswerAnEarlierSynWithMoreOptions) {
   }
 }
 
+// That SYN was not captured, but its answer was.
+TEST(SeenAgain, ASynAckAnswersASynThatWasNotCaptured) {
+  for (bool const answered : {false, true}) {
+    Conversation c;
+    if (answered) {
+      c.device(0, "SA", {0, 1});
+      c.last().options.insert(c.last().options.end(), {std::byte{4}, std::byte{2}});
+    }
+    c.peer(3'000, "S", {0, 0}).device(3'000, "SA", {0, 1});
+    c.last().options.insert(c.last().options.end(), {std::byte{4}, std::byte{2}});
+    c.peer(3'010, "A", {1, 1}).peer(3'050, "PA", {1, 1, 100}).device(3'050, "A", {1, 101});
+    c.recorded_early();
+    EXPECT_EQ(accused_of(c), answered ? "" : "2018:SACK-2");
+  }
+}
+
+// One bit of a segment was damaged on its way past the recorder, and the segment is sent again.
+TEST(SeenAgain, ADamagedSegmentHasNoFin) {
+  for (bool const damaged : {false, true}) {
+    Conversation c;
+    c.handshake().peer(11, "PA", {1, 1, 100}).device(11, "PA", {1, 101, 100});
+    c.peer(21, "A", {101, 101}).device(50, "FPA", {101, 101, 100});
+    c.last().sum = damaged ? tools::SumState::bad : tools::SumState::good;
+    c.device(1'050, "PA", {101, 101, 100}).peer(1'060, "A", {101, 201});
+    c.device(1'100, "PA", {201, 101, 100}).peer(1'110, "A", {101, 301});
+    c.device(1'200, "FA", {301, 101}).peer(1'210, "FA", {101, 302}).device(1'210, "A", {302, 102});
+    EXPECT_EQ(accused_of(c), damaged ? "" : "9293:P-CLOSE-QUEUED");
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::conformance

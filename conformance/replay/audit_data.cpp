@@ -258,8 +258,8 @@ class DataAudit {
 
   void fin(std::size_t index) {
     const Item& item = trace_[index];
-    if (!item.segment.any(flag::fin)) {
-      return;
+    if (!item.segment.any(flag::fin) || item.segment.sum == tools::SumState::bad) {
+      return;  // the flags of a damaged segment are unknown
     }
     std::uint32_t const at = item.segment.end() - 1;
     if (!before(isn_, at)) {

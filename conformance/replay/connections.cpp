@@ -86,6 +86,17 @@ bool is_foreign(const Connection& old, const Segment& segment) {
   return old.reset ? !one || !two : !one && !two;
 }
 
+/// Whether a SYN with the number of the connection's first one comes so late that it is no copy of
+/// that: behind the sender's FIN, or in a silence after both sides have sent data or acknowledged
+/// it. So it does where hosts without a clock have started again.
+bool is_later(const Connection& old, const Segment& segment, std::size_t side) {
+  constexpr Duration a_second = Duration::seconds(1);
+  const auto spoke = [&old](std::size_t of) {
+    return old.has_syn[of] && old.has_next[of] && old.next[of] != old.syn[of] + 1;
+  };
+  return old.fin[side] || ((spoke(0) || spoke(1)) && segment.time.since(old.last) > a_second);
+}
+
 }  // namespace
 
 void ConnectionReader::read(const std::string& path) {
@@ -158,11 +169,12 @@ ConnectionReader::Place ConnectionReader::place_of(const Key& key, const Segment
     place->reopens = place->flow.segments.size();
     place->reopens_with = segment.sequence;
     place->reopens_by = side;
+    place->reopens_late = is_later(*place, segment, side);
   }
   // The answer may be missing: a side that continues after its SYN has received one.
   bool const repeated =
       place->has_syn[place->reopens_by] && place->syn[place->reopens_by] == place->reopens_with;
-  bool const anew = !repeated || place->syn[side] != segment.sequence;
+  bool const anew = !repeated || place->syn[side] != segment.sequence || place->reopens_late;
   bool const answered =
       segment.any(flag::syn)
           ? segment.acknowledgment == place->reopens_with + 1 && anew

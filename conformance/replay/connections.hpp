@@ -57,6 +57,7 @@ struct Connection {
   std::size_t reopens = 0;  ///< index in the flow of a SYN that may begin another connection
   std::uint32_t reopens_with = 0;
   std::size_t reopens_by = 0;
+  bool reopens_late = false;  ///< so late that it is no copy of the first SYN
   Instant last;
   std::uint64_t octets = 0, bytes = 0;
 

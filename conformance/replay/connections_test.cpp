@@ -209,6 +209,30 @@ TEST(Connections, ASynThatIsAnsweredBeginsAnother) {
   EXPECT_EQ(parts_of(all).judged, (std::vector<std::size_t>{8}));
 }
 
+// Both hosts have started again, and have no clock: after a silence, or behind the FIN of the one
+// that asks, a SYN and its answer begin another connection, though both numbers are as before.
+TEST(Connections, BothNumbersAreUsedAgain) {
+  for (std::uint64_t const silent : {500u, 3'000u, 3'600'000u}) {
+    for (bool const fin : {false, true}) {
+      Conversation c;
+      c.peer(0, "S", {0, 0}).device(0, "SA", {0, 1}).peer(10, "A", {1, 1});
+      c.peer(20, "PA", {1, 1, 50}).device(20, "PA", {1, 51, 20}).peer(30, "A", {51, 21});
+      if (fin) {
+        c.peer(40, "FA", {51, 21}).device(40, "A", {21, 52});
+      }
+      std::uint64_t const at = 50 + silent;
+      c.peer(at, "S", {0, 0}).device(at, "SA", {0, 1}).peer(at + 10, "A", {1, 1});
+      c.peer(at + 20, "PA", {1, 1, 60}).device(at + 20, "A", {1, 61});
+      std::size_t const first = fin ? 8 : 6;
+      // Without a FIN a SYN so early may be a late copy.
+      std::vector<std::size_t> const expected = fin || silent > 1'000
+                                                    ? std::vector<std::size_t>{first, 5}
+                                                    : std::vector<std::size_t>{first + 5};
+      EXPECT_EQ(parts_of(c.flow().segments).judged, expected) << silent << " " << fin;
+    }
+  }
+}
+
 /// The numbers of a connection without captured handshake may lie above, within, below or far from
 /// those of the earlier connection.
 // A host without a clock begins with the same number when it has started again. A late copy of a

@@ -137,6 +137,9 @@ class Inference {
   }
 
   void look_at_end(const Sent& sent) {
+    if (sent.segment.sum == tools::SumState::bad) {
+      return;  // the flags of a damaged segment are unknown
+    }
     if (sent.segment.any(flag::rst)) {
       // A reset after the end, or in reply to a reset, comes from TCP, not from the application.
       if (opened_ && !ended_ && !peer_reset(sent.steps_before) && !finished_) {

@@ -160,6 +160,7 @@ bool Watch::is_whole(const Side& side, const Segment& now) const {
 /// The ports are reused: earlier state belongs to another connection.
 void Watch::begin_anew(Side& side) {
   side.edge_known = side.acks = side.ece_pending = side.asks = side.answers = false;
+  side.unasked = false;
   side.fin_end.reset();
   side.answered.reset();
   side.reported.reset();
@@ -213,7 +214,8 @@ void Watch::look_at_answer(Side& side, const Side& other, const Segment& answer,
   constexpr Duration longest_retry = Duration::seconds(64);
   auto const own = stamps_of(answer);
   bool const echoes = own && other.syn_stamp && own->echo != 0 && own->echo == *other.syn_stamp;
-  bool const first = recorded_since_ && other.first_syn_at >= *recorded_since_ + longest_retry;
+  bool const first =
+      recorded_since_ && !side.unasked && other.first_syn_at >= *recorded_since_ + longest_retry;
   bool const passive = echoes || (first && side.endpoint.port.value < services_end);
   bool const of_unseen = own && own->echo != 0 && !echoes;
   bool const more = (offer.shift && !other.shift) || (offer.selective && !other.selective) ||
@@ -248,6 +250,7 @@ void Watch::take_syn(Side& side, Side& other, const Segment& segment) {
   if (answer && other.known && !is_answered(other, segment)) {
     other.syn = false;  // the capture lacks the SYN that it answers
   }
+  side.unasked |= answer && !other.syn;
   Offer const offer = offer_of(segment);
   side.multipath |= place_of_option(segment, option_kind::multipath).has_value();
   side.mss = std::max(side.mss, offer.mss);

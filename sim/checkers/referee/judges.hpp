@@ -20,9 +20,15 @@ bool is_over(const Connection& c);
 bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side);
 void renew(Connection& c);
 // Whether it begins a later connection, in a capture that lacks nothing: a SYN, if this one is
-// over. Else the answer to a SYN whose initial sequence number is that of this one, as after a
-// restart of a host without a clock.
+// over. Else the answer to a SYN, if the initial sequence number of one of the two is that of this
+// one, as after a restart of a host without a clock.
 bool opens_again(const Connection& c, const Sighting& said, std::uint32_t side);
+// Whether it repeats the SYN of a connection in use, as that of a host that has started again.
+bool asks_again(const Connection& c, const Sighting& said, std::uint32_t side);
+// Whether it has the numbers with which a connection that has not ended goes on: its sequence
+// number is the next one, or the one before as a keep-alive's, and it acknowledges all that the
+// other sent.
+bool goes_on(const Connection& c, const Sighting& said, std::uint32_t side);
 // Whether it is a SYN of a later connection, whose answer was recorded before it.
 bool is_answered_already(const Connection& c, const Sighting& said, std::uint32_t side);
 // Whether the segment may belong to a new connection, but does not show it.
@@ -107,10 +113,12 @@ bool shares_window(const Moment& m);
 // Whether the fastest timestamp clock could have moved from the side's latest timestamp to `stamp`.
 bool clock_may_reach(const Moment& m, const EndpointState& side, std::uint32_t stamp);
 
-// The capture began so long before the other's first SYN in it that it would show an earlier one.
+// The capture began so long before the other's first SYN in it that it would show an earlier one,
+// and has no answer to an earlier one.
 inline bool shows_first_syn(const Moment& m) {
   constexpr Duration longest_retry = Duration::seconds(64);
-  return m.other.begun_at >= m.judge.began() + longest_retry;
+  return m.other.begun_at >= m.judge.began() + longest_retry &&
+         (!m.speaker.begun || m.speaker.begun_at >= m.other.begun_at);
 }
 
 // The SYNs agreed on ECN (RFC 3168).

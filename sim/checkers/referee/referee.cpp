@@ -115,7 +115,7 @@ bool is_stray_syn(const Moment& m) {
   return segment.flags.syn() && segment.flags.ack() && v.begun && v.spoke_on &&
          m.other.opening_count == 1 && v.opening_count == 1 && segment.sequence != v.iss &&
          latest(segment.sequence, v) && latest(segment.acknowledgment, m.other) &&
-         !begins_anew(m.connection, m.said, m.side);
+         !m.connection.asked_again && !begins_anew(m.connection, m.said, m.side);
 }
 
 // Whether the sender's state cannot be known from the wire, so that the segment is not judged.
@@ -194,6 +194,13 @@ void Referee::begin_again(Connection& c, const Sighting& said, std::uint32_t sid
   weaken_unheard(c);
   renew(c);
   c.reused = !other_number;
+  if (said.segment.flags.ack()) {  // the SYN that it answers was taken for one of the earlier one
+    EndpointState& asked = c.endpoints[1 - side];
+    asked.begun = true;
+    asked.begun_at = said.at;
+    asked.iss = asked.origin = said.segment.acknowledgment.previous();
+    asked.sent = said.segment.acknowledgment;
+  }
 }
 
 // The segment may be of another connection with the same addresses and ports.
@@ -212,7 +219,11 @@ void Referee::tell_apart(Connection& c, const Sighting& said, std::uint32_t side
   // Two connections with equal addresses are alive, as beside a transparent proxy.
   EndpointState const& speaker = c.endpoints[side];
   EndpointState const& other = c.endpoints[1 - side];
-  c.reused = c.reused || is_second(speaker, other, said) || is_strange(speaker, other, said);
+  bool const second = is_second(speaker, other, said);
+  if (second) {  // nothing that follows tells about what came before
+    end_claims(terms_, c, violations_);
+  }
+  c.reused = c.reused || second || is_strange(speaker, other, said);
 }
 
 // A middlebox may have sent the packets before this one, as a proxy does that makes the handshake.
@@ -223,6 +234,25 @@ void Referee::see_hop_limit(Connection& c, const Sighting& said, std::uint32_t s
   if (!differed && speaker.hop_limits.differ() && !own && !terms_.whole) {
     violations_.weaken_speaker(static_cast<std::uint32_t>(&c - connections_.data()), said.source,
                                c.first_place, Ambiguity::middlebox);
+  }
+}
+
+// Whether another connection begins, on the same ports.
+void Referee::find_beginning(Connection& c, const Sighting& said, std::uint32_t side) {
+  if (!terms_.whole) {
+    tell_apart(c, said, side);
+  } else if (!terms_.is_strict() && is_answered_already(c, said, side)) {
+    doubt_early_claims(c, said.at, violations_);
+    c.resumed = true;
+  } else if (!terms_.is_strict() && opens_again(c, said, side)) {
+    begin_again(c, said, side);
+  }
+  if (!terms_.is_strict() && asks_again(c, said, side)) {
+    end_claims(terms_, c, violations_);
+    c.asked_again = true;
+    c.asked_by = side;
+  } else if (c.asked_again && side != c.asked_by && goes_on(c, said, side)) {
+    c.asked_again = false;
   }
 }
 
@@ -238,13 +268,7 @@ void Referee::see(const Sighting& said, const Allowances* own) {
     return;
   }
   Connection& c = *found;
-  if (!terms_.whole) {
-    tell_apart(c, said, side);
-  } else if (!terms_.is_strict() && is_answered_already(c, said, side)) {
-    doubt_early_claims(c, said.at, violations_);
-  } else if (!terms_.is_strict() && opens_again(c, said, side)) {
-    begin_again(c, said, side);
-  }
+  find_beginning(c, said, side);
   EndpointState& speaker = c.endpoints[side];
   see_hop_limit(c, said, side, own != nullptr);
   c.unverified = c.unverified || said.sum == Sum::unknown || said.ip_sum == Sum::unknown;
@@ -380,7 +404,8 @@ std::uint32_t Referee::add(const Moment& m, Violation violation) {
   if (static_cast<std::uint32_t>(violation.rule) == terms_.without) {
     return terms_.violations_max;
   }
-  if (violation.ambiguity == Ambiguity::none && m.connection.resumed && !m.alone) {
+  bool const another = m.connection.resumed || m.connection.asked_again;
+  if (violation.ambiguity == Ambiguity::none && another && !m.alone) {
     violation.ambiguity = Ambiguity::middle;
   }
   if (violation.ambiguity == Ambiguity::none && may_be_foreign(m)) {

@@ -109,6 +109,8 @@ struct Connection {
   bool disordered = false;  // it has a reply before the packet that it replies to
   bool reused = false;      // there was a connection on the same ports before
   bool resumed = false;     // segments came long after the end or a silence: maybe a new connection
+  bool asked_again = false;    // so did a SYN with the number of the first, ...
+  std::uint32_t asked_by = 0;  // ... from this side
   bool round_known = false;
   bool syn_seen = false;
   Instant syn_at;
@@ -184,6 +186,7 @@ class Referee {
  private:
   void see(const Sighting& said, const Allowances* own);
   void begin_again(Connection& c, const Sighting& said, std::uint32_t side);
+  void find_beginning(Connection& c, const Sighting& said, std::uint32_t side);
   void tell_apart(Connection& c, const Sighting& said, std::uint32_t side);
   void see_stray(const Moment& m);
   // Compares the hop limit with those before; `own`: captured at its sender.

@@ -35,19 +35,6 @@ bool says_again(const Sighting& said, const EndpointState& v) {
   return fin || ack;
 }
 
-// Whether it has the numbers with which a connection that has not ended goes on: its sequence
-// number is the next one, or the one before as a keep-alive's, and it acknowledges all that the
-// other sent.
-bool goes_on(const Connection& c, const Sighting& said, std::uint32_t side) {
-  EndpointState const& v = c.endpoints[side];
-  EndpointState const& other = c.endpoints[1 - side];
-  wire::Segment const& segment = said.segment;
-  bool const next = segment.sequence == v.sent ||
-                    (segment.sequence == v.sent.previous() && said.length().count <= 1);
-  return v.begun && other.begun && !v.fin_seen && !other.fin_seen && !was_reset(c) && next &&
-         segment.flags.ack() && segment.acknowledgment == other.sent;
-}
-
 // Whether a segment without SYN has numbers outside this connection: it belongs to the next one,
 // whose handshake the capture lacks.
 bool is_foreign(const Connection& c, const Sighting& said, std::uint32_t side) {
@@ -71,6 +58,16 @@ bool is_foreign(const Connection& c, const Sighting& said, std::uint32_t side) {
 
 }  // namespace
 
+bool goes_on(const Connection& c, const Sighting& said, std::uint32_t side) {
+  EndpointState const& v = c.endpoints[side];
+  EndpointState const& other = c.endpoints[1 - side];
+  wire::Segment const& segment = said.segment;
+  bool const next = segment.sequence == v.sent ||
+                    (segment.sequence == v.sent.previous() && said.length().count <= 1);
+  return v.begun && other.begun && !v.fin_seen && !other.fin_seen && !was_reset(c) && next &&
+         segment.flags.ack() && !segment.flags.syn() && segment.acknowledgment == other.sent;
+}
+
 bool is_over(const Connection& c) { return was_reset(c) || was_closed(c); }
 
 bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side) {
@@ -79,9 +76,13 @@ bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side) 
     return (speaker.begun || c.endpoints[1 - side].begun) && is_foreign(c, said, side);
   }
   bool const other_number = speaker.begun && speaker.iss != said.segment.sequence;
+  // A host without a clock gives each connection the same number. Before the handshake is complete
+  // its SYN may be sent again, also after a reset.
+  bool const same_number =
+      !said.segment.flags.ack() && (was_closed(c) ? speaker.begun : speaker.spoke_on);
   // A SYN-ACK with another ISS shows that the capture lacks a SYN.
-  bool const spoke = other_number || (speaker.begun && was_closed(c) && !said.segment.flags.ack());
-  return spoke && (was_reset(c) || was_closed(c) || said.at.since(c.last_at) > kept_after_close);
+  return (other_number || same_number) &&
+         (is_over(c) || said.at.since(c.last_at) > kept_after_close);
 }
 
 bool opens_again(const Connection& c, const Sighting& said, std::uint32_t side) {
@@ -96,8 +97,16 @@ bool opens_again(const Connection& c, const Sighting& said, std::uint32_t side) 
     return is_over(c) && !late;
   }
   // A late copy of a SYN in an open connection is answered by an ACK, so this answers a new SYN.
-  return v.iss != said.segment.sequence && other.begun && other.spoke_on &&
-         said.segment.acknowledgment == other.iss.next();
+  bool const answers = other.begun && said.segment.acknowledgment == other.iss.next();
+  bool const restarted = v.iss == said.segment.sequence && v.spoke_on && other.has_former;
+  return answers && (other.spoke_on ? v.iss != said.segment.sequence : restarted);
+}
+
+bool asks_again(const Connection& c, const Sighting& said, std::uint32_t side) {
+  EndpointState const& v = c.endpoints[side];
+  return said.segment.flags.syn() && !said.segment.flags.ack() && v.spoke_on &&
+         v.iss == said.segment.sequence && c.endpoints[1 - side].spoke_on &&
+         said.at.since(c.last_at) > recorded_late;
 }
 
 bool is_answered_already(const Connection& c, const Sighting& said, std::uint32_t side) {
@@ -121,7 +130,7 @@ void renew(Connection& c) {
     fresh.kept.forget();
     endpoint = fresh;
   }
-  c.lossy = c.round_known = c.syn_seen = c.resumed = c.unverified = false;
+  c.lossy = c.round_known = c.syn_seen = c.resumed = c.asked_again = c.unverified = false;
   c.reused = true;
 }
 
