@@ -1,5 +1,13 @@
 # Provides the fixture `tcp` to these tests, from the built module.
+import os
+from pathlib import Path
+
 from dev.test import module
+
+# The kernel that `tools/setup --with linux` has built, unless another is named.
+BUILT = Path(__file__).resolve().parents[1] / "build/linux/linux-6.12"
+if BUILT.exists():
+    os.environ.setdefault("LOCKSTEP_LINUX", str(BUILT))
 
 # Without nanobind those tests are skipped.
 if module.is_there():

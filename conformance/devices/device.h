@@ -30,11 +30,14 @@ enum {
 };
 
 /* The version of this interface. A device of another version is refused. */
-#define LOCKSTEP_DEVICE_VERSION 2
+#define LOCKSTEP_DEVICE_VERSION 3
 /* A deadline that never comes. */
 #define LOCKSTEP_DEVICE_NEVER UINT64_MAX
 /* The longest packet that a device sends or receives, in octets. */
 #define LOCKSTEP_DEVICE_PACKET_MAX 65535
+
+/* When branch() is called: before the fork, or after it in the old or in the new process. */
+enum lockstep_device_branch { LOCKSTEP_BRANCH_BEFORE, LOCKSTEP_BRANCH_OLD, LOCKSTEP_BRANCH_NEW };
 
 /* What create() is told. The words are NUL-terminated. */
 struct lockstep_device_setup {
@@ -60,7 +63,8 @@ struct lockstep_device_calls {
   /*
    * Words separated by spaces: ipv4, ipv6: the families that it has; deterministic: equal inputs
    * give equal packets at equal instants; udp: it has UDP, so that a closed port answers;
-   * renewable: after destroy(), create() makes a device as in a new process.
+   * renewable: after destroy(), create() makes a device as in a new process; branches: a fork of
+   * its process is a second device in the same state, see branch().
    */
   const char* abilities;
   /* Timers expire on multiples of this many nanoseconds; 1: to the nanosecond. */
@@ -132,6 +136,12 @@ struct lockstep_device_calls {
    * returns the instant that it has reached. For a device that does this much faster.
    */
   uint64_t (*travel)(struct lockstep_device* d, uint64_t until);
+  /*
+   * For a device that branches, and that shares something with another process, as a descriptor:
+   * its process is forked. Called before that in stage BEFORE, to duplicate what is shared (below
+   * 0: there will be no fork), and after it in each process, to keep its own part.
+   */
+  int64_t (*branch)(struct lockstep_device* d, enum lockstep_device_branch stage);
 };
 
 /* The one symbol that a shared library with a device exports. */

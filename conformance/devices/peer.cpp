@@ -81,10 +81,10 @@ void take_descriptors(int socket, int printed) {
 }  // namespace
 
 std::string_view name_of(lockstep_device_call call) {
-  static constexpr std::array<std::string_view, 18> names{
-      "about",  "create",  "advance", "packet",  "listen", "unlisten",
-      "accept", "connect", "send",    "receive", "finish", "close",
-      "abort",  "urgent",  "set",     "get",     "state",  "events"};
+  static constexpr std::array<std::string_view, 19> names{
+      "about",   "create", "advance", "packet", "listen", "unlisten", "accept",
+      "connect", "send",   "receive", "finish", "close",  "abort",    "urgent",
+      "set",     "get",    "state",   "events", "branch"};
   return names[static_cast<std::size_t>(call) - 1];
 }
 

@@ -108,7 +108,7 @@ TEST_F(DevicePeerTest, OneThatHangs) {
 TEST_F(DevicePeerTest, OneOfAnotherVersion) {
   // An answer of 28 octets without packets, then "version 9".
   EXPECT_THAT(fault_of("printf '\\045\\0\\0\\0%28sversion 9' '' | tr ' ' '\\0'; sleep 60"),
-              HasSubstr("it does not say version 2 and a timer_grain"));
+              HasSubstr("it does not say version 3 and a timer_grain"));
 }
 
 TEST_F(DevicePeerTest, APacketThatIsLongerThanItsAnswer) {

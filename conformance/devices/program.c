@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -26,6 +29,7 @@ struct octets {
 struct session {
   const struct lockstep_device_calls* calls;
   struct lockstep_device* device;
+  int in, out;
   uint64_t now;
   struct octets request, packets, answer;
   uint32_t packet_count;
@@ -214,6 +218,83 @@ static int64_t told(struct session* s, const char* text) {
   return 0;
 }
 
+/* Whether the device has an ability. */
+static int is_able(const struct session* s, const char* wanted) {
+  const size_t length = strlen(wanted);
+  for (const char* at = s->calls->abilities; (at = strstr(at, wanted)) != NULL; at += length) {
+    const int begins = at == s->calls->abilities || at[-1] == ' ';
+    if (begins && (at[length] == ' ' || at[length] == '\0')) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* A connection to the Unix socket `path`, or -1 and words. */
+static int connected_to(const char* path) {
+  struct sockaddr_un to = {.sun_family = AF_UNIX};
+  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  if (strlen(path) < sizeof to.sun_path && fd >= 0) {
+    memcpy(to.sun_path, path, strlen(path));
+    if (connect(fd, (const struct sockaddr*)&to, sizeof to) == 0) {
+      return fd;
+    }
+  }
+  snprintf(words, sizeof words, "%.200s: the new process cannot connect to it", path);
+  close(fd);
+  return -1;
+}
+
+/* The new process serves over `fd`, and leaves the old descriptors to the old one. */
+static void take_over(struct session* s, int fd) {
+  dup2(fd, s->in);
+  if (s->out != s->in) {
+    dup2(fd, s->out);
+  }
+  close(fd);
+}
+
+/* Forks twice, so that nobody has to wait for the new process, which also returns from here. */
+static int64_t branch(struct session* s, const char* path) {
+  if (!is_able(s, "branches")) {
+    return LOCKSTEP_DEVICE_UNSUPPORTED;
+  }
+  const int fd = connected_to(path);
+  if (fd < 0) {
+    return LOCKSTEP_DEVICE_REFUSED;
+  }
+  const int64_t ready = s->calls->branch ? s->calls->branch(s->device, LOCKSTEP_BRANCH_BEFORE) : 0;
+  if (ready < 0) {
+    close(fd);
+    return ready;
+  }
+  const pid_t between = fork();
+  if (between == 0) {
+    const pid_t copy = fork();
+    if (copy != 0) {
+      _exit(copy < 0);
+    }
+    take_over(s, fd);
+    if (s->calls->branch) {
+      s->calls->branch(s->device, LOCKSTEP_BRANCH_NEW);
+    }
+    return 0;
+  }
+  int status = 1;
+  if (between > 0) {
+    waitpid(between, &status, 0);
+  }
+  close(fd);
+  if (s->calls->branch) {
+    s->calls->branch(s->device, LOCKSTEP_BRANCH_OLD);
+  }
+  if (status != 0) {
+    snprintf(words, sizeof words, "no process can be started");
+    return LOCKSTEP_DEVICE_REFUSED;
+  }
+  return 0;
+}
+
 /* Makes one call; `text` is NUL-terminated. */
 static int64_t call(struct session* s, uint32_t which, int64_t first, int64_t second, char* text,
                     size_t length) {
@@ -267,6 +348,8 @@ static int64_t call(struct session* s, uint32_t which, int64_t first, int64_t se
       return told(s, c->state ? c->state(d, (uint16_t)first, (uint16_t)second) : NULL);
     case LOCKSTEP_CALL_EVENTS:
       return told(s, c->events ? c->events(d, first) : NULL);
+    case LOCKSTEP_CALL_BRANCH:
+      return branch(s, text);
     default:
       snprintf(words, sizeof words, "there is no call %u", (unsigned)which);
       return LOCKSTEP_DEVICE_UNSUPPORTED;
@@ -275,7 +358,7 @@ static int64_t call(struct session* s, uint32_t which, int64_t first, int64_t se
 }
 
 /* Writes the answer to one call. */
-static int answer(struct session* s, int64_t result, int out) {
+static int answer(struct session* s, int64_t result) {
   static struct octets whole;
   const int failed = result < 0 && s->answer.length == 0;
   const void* const more = failed ? (const void*)words : s->answer.at;
@@ -289,14 +372,14 @@ static int answer(struct session* s, int64_t result, int out) {
   add_number(&whole, s->packet_count, 4);
   add(&whole, s->packets.at, s->packets.length);
   add(&whole, more, length);
-  return write_all(out, whole.at, whole.length);
+  return write_all(s->out, whole.at, whole.length);
 }
 
 /* Reads a request; *ended: there is none. */
-static const char* read_request(struct session* s, int in, int* ended) {
+static const char* read_request(struct session* s, int* ended) {
   uint8_t head[4];
   *ended = 0;
-  if (!read_all(in, head, sizeof head, ended)) {
+  if (!read_all(s->in, head, sizeof head, ended)) {
     return *ended ? NULL : "the input ends within a request";
   }
   const size_t length = (size_t)number(head, sizeof head);
@@ -307,7 +390,7 @@ static const char* read_request(struct session* s, int in, int* ended) {
   }
   int cut = 0;
   reserve(&s->request, length + 1); /* with a NUL behind it */
-  if (!read_all(in, s->request.at, length, &cut)) {
+  if (!read_all(s->in, s->request.at, length, &cut)) {
     return "the input ends within a request";
   }
   s->request.at[length] = '\0';
@@ -316,10 +399,10 @@ static const char* read_request(struct session* s, int in, int* ended) {
 }
 
 /* Answers requests until the input ends; returns NULL, or what was wrong. */
-static const char* serve(struct session* s, int in, int out) {
+static const char* serve(struct session* s) {
   for (;;) {
     int ended;
-    const char* const why = read_request(s, in, &ended);
+    const char* const why = read_request(s, &ended);
     if (why != NULL || ended) {
       return why;
     }
@@ -333,7 +416,7 @@ static const char* serve(struct session* s, int in, int out) {
     if (s->wrong != NULL) {
       return s->wrong;
     }
-    if (!answer(s, result, out)) {
+    if (!answer(s, result)) {
       return "the answer could not be written";
     }
   }
@@ -342,7 +425,9 @@ static const char* serve(struct session* s, int in, int out) {
 const char* lockstep_device_serve(const struct lockstep_device_calls* calls, int in, int out) {
   struct session s = {0};
   s.calls = calls;
-  const char* const why = serve(&s, in, out);
+  s.in = in;
+  s.out = out;
+  const char* const why = serve(&s);
   if (s.device != NULL) {
     calls->destroy(s.device);
   }

@@ -21,7 +21,7 @@ extern "C" {
  * device.h; the octets then say why.
  */
 enum lockstep_device_call {
-  LOCKSTEP_CALL_ABOUT = 1, /* answer: lines "version 2", "name lwip", "stack ...", "abilities ...",
+  LOCKSTEP_CALL_ABOUT = 1, /* answer: lines "version 3", "name lwip", "stack ...", "abilities ...",
                               "timer_grain 1", "timer_late 0", "calls listen accept ..." */
   LOCKSTEP_CALL_CREATE,    /* octets: lines "local=10.0.0.1", "remote=", "mtu=", "seed=", "start=",
                               in this order, then the options */
@@ -37,10 +37,13 @@ enum lockstep_device_call {
   LOCKSTEP_CALL_CLOSE,
   LOCKSTEP_CALL_ABORT,
   LOCKSTEP_CALL_URGENT,
-  LOCKSTEP_CALL_SET,   /* second: value; octets: name */
-  LOCKSTEP_CALL_GET,   /* octets: name; the result is the value */
-  LOCKSTEP_CALL_STATE, /* first: local port; second: remote port; answer: the state */
-  LOCKSTEP_CALL_EVENTS /* answer: the events */
+  LOCKSTEP_CALL_SET,    /* second: value; octets: name */
+  LOCKSTEP_CALL_GET,    /* octets: name; the result is the value */
+  LOCKSTEP_CALL_STATE,  /* first: local port; second: remote port; answer: the state */
+  LOCKSTEP_CALL_EVENTS, /* answer: the events */
+  LOCKSTEP_CALL_BRANCH  /* octets: the path of a Unix stream socket. The process forks; the copy
+                           connects to that socket, takes it for input and output, and answers this
+                           call there, too. It ends when its input ends. */
 };
 
 /*

@@ -215,7 +215,7 @@ class ServedDevice : public testing::Test {
 
 TEST_F(ServedDevice, SaysWhatItIs) {
   EXPECT_EQ(ask(LOCKSTEP_CALL_ABOUT).octets,
-            "version 2\nname fake\nstack Fake 1.0\nabilities ipv4\ntimer_grain 7\n"
+            "version 3\nname fake\nstack Fake 1.0\nabilities ipv4\ntimer_grain 7\n"
             "timer_late 125\n"
             "calls send receive state\n");
 }

@@ -49,7 +49,7 @@ const (
 	requestMax  = 1 << 20
 )
 
-const about = `version 2
+const about = `version 3
 name gvisor
 stack gVisor %s
 abilities ipv4 ipv6 udp deterministic

@@ -151,11 +151,16 @@ std::string fault_of(const Options& options) {
   return usable ? "" : "unsupported: no way to set profile to " + profile->second;
 }
 
-/// The path of the kernel, which LOCKSTEP_LINUX names.
+/// The path of the kernel, which LOCKSTEP_LINUX names; else the one that kernel/build has made.
 std::string binary() {
-  const char* const path = std::getenv("LOCKSTEP_LINUX");
+  const char* path = std::getenv("LOCKSTEP_LINUX");
   if (path == nullptr || *path == '\0') {
-    throw std::invalid_argument("unsupported: LOCKSTEP_LINUX names no kernel");
+    path = LOCKSTEP_LINUX_BUILT;
+    if (access(path, X_OK) != 0) {
+      throw std::invalid_argument(
+          "unsupported: there is no kernel: tools/setup --with linux builds one, or LOCKSTEP_LINUX "
+          "names it");
+    }
   }
   if (access(path, X_OK) != 0) {
     throw std::invalid_argument(std::string("LOCKSTEP_LINUX: ") + path + " is no program");
@@ -553,11 +558,19 @@ const char* state(lockstep_device* d, std::uint16_t local_port, std::uint16_t re
   return nullptr;
 }
 
+std::int64_t branch(lockstep_device* d, lockstep_device_branch stage) {
+  if (stage == LOCKSTEP_BRANCH_BEFORE) {
+    return d->guest.fork() ? 0 : refused;
+  }
+  d->guest.take(stage == LOCKSTEP_BRANCH_NEW);
+  return 0;
+}
+
 constexpr lockstep_device_calls table{
     .version = LOCKSTEP_DEVICE_VERSION,
     .name = "linux",
     .stack = "Linux",
-    .abilities = "ipv4 ipv6 udp deterministic",
+    .abilities = "ipv4 ipv6 udp deterministic branches",
     .timer_grain = 1'000'000,
     // The timer wheel rounds up to an eighth (kernel/time/timer.c).
     .timer_late = 125,
@@ -582,6 +595,7 @@ constexpr lockstep_device_calls table{
     .state = state,
     .events = nullptr,
     .travel = travel,
+    .branch = branch,
 };
 
 }  // namespace

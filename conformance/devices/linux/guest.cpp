@@ -7,6 +7,7 @@
 #include <sys/personality.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,6 +68,41 @@ std::string attribute_of(std::uint16_t kind, T value) {
   return attribute(kind, {reinterpret_cast<const char*>(&value), sizeof value});
 }
 
+/// A Unix socket in a folder of its own, to which a copy of the kernel connects.
+class Listener {
+ public:
+  Listener() : folder_((std::filesystem::temp_directory_path() / "lockstep-fork-XXXXXX").string()) {
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;
+    bool const made = mkdtemp(folder_.data()) != nullptr;
+    socket_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    path().copy(name.sun_path, sizeof name.sun_path - 1);
+    if (!made || socket_ < 0 || path().size() >= sizeof name.sun_path ||
+        bind(socket_, reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0 ||
+        listen(socket_, 1) != 0) {
+      remove();
+      throw Ended("no socket can be made in " + folder_ + ": " + std::strerror(errno));
+    }
+  }
+  ~Listener() { remove(); }
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  std::string path() const { return folder_ + "/socket"; }
+  /// The connection that is there.
+  int accepted() const { return accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC); }
+
+ private:
+  void remove() const {
+    close(socket_);
+    std::error_code none;
+    std::filesystem::remove_all(folder_, none);
+  }
+
+  std::string folder_;
+  int socket_ = -1;
+};
+
 }  // namespace
 
 Guest::Guest(const std::string& binary, std::uint64_t seed) {
@@ -83,6 +119,9 @@ Guest::~Guest() {
   if (process_ > 0) {
     kill(process_, SIGKILL);
     waitpid(process_, nullptr, 0);
+  }
+  for (pid_t const each : copies_) {
+    waitpid(each, nullptr, WNOHANG);
   }
 }
 
@@ -164,16 +203,22 @@ std::string_view Guest::exactly(std::size_t length) {
   return out;
 }
 
+/// The octets of the next message, its kind and its first number; valid until the next call.
+std::string_view Guest::read_message(Message& kind, std::int64_t& first) {
+  std::string_view const header = exactly(header_bytes);
+  auto const length = get<std::uint32_t>(header, 0);
+  kind = static_cast<Message>(get<std::uint32_t>(header, 4));
+  first = get<std::int64_t>(header, 16);
+  now_ = get<std::uint64_t>(header, 8);
+  return exactly(std::max<std::size_t>(length, header_bytes) - header_bytes);
+}
+
 /// Takes messages until the guest waits.
 void Guest::wait() {
   for (;;) {
-    std::string_view const header = exactly(header_bytes);
-    auto const length = get<std::uint32_t>(header, 0);
-    auto const kind = static_cast<Message>(get<std::uint32_t>(header, 4));
-    auto const first = get<std::int64_t>(header, 16);
-    now_ = get<std::uint64_t>(header, 8);
-    std::string_view const octets =
-        exactly(std::max<std::size_t>(length, header_bytes) - header_bytes);
+    Message kind{};
+    std::int64_t first = 0;
+    std::string_view const octets = read_message(kind, first);
     if (kind == Message::idle) {
       next_ = static_cast<std::uint64_t>(first);
       return;
@@ -188,6 +233,12 @@ void Guest::wait() {
 
 void Guest::command(Command kind, std::uint64_t at, std::initializer_list<std::int64_t> numbers,
                     std::string_view octets) {
+  write_command(kind, at, numbers, octets);
+  wait();
+}
+
+void Guest::write_command(Command kind, std::uint64_t at,
+                          std::initializer_list<std::int64_t> numbers, std::string_view octets) {
   std::string out;
   out.reserve(header_bytes + octets.size());
   put(out, static_cast<std::uint32_t>(header_bytes + octets.size()));
@@ -205,13 +256,44 @@ void Guest::command(Command kind, std::uint64_t at, std::initializer_list<std::i
     }
     left.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(done, 0)));
   }
-  wait();
 }
 
 void Guest::run(std::uint64_t until) {
   while ((now_ < until || next_ <= until) && sent.empty()) {
     command(Command::run, until);
   }
+}
+
+bool Guest::fork() {
+  Listener const listener;
+  std::string path = listener.path();
+  path += '\0';
+  write_command(Command::fork, now_, {}, path);
+  Message kind{};
+  std::int64_t process = 0;
+  read_message(kind, process);
+  if (process <= 0) {
+    return false;
+  }
+  copy_ = static_cast<pid_t>(process);
+  copy_channel_ = listener.accepted();
+  std::swap(channel_, copy_channel_);
+  std::int64_t none = 0;
+  read_message(kind, none);  // that of the copy
+  std::swap(channel_, copy_channel_);
+  return true;
+}
+
+void Guest::take(bool copy) {
+  if (copy) {
+    std::swap(channel_, copy_channel_);
+    process_ = copy_;
+    copies_.clear();
+  } else {
+    copies_.push_back(copy_);
+  }
+  close(std::exchange(copy_channel_, -1));
+  copy_ = -1;
 }
 
 void Guest::packet(std::string_view octets) { command(Command::packet, now_, {}, octets); }

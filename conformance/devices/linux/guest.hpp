@@ -70,23 +70,34 @@ class Guest {
   /// A request to rtnetlink: the octets of its answer.
   std::string netlink(std::uint16_t kind, std::uint16_t flags, std::string_view body);
 
+  /// Makes a copy of the kernel in a process of its own; false: it cannot. take() must follow.
+  bool fork();
+  /// Continues with the copy that fork() made, or leaves it to another process.
+  void take(bool copy);
+
   std::deque<std::string> sent;  ///< packets that it has sent and that nobody has taken
 
  private:
   enum class Message : std::uint32_t { idle = 1, frame, result };
-  enum class Command : std::uint32_t { run = 1, packet, call };
+  enum class Command : std::uint32_t { run = 1, packet, call, fork };
 
   void start(const std::string& binary, std::uint64_t seed);
   void command(Command kind, std::uint64_t at, std::initializer_list<std::int64_t> numbers = {},
                std::string_view octets = {});
+  void write_command(Command kind, std::uint64_t at, std::initializer_list<std::int64_t> numbers,
+                     std::string_view octets);
   void wait();
+  std::string_view read_message(Message& kind, std::int64_t& first);
   std::string_view exactly(std::size_t length);
   [[noreturn]] void ended();
 
   pid_t process_ = -1;
   int channel_ = -1;
-  std::string read_;    ///< what has arrived ...
-  std::size_t at_ = 0;  ///< ... and how much of it was taken
+  pid_t copy_ = -1;            ///< between fork() and take() ...
+  int copy_channel_ = -1;      ///< ... the copy
+  std::vector<pid_t> copies_;  ///< that other processes have, and that this one waits for
+  std::string read_;           ///< what has arrived ...
+  std::size_t at_ = 0;         ///< ... and how much of it was taken
   std::uint64_t now_ = 0, next_ = 0;
   std::deque<Result> results_;
 };

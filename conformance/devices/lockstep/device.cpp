@@ -366,7 +366,7 @@ extern "C" [[gnu::visibility("default")]] const lockstep_device_calls* lockstep_
   static const lockstep_device_calls calls{LOCKSTEP_DEVICE_VERSION,
                                            "lockstep",
                                            "Lockstep",
-                                           "ipv4 ipv6 deterministic renewable",
+                                           "ipv4 ipv6 deterministic renewable branches",
                                            1,
                                            0,
                                            create,
@@ -389,6 +389,7 @@ extern "C" [[gnu::visibility("default")]] const lockstep_device_calls* lockstep_
                                            get,
                                            state,
                                            events,
+                                           nullptr,
                                            nullptr};
   return &calls;
 }

@@ -598,7 +598,7 @@ extern "C" [[gnu::visibility("default")]] const lockstep_device_calls* lockstep_
   static const lockstep_device_calls calls{LOCKSTEP_DEVICE_VERSION,
                                            LOCKSTEP_LWIP_NAME,
                                            "lwIP " LWIP_VERSION_STRING,
-                                           "ipv4 ipv6 udp deterministic",
+                                           "ipv4 ipv6 udp deterministic branches",
                                            500 * ms,
                                            0,
                                            create,
@@ -621,6 +621,7 @@ extern "C" [[gnu::visibility("default")]] const lockstep_device_calls* lockstep_
                                            get,
                                            state,
                                            events,
+                                           nullptr,
                                            nullptr};
   return &calls;
 }

@@ -628,7 +628,7 @@ extern "C" [[gnu::visibility("default")]] const lockstep_device_calls* lockstep_
   static const lockstep_device_calls calls{LOCKSTEP_DEVICE_VERSION,
                                            "ns3",
                                            "ns-3 " LOCKSTEP_NS3_VERSION,
-                                           "ipv4 ipv6 udp deterministic",
+                                           "ipv4 ipv6 udp deterministic branches",
                                            1,
                                            0,
                                            create,
@@ -651,6 +651,7 @@ extern "C" [[gnu::visibility("default")]] const lockstep_device_calls* lockstep_
                                            get,
                                            state,
                                            events,
+                                           nullptr,
                                            nullptr};
   return &calls;
 }

@@ -19,7 +19,7 @@ const REFUSED: i64 = -2;
 const AGAIN: i64 = -3;
 const GONE: i64 = -4;
 
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const NEVER: u64 = u64::MAX;
 
 /// smoltcp counts microseconds; at the creation of a device its clock shows one second.
@@ -68,6 +68,7 @@ pub struct Calls {
     state: unsafe extern "C" fn(&mut Host, u16, u16) -> *const c_char,
     events: unsafe extern "C" fn(&mut Host, i64) -> *const c_char,
     travel: Option<unsafe extern "C" fn(&mut Host, u64) -> u64>,
+    branch: *const c_void,
 }
 
 // The pointers in the table are to constants.
@@ -674,7 +675,7 @@ static CALLS: Calls = Calls {
     version: VERSION,
     name: c"smoltcp".as_ptr(),
     stack: c"smoltcp 0.14.0".as_ptr(),
-    abilities: c"ipv4 ipv6 udp deterministic renewable".as_ptr(),
+    abilities: c"ipv4 ipv6 udp deterministic renewable branches".as_ptr(),
     timer_grain: GRAIN_NS,
     timer_late: 0,
     create,
@@ -698,6 +699,7 @@ static CALLS: Calls = Calls {
     state,
     events,
     travel: None,
+    branch: ptr::null(),
 };
 
 #[unsafe(no_mangle)]

@@ -3,6 +3,7 @@
 name is the path of one. A device that crashes, hangs or breaks the interface fails its test.
 """
 import collections
+import copy
 import os
 import signal
 import subprocess
@@ -121,8 +122,8 @@ class DeviceTarget(Target):
         """Takes what the device says of itself."""
         lines = self.ask(Call.ABOUT).text.splitlines()
         about = dict(line.split(" ", 1) for line in lines if " " in line)
-        if about.get("version") != "2" or not about.get("timer_grain", "").isdecimal():
-            self._wrong(Call.ABOUT, f"it says {' / '.join(lines)[:60]!r}, expected version 2 and a"
+        if about.get("version") != "3" or not about.get("timer_grain", "").isdecimal():
+            self._wrong(Call.ABOUT, f"it says {' / '.join(lines)[:60]!r}, expected version 3 and a"
                                     " timer_grain")
         abilities = about.get("abilities", "").split()
         self.speaks_udp = "udp" in abilities
@@ -170,7 +171,7 @@ class DeviceTarget(Target):
 
     def _wrong(self, call, words):
         """The device broke the interface in this call."""
-        if words == "it has ended" or self._process.poll() is not None:
+        if self._process and (words == "it has ended" or self._process.poll() is not None):
             words = "it has ended" + self._ending()
         raise Mismatch(f"device {self.name.removeprefix('device:')}: {call.name.lower()}: {words}")
 
@@ -280,6 +281,19 @@ class DeviceTarget(Target):
     def set(self, connection, name, value):
         self._result(Call.SET, connection, value, octets=name.encode())
 
+    def branch(self):
+        """A second target, whose device is a copy of this one in its present state: both go on
+        from here, each by itself. stop() of the first one ends both. Unsupported for a device that
+        cannot be copied, as one in Go or Python.
+        """
+        answer, peer = self._peer.branch()
+        if peer is None:
+            why = f": {answer.text}" if answer.text else ""
+            raise Unsupported(f"target {self.name} cannot be copied{why}")
+        other = copy.copy(self)
+        other._peer, other._process, other._left = peer, None, collections.deque(self._left)
+        return other
+
     # --- the observer ---
 
     def state(self, local_port, remote_port):
@@ -301,6 +315,9 @@ class DeviceTarget(Target):
         raise Unsupported(f"target {self.name} does not report dropped packets")
 
     def stop(self):
+        if self._process is None:
+            self._peer.close()
+            return
         try:
             os.killpg(self._process.pid, signal.SIGKILL)  # its children, too
         except ProcessLookupError:

@@ -8,7 +8,9 @@ import dataclasses
 import enum
 import os
 import select
+import socket
 import struct
+import tempfile
 import time
 
 NEVER = (1 << 64) - 1
@@ -46,6 +48,7 @@ class Call(enum.IntEnum):
     GET = 16
     STATE = 17
     EVENTS = 18
+    BRANCH = 19
 
 
 class Fault(Exception):
@@ -77,15 +80,44 @@ class Peer:
         self._to, self._source = to, source
         self._patience = self._allowed = patience
         self._now = 0
+        self._connection = None  # of a copy
 
     def ask(self, call, first=0, second=0, octets=b""):
         """Makes a call and returns its Answer; Fault, with one line, if the device is wrong."""
-        body = REQUEST.pack(call, first, second) + octets
+        return self._answer(call, REQUEST.pack(call, first, second) + octets, first)
+
+    def branch(self):
+        """(Answer, Peer of a copy of the device or None): the device's process is forked, and the
+        copy goes on, with a device in the same state, until its Peer is closed. The result is
+        UNSUPPORTED for a device that cannot.
+        """
+        with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listener:
+            path = os.path.join(folder, "branch")
+            listener.bind(path)
+            listener.listen(1)
+            answer = self.ask(Call.BRANCH, octets=path.encode())
+            if answer.result < 0:
+                return answer, None
+            connection = listener.accept()[0]
+        copy = Peer(connection.fileno(), connection.fileno(), self._patience)
+        copy._connection, copy._now = connection, self._now
+        copy._receive(time.monotonic() + self._patience)
+        return answer, copy
+
+    def close(self):
+        """Ends a copy that branch() made."""
+        if self._connection is not None:
+            self._connection.close()
+
+    def _answer(self, call, body, first):
         self._allowed = self._patience
         if call == Call.ADVANCE:  # a kernel that idles for days takes a while
             self._allowed += min(max(0, first - self._now), YEAR) / SLOWEST / 10**9
         end = time.monotonic() + self._allowed
         self._write(LENGTH.pack(len(body)) + body, end)
+        return self._receive(end)
+
+    def _receive(self, end):
         (length,) = LENGTH.unpack(self._read(4, end))
         if not ANSWER.size <= length <= ANSWER_MAX:
             raise Fault(f"its answer has {length} octets, expected {ANSWER.size} to {ANSWER_MAX}:"
@@ -261,7 +293,7 @@ def answered(kind, device, call, arguments):
     if call == Call.ABOUT:
         names = " ".join(name for name in [*RESULTS.values(), *OCTETS.values()]
                          if hasattr(kind, name))
-        return 0, (f"version 2\nname {kind.name}\nstack {kind.stack}\n"
+        return 0, (f"version 3\nname {kind.name}\nstack {kind.stack}\n"
                    f"abilities {kind.abilities}\ntimer_grain {kind.timer_grain}\n"
                    f"timer_late {kind.timer_late}\ncalls {names}\n").encode()
     if call == Call.ADVANCE:
