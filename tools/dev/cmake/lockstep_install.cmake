@@ -19,9 +19,9 @@ install(CODE "
 function(lockstep_installed_targets)
   set(targets "")
   set(files "")
-  foreach(target IN LISTS LOCKSTEP_LIBRARIES LOCKSTEP_SOCKETS ITEMS lockstep_sim lockstep_ns3
-          lockstep_ns3_http lockstep_load lockstep_http program_lockstep program_lockstep_ns3
-          packetdrill_so)
+  foreach(target IN LISTS LOCKSTEP_LIBRARIES LOCKSTEP_SOCKETS ITEMS lockstep_sim lockstep_hw
+          lockstep_ns3 lockstep_ns3_http lockstep_load lockstep_http program_lockstep
+          program_lockstep_ns3 packetdrill_so)
     if(TARGET ${target})
       get_target_property(type ${target} TYPE)
       list(APPEND targets ${target})
@@ -50,16 +50,17 @@ if(TARGET lockstep_sockets)
       FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*_kit.hpp" EXCLUDE)
   endforeach()
 endif()
-install(TARGETS ${LOCKSTEP_LIBRARIES} lockstep_sim ${LOCKSTEP_SOCKETS} EXPORT lockstepTargets
-  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(TARGETS ${LOCKSTEP_LIBRARIES} lockstep_sim lockstep_hw ${LOCKSTEP_SOCKETS}
+  EXPORT lockstepTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT lockstepTargets NAMESPACE lockstep:: DESTINATION "${package_dir}")
-foreach(module IN ITEMS core sim)
+foreach(module IN ITEMS core sim hw)
   if(EXISTS "${PROJECT_SOURCE_DIR}/${module}")
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/${module}"
       DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lockstep"
       FILES_MATCHING PATTERN "*.hpp"
       PATTERN "*_kit.hpp" EXCLUDE PATTERN "*_testing.hpp" EXCLUDE
-      PATTERN "ns3" EXCLUDE PATTERN "runner" EXCLUDE PATTERN "examples" EXCLUDE)
+      PATTERN "ns3" EXCLUDE PATTERN "runner" EXCLUDE PATTERN "examples" EXCLUDE
+      PATTERN "mpipe" EXCLUDE)
   endif()
 endforeach()
 # The component ns3 has its own targets file, because it needs ns-3 to be found first.
@@ -156,6 +157,8 @@ endfunction()
 lockstep_pkg_config(lockstep "${PROJECT_DESCRIPTION}" "" TARGETS ${LOCKSTEP_LIBRARIES})
 lockstep_pkg_config(lockstep-sim "The deterministic simulator of Lockstep" lockstep
   TARGETS lockstep_sim)
+lockstep_pkg_config(lockstep-hw "Drivers of Linux interfaces for Lockstep" lockstep
+  TARGETS lockstep_hw)
 if(LOCKSTEP_SOCKETS)
   lockstep_pkg_config(lockstep-sockets "BSD's sockets over Lockstep's stack, for C and C++" ""
     C TARGETS ${LOCKSTEP_LIBRARIES} ${LOCKSTEP_SOCKETS})

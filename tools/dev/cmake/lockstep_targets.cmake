@@ -399,7 +399,7 @@ endfunction()
 # The other drivers: one library of all their folders.
 function(lockstep_hw)
   lockstep_collect(hw hw RECURSE EXCLUDE hw/mpipe)
-  lockstep_library(hw SOURCES ${hw_SOURCES} PUBLIC lockstep_core lockstep_mpipe)
+  lockstep_library(hw SOURCES ${hw_SOURCES} PUBLIC lockstep_core)
   lockstep_join(lockstep_hw)
   lockstep_test(hw SOURCES ${hw_TESTS} LIBRARIES lockstep_hw)
 endfunction()

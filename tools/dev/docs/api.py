@@ -10,8 +10,8 @@ from pages import Finding
 
 HERE = Path(__file__).resolve().parent
 # What tools/dev/cmake/lockstep_install.cmake installs.
-INSTALLED = re.compile(r"(core|sim|tools/lib/(sockets|pair|http|load|ns3_http))/.*\.(hpp|h)")
-NOT_INSTALLED = re.compile(r"_kit\.hpp|_testing\.hpp|/runner/|/examples/")
+INSTALLED = re.compile(r"(core|sim|hw|tools/lib/(sockets|pair|http|load|ns3_http))/.*\.(hpp|h)")
+NOT_INSTALLED = re.compile(r"_kit\.hpp|_testing\.hpp|/runner/|/examples/|^hw/mpipe/")
 # The headers that a program includes first: each function and type in them has a comment.
 DESCRIBED = re.compile(
     r"core/stack/(?!body\.hpp|core_access)[^/]*|core/units/.*|core/tcp/(config|interface)\.hpp|"

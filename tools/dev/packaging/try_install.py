@@ -15,6 +15,11 @@ CONSUMER = pathlib.Path(__file__).resolve().parent / "consumer"
 SOCKETS_CONSUMER = CONSUMER.with_name("consumer_sockets")
 EXAMPLE = CONSUMER.parents[2] / "lib/sockets/example.c"
 EXAMPLE_SAYS = r"echo: hello\nthe peer has closed: yes, recv gives 0\n"
+PARTS_CONSUMER = CONSUMER.with_name("consumer_parts")
+PARTS_SAY = {
+    "hw": r"'no/name' is not an interface name: .+\n(.*none0.*\n){2}",
+    "sim": r"1000000 octets\n",
+}
 HTTP_CONSUMER = CONSUMER.with_name("consumer_ns3_http")
 
 
@@ -27,6 +32,13 @@ def run(*command, **more):
         print(f"failed ({done.returncode}): {' '.join(words)}\n{done.stdout}", file=sys.stderr)
         sys.exit(1)
     return done.stdout
+
+
+def words_of(prefix, *modules):
+    """What pkg-config prints for the modules, installed in the prefix."""
+    paths = [str(path) for path in prefix.glob("lib*/**/pkgconfig")]
+    environment = dict(os.environ, PKG_CONFIG_PATH=":".join(paths))
+    return run("pkg-config", "--cflags", "--libs", *modules, env=environment).split()
 
 
 def expect_connected(program, way):
@@ -49,10 +61,7 @@ def try_find_package(prefix, folder, compiler, flags):
 
 def try_pkg_config(prefix, folder, compiler, flags):
     folder.mkdir()
-    paths = [str(path) for path in prefix.glob("lib*/**/pkgconfig")]
-    environment = dict(os.environ, PKG_CONFIG_PATH=":".join(paths))
-    words = run("pkg-config", "--cflags", "--libs", "lockstep", env=environment).split()
-    run("pkg-config", "--exists", "lockstep-sim", env=environment)
+    words = words_of(prefix, "lockstep")
     run(compiler, *flags.split(), CONSUMER / "main.cpp", *words, "-o", folder / "consumer")
     expect_connected(folder / "consumer", "pkg-config")
 
@@ -62,13 +71,23 @@ def try_sockets(prefix, folder, compiler, flags):
     alone."""
     build_consumer(SOCKETS_CONSUMER, folder / "cmake", prefix, compiler, flags)
     expect_printed("lockstep::sockets: its user in C", folder / "cmake" / "consumer", EXAMPLE_SAYS)
-    paths = [str(path) for path in prefix.glob("lib*/**/pkgconfig")]
-    environment = dict(os.environ, PKG_CONFIG_PATH=":".join(paths))
-    words = run("pkg-config", "--cflags", "--libs", "lockstep-sockets", env=environment).split()
+    words = words_of(prefix, "lockstep-sockets")
     c_compiler = compiler.replace("clang++", "clang").replace("g++", "gcc")
     run(c_compiler, *flags.split(), "-std=c99", "-D_GNU_SOURCE", EXAMPLE, *words,
         "-o", folder / "consumer")
     expect_printed("lockstep-sockets: its user in C", folder / "consumer", EXAMPLE_SAYS)
+
+
+def try_parts(prefix, folder, compiler, flags):
+    """The drivers and the simulator, by find_package and by pkg-config."""
+    build_consumer(PARTS_CONSUMER, folder / "cmake", prefix, compiler, flags)
+    for part, says in PARTS_SAY.items():
+        by_cmake = folder / "cmake" / f"consumer_{part}"
+        expect_printed(f"lockstep::{part}: its user", by_cmake, says)
+        program = folder / part
+        words = words_of(prefix, f"lockstep-{part}")
+        run(compiler, *flags.split(), PARTS_CONSUMER / f"{part}.cpp", *words, "-o", program)
+        expect_printed(f"lockstep-{part}: its user", program, says)
 
 
 def expect_printed(what, program, pattern):
@@ -135,6 +154,7 @@ def main():
         try_find_package(top / "prefix", top / "by_cmake", options.compiler, options.flags)
         try_pkg_config(top / "prefix", top / "by_pkg_config", options.compiler, options.flags)
         try_sockets(top / "prefix", top / "sockets", options.compiler, options.flags)
+        try_parts(top / "prefix", top / "parts", options.compiler, options.flags)
         try_unbuilt(top / "unbuilt", options.compiler)
         ns3 = try_ns3(top / "prefix", top / "ns3", options.compiler, options.flags)
     print(f"the consumers connect, in C++ and in C, by find_package and pkg-config; {ns3}")
