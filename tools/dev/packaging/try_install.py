@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+import try_examples
+
 CONSUMER = pathlib.Path(__file__).resolve().parent / "consumer"
 SOCKETS_CONSUMER = CONSUMER.with_name("consumer_sockets")
 EXAMPLE = CONSUMER.parents[2] / "lib/sockets/example.c"
@@ -72,9 +74,8 @@ def try_sockets(prefix, folder, compiler, flags):
     build_consumer(SOCKETS_CONSUMER, folder / "cmake", prefix, compiler, flags)
     expect_printed("lockstep::sockets: its user in C", folder / "cmake" / "consumer", EXAMPLE_SAYS)
     words = words_of(prefix, "lockstep-sockets")
-    c_compiler = compiler.replace("clang++", "clang").replace("g++", "gcc")
-    run(c_compiler, *flags.split(), "-std=c99", "-D_GNU_SOURCE", EXAMPLE, *words,
-        "-o", folder / "consumer")
+    run(try_examples.c_compiler_of(compiler), *flags.split(), "-std=c99", "-D_GNU_SOURCE", EXAMPLE,
+        *words, "-o", folder / "consumer")
     expect_printed("lockstep-sockets: its user in C", folder / "consumer", EXAMPLE_SAYS)
 
 
@@ -88,6 +89,19 @@ def try_parts(prefix, folder, compiler, flags):
         words = words_of(prefix, f"lockstep-{part}")
         run(compiler, *flags.split(), PARTS_CONSUMER / f"{part}.cpp", *words, "-o", program)
         expect_printed(f"lockstep-{part}: its user", program, says)
+
+
+def try_embedded(prefix, folder, compiler, flags):
+    """The programs of sim/examples/embed; returns what could not be tried."""
+    folder.mkdir()
+
+    def words(*modules):
+        return words_of(prefix, *modules)
+    try:
+        return try_examples.try_all(folder, prefix, words, build_consumer, compiler, flags)
+    except try_examples.Wrong as wrong:
+        print(f"sim/examples/embed: {wrong}", file=sys.stderr)
+        sys.exit(1)
 
 
 def expect_printed(what, program, pattern):
@@ -155,9 +169,13 @@ def main():
         try_pkg_config(top / "prefix", top / "by_pkg_config", options.compiler, options.flags)
         try_sockets(top / "prefix", top / "sockets", options.compiler, options.flags)
         try_parts(top / "prefix", top / "parts", options.compiler, options.flags)
+        skipped = try_embedded(top / "prefix", top / "embedded", options.compiler, options.flags)
         try_unbuilt(top / "unbuilt", options.compiler)
         ns3 = try_ns3(top / "prefix", top / "ns3", options.compiler, options.flags)
-    print(f"the consumers connect, in C++ and in C, by find_package and pkg-config; {ns3}")
+    for each in skipped:
+        print(each, file=sys.stderr)
+    print(f"the consumers connect, in C++ and in C, by find_package and pkg-config; {ns3}; "
+          f"{len(skipped)} skipped")
     return 0
 
 
