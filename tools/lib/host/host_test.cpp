@@ -160,6 +160,24 @@ TEST(Host, ASeedGivesTheSameFrames) {
   EXPECT_EQ(once.right_end.sent, twice.right_end.sent);
 }
 
+TEST(Host, TwoWithOneSeedHaveOtherLinkAddresses) {
+  Joined pair;
+  std::array<End*, 2> const ends{&pair.left_end, &pair.right_end};
+  std::array<const char*, 2> const addresses{"address=10.0.0.3/24", "address=10.0.0.4/24"};
+  std::array<Frame, 2> sources;
+  for (std::size_t i = 0; i < 2; ++i) {
+    lockstep_driver const table = Joined::table(*ends[i]);
+    std::array<const char*, 3> const options{addresses[i], "seed=7", nullptr};
+    Opened const host(lockstep_host_on_driver(&table, options.data()));
+    ASSERT_NE(host.self, nullptr);
+    lockstep_host_turn(host.self, 0);  // announces the address by ARP
+    ASSERT_FALSE(ends[i]->sent.empty());
+    Frame const& frame = ends[i]->sent.front();
+    sources[i] = Frame(frame.begin() + 6, frame.begin() + 12);
+  }
+  EXPECT_NE(sources[0], sources[1]);
+}
+
 TEST(Host, WithoutASeedKeysAreDrawnFromTheSystem) {
   Joined pair;
   Joined other;
@@ -298,8 +316,18 @@ TEST(Host, AfterTheGraceConnectionsAreAborted) {
   std::uint64_t const begun = pair.clock;
   EXPECT_EQ(lockstep_host_run(pair.left.self), 1);
   EXPECT_GE(pair.clock, begun + 5 * second);
+  EXPECT_EQ(at.turns, 5);  // not called while connections close
   // A reset was the last that left.
   EXPECT_EQ(pair.left_end.sent.back().at(20 + 13) & 0x04, 0x04);
+}
+
+TEST(Host, AcceptedConnectionsAreAbortedToo) {
+  Joined pair(true);
+  pair.connect();
+  StopAtFifth at{pair.right.self};
+  lockstep_on_turn(pair.right.sockets(), StopAtFifth::run, &at);
+  EXPECT_EQ(lockstep_host_run(pair.right.self), 1);
+  EXPECT_EQ(pair.right_end.sent.back().at(20 + 13) & 0x04, 0x04);
 }
 
 TEST(Host, ASecondStopAbortsAtOnce) {
@@ -348,7 +376,9 @@ TEST(Host, AShorterTableOfAnOlderProgramWorks) {
   std::array<const char*, 2> const options{"address=10.0.0.3/24", nullptr};
   Opened const host(lockstep_host_on_driver(&table, options.data()));
   ASSERT_NE(host.self, nullptr);
-  lockstep_host_turn(host.self, -1);
+  while (lockstep_host_turn(host.self, 0) == 1) {
+  }
+  EXPECT_EQ(lockstep_host_turn(host.self, -1), 0);  // nothing to wait for
   EXPECT_TRUE(pair.left_end.waits.empty());
   EXPECT_STREQ(lockstep_host_description(host.self),
                "10.0.0.3/24 on a driver of the program's own, MTU 1500");
