@@ -22,6 +22,7 @@ PARTS_SAY = {
     "hw": r"'no/name' is not an interface name: .+\n(.*none0.*\n){2}",
     "sim": r"1000000 octets\n",
 }
+LAYERS = ("units", "memory", "wire", "link", "internet", "tcp", "stack")
 HTTP_CONSUMER = CONSUMER.with_name("consumer_ns3_http")
 
 
@@ -136,6 +137,32 @@ def try_ns3(prefix, folder, compiler, flags):
     return "in ns-3, and its web server"
 
 
+def try_core_alone(folder, compiler, flags):
+    """The core and nothing else is built and installed, and its consumer links it."""
+    build, prefix = folder / "build", folder / "prefix"
+    run("cmake", "-G", "Ninja", "-S", CONSUMER.parents[3], "-B", build,
+        f"-DCMAKE_CXX_COMPILER={compiler}", f"-DCMAKE_CXX_FLAGS={flags}",
+        "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -g1", "-DLOCKSTEP_JOINED=ON", "-DLOCKSTEP_CORE_ALONE=ON")
+    run("cmake", "--build", build)
+    run("cmake", "--install", build, "--prefix", prefix)
+    found = sorted(path.name for path in prefix.glob("lib*/**/*.a"))
+    if found != [f"liblockstep_{layer}.a" for layer in sorted(LAYERS)]:
+        print(f"LOCKSTEP_CORE_ALONE installs {found}", file=sys.stderr)
+        sys.exit(1)
+    try_find_package(prefix, folder / "by_cmake", compiler, flags)
+    try_pkg_config(prefix, folder / "by_pkg_config", compiler, flags)
+
+
+def try_parts_fit(folder, compiler):
+    """A part without what it stands on is refused, with the mend."""
+    done = subprocess.run(["cmake", "-G", "Ninja", "-S", CONSUMER.parents[3], "-B", folder,
+                           f"-DCMAKE_CXX_COMPILER={compiler}", "-DLOCKSTEP_HW=OFF"],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode == 0 or "pass -DLOCKSTEP_HW=ON" not in " ".join(done.stdout.split()):
+        print(f"LOCKSTEP_TOOLS without LOCKSTEP_HW: {done.stdout!r}", file=sys.stderr)
+        sys.exit(1)
+
+
 def try_unbuilt(folder, compiler):
     """Nothing is installed of a build that is not complete, and the message says what to do."""
     run("cmake", "-G", "Ninja", "-S", CONSUMER.parents[3], "-B", folder / "build",
@@ -170,6 +197,8 @@ def main():
         try_sockets(top / "prefix", top / "sockets", options.compiler, options.flags)
         try_parts(top / "prefix", top / "parts", options.compiler, options.flags)
         skipped = try_embedded(top / "prefix", top / "embedded", options.compiler, options.flags)
+        try_core_alone(top / "core", options.compiler, options.flags)
+        try_parts_fit(top / "parts_fit", options.compiler)
         try_unbuilt(top / "unbuilt", options.compiler)
         ns3 = try_ns3(top / "prefix", top / "ns3", options.compiler, options.flags)
     for each in skipped:
