@@ -21,6 +21,7 @@ EXAMPLES = ROOT / "sim/examples/embed"
 OCTETS = 1_000_000
 DRIVER_SAYS = r"100000 octets arrived as sent in \d+ ms of virtual time, \d+ segments were .+\n"
 PAGE = "<!DOCTYPE html><title>Lockstep</title><p>This page came from a stack in this program.\n"
+TLS_PAGE = "<!DOCTYPE html><title>Lockstep</title><p>OpenSSL, on a stack in this program.\n"
 ON_TAP = ("tap=lock0", f"host={ns.KERNEL}/24", f"host={ns.KERNEL6}/64", f"address={ns.OURS}/24",
           f"address={ns.OURS6}/64")
 
@@ -133,6 +134,38 @@ def try_http(program):
         expect(last == "2 requests\n", f"http: {last}")
 
 
+def why_no_tls(compiler):
+    """Why the example over TLS cannot be tried, or None."""
+    for program in ("openssl", "curl"):
+        if shutil.which(program) is None:
+            return f"{program} is missing: tools/setup --with tls"
+    found = subprocess.run([compiler, "-x", "c", "-E", "-include", "openssl/ssl.h", "/dev/null"],
+                           check=False, capture_output=True)
+    return None if found.returncode == 0 else "libssl-dev is missing: tools/setup --with tls"
+
+
+def try_https(folder, words_of, compiler, flags):
+    """OpenSSL over the sockets; curl checks the certificate, and fetches the page twice."""
+    program, cert, key = folder / "https", folder / "cert.pem", folder / "key.pem"
+    subprocess.run([c_compiler_of(compiler), *flags.split(), "-std=gnu99", "-Wall", "-Wextra",
+                    "-Wpedantic", "-Wconversion", "-Werror", EXAMPLES / "https.c",
+                    *words_of("lockstep-host"), "-lssl", "-lcrypto", "-o", program], check=True)
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                    "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=lockstep",
+                    "-addext", f"subjectAltName=IP:{ns.OURS}", "-keyout", key, "-out", cert],
+                   check=True, capture_output=True)
+    with ns.fresh_namespace(), Running(program, cert, key, *ON_TAP) as server:
+        for version in ("--tlsv1.3", "--tls-max=1.2"):
+            done = subprocess.run(["curl", "-sS", "--max-time", "60", *version.split("="),
+                                   "--cacert", cert, f"https://{ns.OURS}/"], check=False,
+                                  capture_output=True, text=True)
+            expect(done.stdout == TLS_PAGE and done.returncode == 0, f"https {version}: {done}")
+        refused = subprocess.run(["curl", "-sS", "--max-time", "60", f"https://{ns.OURS}/"],
+                                 check=False, capture_output=True, text=True)
+        expect(refused.returncode == 60, f"curl accepted an unknown certificate: {refused}")
+        expect(server.end() == "2 requests\n", "https counted other requests")
+
+
 def why_no_namespace():
     """Why servers cannot be tried against the kernel here, or None."""
     if os.geteuid() != 0:
@@ -176,4 +209,9 @@ def try_all(folder, prefix, words_of, build_consumer, compiler, flags):
         try_driver(built)
         try_errors(built)
     skipped += try_servers(folder / "pkg_config")
+    why = why_no_namespace() or why_no_tls(c_compiler_of(compiler))
+    if why:
+        skipped.append(f"SKIPPED, the example over TLS: {why}")
+    else:
+        try_https(folder / "pkg_config", words_of, compiler, flags)
     return skipped
