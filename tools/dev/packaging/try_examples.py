@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 from dev import namespace as ns  # noqa: E402  pylint: disable=wrong-import-position
 
 EXAMPLES = ROOT / "sim/examples/embed"
+OWN_LOOP = pathlib.Path(__file__).resolve().parent / "consumer_loop/main.c"
 OCTETS = 1_000_000
 DRIVER_SAYS = r"100000 octets arrived as sent in \d+ ms of virtual time, \d+ segments were .+\n"
 PAGE = "<!DOCTYPE html><title>Lockstep</title><p>This page came from a stack in this program.\n"
@@ -43,10 +44,11 @@ def build_by_pkg_config(folder, words_of, compiler, flags):
     """As the page of tools/lib/host does it, with the warnings that users switch on."""
     folder.mkdir()
     warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
-    for name in ("echo", "driver"):
-        subprocess.run([c_compiler_of(compiler), *flags.split(), *warnings, "-std=gnu99",
-                        EXAMPLES / f"{name}.c", *words_of("lockstep-host"),
-                        "-o", folder / name], check=True)
+    for name, source in (("echo", EXAMPLES / "echo.c"), ("driver", EXAMPLES / "driver.c"),
+                         ("own_loop", OWN_LOOP)):
+        subprocess.run([c_compiler_of(compiler), *flags.split(), *warnings, "-std=gnu99", source,
+                        *words_of("lockstep-host"), "-idirafter", ROOT, "-o", folder / name],
+                       check=True)
     words = words_of("lockstep-hw", "lockstep-sockets")
     subprocess.run([compiler, *flags.split(), *warnings, EXAMPLES / "http.cpp", *words,
                     "-o", folder / "http"], check=True)
@@ -184,6 +186,7 @@ def try_servers(folder):
         return [f"SKIPPED, the example servers against Linux: {why}"]
     with ns.fresh_namespace():
         try_echo(folder / "echo", ON_TAP, (ns.OURS, ns.OURS6))
+        try_echo(folder / "own_loop", ON_TAP, (ns.OURS, ns.OURS6))
         try_http(folder / "http")
     drivers = ["packet"]
     skipped = []
