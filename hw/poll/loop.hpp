@@ -35,6 +35,23 @@ concept RestingDriver = requires(D driver, const D seen) {
   { seen.doorbell() } -> std::same_as<int>;
 };
 
+// For a driver that is waited for by a function of its own in place of ppoll(2). waits(): whether
+// it can be waited for at all; if not, it is polled without sleeping. wait(): returns when a frame
+// has arrived, when there is room if `what.room`, and at `what.until` at the latest.
+template <class D>
+concept WaitingDriver = requires(D driver, const D seen, const WaitFor& what) {
+  { seen.waits() } -> std::same_as<bool>;
+  { driver.wait(what) } -> std::same_as<void>;
+};
+
+// asked(): how many stop requests there have been. descriptor(): readable while asked() has not
+// returned the last of them; -1: none can come.
+template <class S>
+concept StopSource = requires(S stop, const S seen) {
+  { stop.asked() } -> std::same_as<std::uint32_t>;
+  { seen.descriptor() } -> std::same_as<int>;
+};
+
 // deadline(): when run() has something due by the clock; before that, and without an event, run()
 //             changes nothing.
 // stop():     begins to close what is open and accepts nothing new.
@@ -58,6 +75,13 @@ concept Watcher = requires(W watch, Instant now) {
   { watch.sleeping() } -> std::same_as<void>;
 };
 
+// Watches nothing.
+struct NoWatcher {
+  Instant due() const { return Instant::never(); }
+  void look(Instant) {}
+  void sleeping() {}
+};
+
 struct LoopSettings {
   Duration spin = Duration::microseconds(50);  // turns without sleep after the last work
   Duration grace = Duration::seconds(5);       // from the first stop request to the abort
@@ -74,46 +98,111 @@ struct LoopCounters {
   std::uint64_t slept = 0;
 };
 
-template <PolledDriver D, StoppableApplication App, Watcher Watch>
+// What one step of a loop did. idle: nothing can be done before the next event or deadline.
+enum class Step : std::uint8_t { worked, idle, over };
+
+template <PolledDriver D, StoppableApplication App, Watcher Watch, StopSource Stop = StopSeat>
 class Loop {
  public:
-  Loop(Stack& stack, D& driver, App& app, Watch& watch, StopSeat& signals,
-       const LoopSettings& settings)
+  Loop(Stack& stack, D& driver, App& app, Watch& watch, Stop& stop, const LoopSettings& settings)
       : stack_(stack),
         driver_(driver),
         app_(app),
         watch_(watch),
-        signals_(signals),
+        stop_(stop),
         settings_(settings) {}
 
   // Runs turns until a stop was requested and everything open is closed.
   Ending run() {
-    Instant worked_at;
-    bool over = ended();
-    while (!over) {
-      Outcome const outcome = turn(stack_, driver_, app_);
-      ++counters_.turns;
-      Instant const now = driver_.now();
-      bool const signalled = handle_signals(now);
-      if (watch_.due() <= now) {
-        watch_.look(now);
-      }
-      over = ended();
-      if (outcome == Outcome::worked || driver_.more()) {
-        ++counters_.worked;
-        worked_at = now;
-        room_was_false_ = false;
-      } else if (bool const blocked = outcome == Outcome::transmit_blocked || driver_.holds();
-                 !signalled && !over && driver_.descriptor() >= 0 &&
-                 (blocked || now.since(worked_at) >= settings_.spin)) {
-        // Do not sleep after a stop, because the next turn sends what the stop has queued; nor if
-        // no descriptor would wake the loop.
-        sleep(now, blocked);
+    Step did = ended() ? Step::over : Step::worked;
+    while (did != Step::over) {
+      did = step();
+      // A blocked turn cannot continue by itself, so it does not spin.
+      bool const spins = !blocked_ && now_.since(worked_at_) < settings_.spin;
+      if (did == Step::idle && !spins && waits()) {
+        rest(Instant::never());
       }
     }
     return ending_;
   }
 
+  // For a caller that has a loop of its own: one turn, and what was requested meanwhile.
+  Step step() {
+    Outcome const outcome = turn(stack_, driver_, app_);
+    ++counters_.turns;
+    now_ = driver_.now();
+    bool const signalled = handle_stop(now_);
+    if (watch_.due() <= now_) {
+      watch_.look(now_);
+    }
+    bool const over = ended();
+    bool const worked = outcome == Outcome::worked || driver_.more();
+    blocked_ = !worked && (outcome == Outcome::transmit_blocked || driver_.holds());
+    if (worked) {
+      ++counters_.worked;
+      worked_at_ = now_;
+      room_was_false_ = false;
+    }
+    if (over) {
+      return Step::over;
+    }
+    // After a stop the next turn sends what the stop has queued.
+    return worked || signalled ? Step::worked : Step::idle;
+  }
+
+  // After a step that was idle: what to wait for before the next one.
+  WaitFor awaited() const {
+    // A blocked turn continues only with room or a frame; timers are checked once a millisecond.
+    // The descriptor may report room that is not there: AF_XDP's reports room in the ring, not in
+    // the kernel's memory. Trusting it would make the loop spin.
+    bool const distrusted = room_was_false_ && blocked_;
+    Duration const blocked_for = distrusted ? pause : Duration::milliseconds(1);
+    Instant until = blocked_ ? now_ + blocked_for : stack_.deadline();
+    until = earlier(until, earlier(app_.deadline(), watch_.due()));
+    if (driver_.down()) {
+      until = earlier(until, now_ + Duration::seconds(1));
+    }
+    if (stopping_) {
+      until = earlier(until, earlier(patience_, end_));
+    }
+    return {driver_.descriptor(), blocked_ && !distrusted, stop_.descriptor(), -1, now_, until};
+  }
+
+  // Sleeps for what awaited() says, at most until `limit`. Only if waits().
+  void rest(Instant limit) {
+    WaitFor what = awaited();
+    what.until = earlier(what.until, limit);
+    room_was_false_ = room_was_false_ && blocked_;
+    if (what.until <= what.now) {
+      return;
+    }
+    if constexpr (RestingDriver<D>) {
+      if (!driver_.prepare_sleep()) {
+        return;
+      }
+      what.doorbell = driver_.doorbell();
+    }
+    ++counters_.slept;
+    watch_.sleeping();
+    if constexpr (WaitingDriver<D>) {
+      driver_.wait(what);
+    } else {
+      wait_for(what);
+    }
+    room_was_false_ = room_was_false_ || (what.room && driver_.now().since(what.now) < at_once);
+  }
+
+  // Whether anything would wake a sleep.
+  bool waits() const {
+    if constexpr (WaitingDriver<D>) {
+      return driver_.waits();
+    } else {
+      return driver_.descriptor() >= 0;
+    }
+  }
+
+  // How the loop has ended; only after Step::over.
+  Ending ending() const { return ending_; }
   const LoopCounters& counters() const { return counters_; }
 
  private:
@@ -145,8 +234,8 @@ class Loop {
   }
 
   // Returns whether the application was asked to stop, or to abandon what is open.
-  bool handle_signals(Instant now) {
-    std::uint32_t const asked = signals_.asked();
+  bool handle_stop(Instant now) {
+    std::uint32_t const asked = stop_.asked();
     bool const stops = asked != 0 && !stopping_;
     if (stops) {
       stopping_ = true;
@@ -165,47 +254,19 @@ class Loop {
     return stops || abandons;
   }
 
-  void sleep(Instant now, bool blocked) {
-    // A blocked turn continues only with room or a frame; timers are checked once a millisecond.
-    // The descriptor may report room that is not there: AF_XDP's reports room in the ring, not in
-    // the kernel's memory. Trusting it would make the loop spin.
-    room_was_false_ = room_was_false_ && blocked;
-    Duration const blocked_for = room_was_false_ ? pause : Duration::milliseconds(1);
-    Instant until = blocked ? now + blocked_for : stack_.deadline();
-    until = earlier(until, earlier(app_.deadline(), watch_.due()));
-    if (driver_.down()) {
-      until = earlier(until, now + Duration::seconds(1));
-    }
-    if (stopping_) {
-      until = earlier(until, earlier(patience_, end_));
-    }
-    if (until <= now) {
-      return;
-    }
-    int doorbell = -1;
-    if constexpr (RestingDriver<D>) {
-      if (!driver_.prepare_sleep()) {
-        return;
-      }
-      doorbell = driver_.doorbell();
-    }
-    ++counters_.slept;
-    watch_.sleeping();
-    bool const for_room = blocked && !room_was_false_;
-    wait_for({driver_.descriptor(), for_room, signals_.descriptor(), doorbell, now, until});
-    room_was_false_ = room_was_false_ || (for_room && driver_.now().since(now) < at_once);
-  }
-
   Stack& stack_;
   D& driver_;
   App& app_;
   Watch& watch_;
-  StopSeat& signals_;
+  Stop& stop_;
   LoopSettings settings_;
   LoopCounters counters_;
   Instant patience_ = Instant::never();
   Instant end_ = Instant::never();
+  Instant now_;        // at the end of the last turn
+  Instant worked_at_;  // of the last turn that did work
   bool stopping_ = false;
+  bool blocked_ = false;         // the last turn had frames for which there was no room
   bool room_was_false_ = false;  // the descriptor reported room, and there was none
   Ending ending_ = Ending::stopped;
 };

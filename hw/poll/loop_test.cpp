@@ -243,6 +243,52 @@ TEST_F(Looped, ADeviceWithoutADescriptorIsPolledWithoutSleep) {
   EXPECT_GE(counters.turns, 100u);
 }
 
+/// Waited for by a function of its own, in which its time passes.
+struct OwnWait : Silent {
+  std::vector<Instant> until;
+  bool can_wait = true;
+  bool waits() const { return can_wait; }
+  void wait(const WaitFor& what) {
+    until.push_back(what.until);
+    time = later(time, what.until.is_never() ? time : what.until);
+  }
+};
+
+TEST_F(Looped, ADriverMayWaitByAFunctionOfItsOwn) {
+  OwnWait own;
+  app.idle = true;
+  app.left = 0;
+  app.raise_at = 3;
+  Loop loop(*stack, own, app, watch, signals, {.spin = Duration{}});
+  EXPECT_EQ(loop.run(), Ending::stopped);
+  EXPECT_EQ(own.until.size(), 2u);
+}
+
+TEST_F(Looped, ADriverThatCannotWaitIsPolled) {
+  OwnWait own;
+  own.can_wait = false;
+  app.idle = true;
+  app.left = 0;
+  app.raise_at = 3;
+  Loop loop(*stack, own, app, watch, signals, {.spin = Duration{}});
+  EXPECT_EQ(loop.run(), Ending::stopped);
+  EXPECT_TRUE(own.until.empty());
+}
+
+TEST_F(Looped, AStepReportsWhatToWaitFor) {
+  app.idle = true;
+  Loop loop(*stack, driver, app, watch, signals, {});
+  while (loop.step() == Step::worked) {
+  }
+  WaitFor const what = loop.awaited();
+  EXPECT_EQ(what.frames, driver.frames);
+  EXPECT_EQ(what.stop, signals.descriptor());
+  EXPECT_FALSE(what.room);
+  EXPECT_TRUE(what.until.is_never());
+  app.idle = false;  // due now
+  EXPECT_EQ(loop.awaited().until, Instant{});
+}
+
 TEST(Wait, EndsWithEachEventThatItWaitsFor) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);

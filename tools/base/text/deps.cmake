@@ -1,3 +1,3 @@
-# Failures as exceptions, TOML.
-set(LIBS lockstep_output lockstep_process)
+# Failures as exceptions, TOML, numbers with units.
+set(LIBS lockstep_output lockstep_parse lockstep_process)
 set(PLAIN ALL)

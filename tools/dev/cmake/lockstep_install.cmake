@@ -19,9 +19,8 @@ install(CODE "
 function(lockstep_installed_targets)
   set(targets "")
   set(files "")
-  foreach(target IN LISTS LOCKSTEP_LIBRARIES LOCKSTEP_SOCKETS ITEMS lockstep_sim lockstep_ns3
-          lockstep_ns3_http lockstep_load lockstep_http program_lockstep program_lockstep_ns3
-          packetdrill_so)
+  foreach(target IN LISTS installed_libraries ITEMS lockstep_ns3 lockstep_ns3_http lockstep_load
+          lockstep_http program_lockstep program_lockstep_ns3 packetdrill_so)
     if(TARGET ${target})
       get_target_property(type ${target} TYPE)
       list(APPEND targets ${target})
@@ -40,26 +39,41 @@ function(lockstep_installed_targets)
 endfunction()
 cmake_language(DEFER CALL lockstep_installed_targets)
 
-# BSD sockets for C and C++: core alone, and the pair in memory, with which programs can be tried.
-set(LOCKSTEP_SOCKETS "")
+# BSD sockets for C and C++: core alone, and the pair in memory, with which programs can be tried;
+# and with the drivers, hosts for C.
+set(installed_sockets "")
+set(installed_host "")
 if(TARGET lockstep_sockets)
-  set(LOCKSTEP_SOCKETS lockstep_pair lockstep_sockets)
+  set(installed_sockets lockstep_pair lockstep_sockets)
   foreach(folder IN ITEMS pair sockets)
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/tools/lib/${folder}"
       DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lockstep/tools/lib"
       FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*_kit.hpp" EXCLUDE)
   endforeach()
 endif()
-install(TARGETS ${LOCKSTEP_LIBRARIES} lockstep_sim ${LOCKSTEP_SOCKETS} EXPORT lockstepTargets
-  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(TARGET lockstep_host)
+  set(installed_host lockstep_hw lockstep_parse lockstep_host)
+  install(FILES "${PROJECT_SOURCE_DIR}/tools/lib/host/host.h"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lockstep/tools/lib/host")
+endif()
+set(installed_libraries ${LOCKSTEP_LIBRARIES} ${installed_sockets} ${installed_host})
+foreach(part IN ITEMS lockstep_sim lockstep_hw)
+  if(TARGET ${part})
+    list(APPEND installed_libraries ${part})
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES installed_libraries)
+install(TARGETS ${installed_libraries}
+  EXPORT lockstepTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT lockstepTargets NAMESPACE lockstep:: DESTINATION "${package_dir}")
-foreach(module IN ITEMS core sim)
-  if(EXISTS "${PROJECT_SOURCE_DIR}/${module}")
+foreach(module IN ITEMS core sim hw)
+  if(TARGET lockstep_${module})
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/${module}"
       DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lockstep"
       FILES_MATCHING PATTERN "*.hpp"
       PATTERN "*_kit.hpp" EXCLUDE PATTERN "*_testing.hpp" EXCLUDE
-      PATTERN "ns3" EXCLUDE PATTERN "runner" EXCLUDE PATTERN "examples" EXCLUDE)
+      PATTERN "ns3" EXCLUDE PATTERN "runner" EXCLUDE PATTERN "examples" EXCLUDE
+      PATTERN "mpipe" EXCLUDE)
   endif()
 endforeach()
 # The component ns3 has its own targets file, because it needs ns-3 to be found first.
@@ -154,9 +168,19 @@ function(lockstep_pkg_config name description requires)
 endfunction()
 
 lockstep_pkg_config(lockstep "${PROJECT_DESCRIPTION}" "" TARGETS ${LOCKSTEP_LIBRARIES})
-lockstep_pkg_config(lockstep-sim "The deterministic simulator of Lockstep" lockstep
-  TARGETS lockstep_sim)
-if(LOCKSTEP_SOCKETS)
+if(TARGET lockstep_sim)
+  lockstep_pkg_config(lockstep-sim "The deterministic simulator of Lockstep" lockstep
+    TARGETS lockstep_sim)
+endif()
+if(TARGET lockstep_hw)
+  lockstep_pkg_config(lockstep-hw "Drivers of Linux interfaces for Lockstep" lockstep
+    TARGETS lockstep_hw)
+endif()
+if(installed_sockets)
   lockstep_pkg_config(lockstep-sockets "BSD's sockets over Lockstep's stack, for C and C++" ""
-    C TARGETS ${LOCKSTEP_LIBRARIES} ${LOCKSTEP_SOCKETS})
+    C TARGETS ${LOCKSTEP_LIBRARIES} ${installed_sockets})
+endif()
+if(installed_host)
+  lockstep_pkg_config(lockstep-host "Lockstep's stack on an interface or a driver, for C" ""
+    C TARGETS ${LOCKSTEP_LIBRARIES} ${installed_sockets} ${installed_host})
 endif()

@@ -17,7 +17,7 @@ macro(lockstep_find_ns3)
 endmacro()
 
 function(lockstep_ns3)
-  if(NOT LOCKSTEP_NS3 OR LOCKSTEP_FUZZ OR CMAKE_CROSSCOMPILING
+  if(LOCKSTEP_FUZZ OR CMAKE_CROSSCOMPILING
       OR LOCKSTEP_SANITIZE MATCHES "memory|thread")
     return()
   endif()

@@ -48,6 +48,13 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict -Wno-maybe-uninitialized>)
 endif()
 
+# gcc 12 at -O3 warns about inlined writes that are within bounds.
+add_library(lockstep_inlined_writes INTERFACE)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(lockstep_inlined_writes INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow>)
+endif()
+
 # core/ and sim/ also run without an unwinder and without type information.
 add_library(lockstep_bare INTERFACE)
 target_compile_options(lockstep_bare INTERFACE

@@ -256,6 +256,16 @@ function(lockstep_fuzzers)
   endforeach()
 endfunction()
 
+# Refuses parts without those that they stand on.
+function(lockstep_check_parts)
+  foreach(needed IN ITEMS LOCKSTEP_SIM LOCKSTEP_HW LOCKSTEP_SOCKETS)
+    if(LOCKSTEP_TOOLS AND NOT ${needed})
+      message(FATAL_ERROR "LOCKSTEP_TOOLS needs ${needed}: pass -D${needed}=ON, or "
+        "-DLOCKSTEP_TOOLS=OFF")
+    endif()
+  endforeach()
+endfunction()
+
 # The layers of core/, lowest first; each links only those below it. lockstep::core links all.
 function(lockstep_core)
   set(below "")
@@ -399,7 +409,7 @@ endfunction()
 # The other drivers: one library of all their folders.
 function(lockstep_hw)
   lockstep_collect(hw hw RECURSE EXCLUDE hw/mpipe)
-  lockstep_library(hw SOURCES ${hw_SOURCES} PUBLIC lockstep_core lockstep_mpipe)
+  lockstep_library(hw SOURCES ${hw_SOURCES} PUBLIC lockstep_core)
   lockstep_join(lockstep_hw)
   lockstep_test(hw SOURCES ${hw_TESTS} LIBRARIES lockstep_hw)
 endfunction()
@@ -561,15 +571,22 @@ function(lockstep_find_third_party)
   target_link_libraries(lockstep_third_party INTERFACE
     $<IF:$<BOOL:${SKBUILD}>,fmt::fmt-header-only,fmt::fmt>
     CLI11::CLI11 nlohmann_json::nlohmann_json)
-  # gcc 12 at -O3 warns about inlined writes that are within bounds.
-  add_library(lockstep_inlined_writes INTERFACE)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    target_compile_options(lockstep_inlined_writes INTERFACE
-      $<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow>)
-  endif()
   add_library(lockstep_json STATIC tools/dev/cmake/precompiled/json_members.cpp)
   target_link_libraries(lockstep_json PRIVATE nlohmann_json::nlohmann_json)
   target_link_libraries(lockstep_third_party INTERFACE lockstep_inlined_writes lockstep_json)
+endfunction()
+
+# The sockets and the hosts alone, without the libraries of others that tools/ needs.
+function(lockstep_sockets)
+  set(folders tools/lib/pair tools/lib/sockets)
+  if(LOCKSTEP_HW)
+    list(APPEND folders tools/base/parse tools/lib/host)
+  endif()
+  # The tests use what LOCKSTEP_TOOLS finds.
+  set(LOCKSTEP_TESTS OFF)
+  foreach(folder IN LISTS folders)
+    lockstep_tool(${folder})
+  endforeach()
 endfunction()
 
 # All folders with C++ of the named parents; tools/verbs/cli last, because it links all other verbs.

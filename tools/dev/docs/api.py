@@ -10,12 +10,13 @@ from pages import Finding
 
 HERE = Path(__file__).resolve().parent
 # What tools/dev/cmake/lockstep_install.cmake installs.
-INSTALLED = re.compile(r"(core|sim|tools/lib/(sockets|pair|http|load|ns3_http))/.*\.(hpp|h)")
-NOT_INSTALLED = re.compile(r"_kit\.hpp|_testing\.hpp|/runner/|/examples/")
+INSTALLED = re.compile(r"(core|sim|hw|tools/lib/(sockets|pair|http|load|ns3_http))/.*\.(hpp|h)|"
+                       r"tools/lib/host/host\.h")
+NOT_INSTALLED = re.compile(r"_kit\.hpp|_testing\.hpp|/runner/|/examples/|^hw/mpipe/")
 # The headers that a program includes first: each function and type in them has a comment.
 DESCRIBED = re.compile(
     r"core/stack/(?!body\.hpp|core_access)[^/]*|core/units/.*|core/tcp/(config|interface)\.hpp|"
-    r"tools/lib/sockets/(pair\.h|sockets\.h|sockets\.hpp)")
+    r"tools/lib/host/host\.h|tools/lib/sockets/(pair\.h|sockets\.h|sockets\.hpp)")
 WARNING = re.compile(r"(?P<file>[^:\s]+):(?P<line>\d+): (?:warning|error): (?P<what>.*)")
 UNDESCRIBED = re.compile(r"(Compound .*|Member .*\(function\).*) is not documented\.")
 ENTRIES = (
@@ -27,6 +28,7 @@ ENTRIES = (
     ("lockstep::Driver", "core/stack/driver.hpp", "what a driver has"),
     ("lockstep::Duration", "core/units/time.hpp", "time"),
     ("lockstep_socket", "tools/lib/sockets/sockets.h", "BSD's calls, for C99 and C++"),
+    ("lockstep_host_open", "tools/lib/host/host.h", "a stack on an interface, for C99 and C++"),
     ("lockstep::sim::Kernel", "sim/kernel/kernel.hpp", "the simulator"),
     ("lockstep::sim::World", "sim/kernel/world.hpp", "what a world is made of"),
 )
@@ -34,7 +36,7 @@ ENTRIES = (
 
 MAINPAGE = """/** \\mainpage The C and C++ API
 Every header that `cmake --install` installs. Begin with lockstep::Stack, lockstep::Config and
-lockstep::sim::Kernel, or with sockets.h for BSD's calls.
+lockstep::sim::Kernel, or with host.h and sockets.h for a stack with BSD's calls in C.
 
 <a href="../../index.html">What Lockstep is, and how to start</a> */
 """

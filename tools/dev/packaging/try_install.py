@@ -11,10 +11,18 @@ import subprocess
 import sys
 import tempfile
 
+import try_examples
+
 CONSUMER = pathlib.Path(__file__).resolve().parent / "consumer"
 SOCKETS_CONSUMER = CONSUMER.with_name("consumer_sockets")
 EXAMPLE = CONSUMER.parents[2] / "lib/sockets/example.c"
 EXAMPLE_SAYS = r"echo: hello\nthe peer has closed: yes, recv gives 0\n"
+PARTS_CONSUMER = CONSUMER.with_name("consumer_parts")
+PARTS_SAY = {
+    "hw": r"'no/name' is not an interface name: .+\n(.*none0.*\n){2}",
+    "sim": r"1000000 octets\n",
+}
+LAYERS = ("units", "memory", "wire", "link", "internet", "tcp", "stack")
 HTTP_CONSUMER = CONSUMER.with_name("consumer_ns3_http")
 
 
@@ -27,6 +35,13 @@ def run(*command, **more):
         print(f"failed ({done.returncode}): {' '.join(words)}\n{done.stdout}", file=sys.stderr)
         sys.exit(1)
     return done.stdout
+
+
+def words_of(prefix, *modules):
+    """What pkg-config prints for the modules, installed in the prefix."""
+    paths = [str(path) for path in prefix.glob("lib*/**/pkgconfig")]
+    environment = dict(os.environ, PKG_CONFIG_PATH=":".join(paths))
+    return run("pkg-config", "--cflags", "--libs", *modules, env=environment).split()
 
 
 def expect_connected(program, way):
@@ -49,10 +64,7 @@ def try_find_package(prefix, folder, compiler, flags):
 
 def try_pkg_config(prefix, folder, compiler, flags):
     folder.mkdir()
-    paths = [str(path) for path in prefix.glob("lib*/**/pkgconfig")]
-    environment = dict(os.environ, PKG_CONFIG_PATH=":".join(paths))
-    words = run("pkg-config", "--cflags", "--libs", "lockstep", env=environment).split()
-    run("pkg-config", "--exists", "lockstep-sim", env=environment)
+    words = words_of(prefix, "lockstep")
     run(compiler, *flags.split(), CONSUMER / "main.cpp", *words, "-o", folder / "consumer")
     expect_connected(folder / "consumer", "pkg-config")
 
@@ -62,13 +74,35 @@ def try_sockets(prefix, folder, compiler, flags):
     alone."""
     build_consumer(SOCKETS_CONSUMER, folder / "cmake", prefix, compiler, flags)
     expect_printed("lockstep::sockets: its user in C", folder / "cmake" / "consumer", EXAMPLE_SAYS)
-    paths = [str(path) for path in prefix.glob("lib*/**/pkgconfig")]
-    environment = dict(os.environ, PKG_CONFIG_PATH=":".join(paths))
-    words = run("pkg-config", "--cflags", "--libs", "lockstep-sockets", env=environment).split()
-    c_compiler = compiler.replace("clang++", "clang").replace("g++", "gcc")
-    run(c_compiler, *flags.split(), "-std=c99", "-D_GNU_SOURCE", EXAMPLE, *words,
-        "-o", folder / "consumer")
+    words = words_of(prefix, "lockstep-sockets")
+    run(try_examples.c_compiler_of(compiler), *flags.split(), "-std=c99", "-D_GNU_SOURCE", EXAMPLE,
+        *words, "-o", folder / "consumer")
     expect_printed("lockstep-sockets: its user in C", folder / "consumer", EXAMPLE_SAYS)
+
+
+def try_parts(prefix, folder, compiler, flags):
+    """The drivers and the simulator, by find_package and by pkg-config."""
+    build_consumer(PARTS_CONSUMER, folder / "cmake", prefix, compiler, flags)
+    for part, says in PARTS_SAY.items():
+        by_cmake = folder / "cmake" / f"consumer_{part}"
+        expect_printed(f"lockstep::{part}: its user", by_cmake, says)
+        program = folder / part
+        words = words_of(prefix, f"lockstep-{part}")
+        run(compiler, *flags.split(), PARTS_CONSUMER / f"{part}.cpp", *words, "-o", program)
+        expect_printed(f"lockstep-{part}: its user", program, says)
+
+
+def try_embedded(prefix, folder, compiler, flags):
+    """The programs of sim/examples/embed; returns what could not be tried."""
+    folder.mkdir()
+
+    def words(*modules):
+        return words_of(prefix, *modules)
+    try:
+        return try_examples.try_all(folder, prefix, words, build_consumer, compiler, flags)
+    except try_examples.Wrong as wrong:
+        print(f"sim/examples/embed: {wrong}", file=sys.stderr)
+        sys.exit(1)
 
 
 def expect_printed(what, program, pattern):
@@ -103,6 +137,32 @@ def try_ns3(prefix, folder, compiler, flags):
     return "in ns-3, and its web server"
 
 
+def try_core_alone(folder, compiler, flags):
+    """The core and nothing else is built and installed, and its consumer links it."""
+    build, prefix = folder / "build", folder / "prefix"
+    run("cmake", "-G", "Ninja", "-S", CONSUMER.parents[3], "-B", build,
+        f"-DCMAKE_CXX_COMPILER={compiler}", f"-DCMAKE_CXX_FLAGS={flags}",
+        "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -g1", "-DLOCKSTEP_JOINED=ON", "-DLOCKSTEP_CORE_ALONE=ON")
+    run("cmake", "--build", build)
+    run("cmake", "--install", build, "--prefix", prefix)
+    found = sorted(path.name for path in prefix.glob("lib*/**/*.a"))
+    if found != [f"liblockstep_{layer}.a" for layer in sorted(LAYERS)]:
+        print(f"LOCKSTEP_CORE_ALONE installs {found}", file=sys.stderr)
+        sys.exit(1)
+    try_find_package(prefix, folder / "by_cmake", compiler, flags)
+    try_pkg_config(prefix, folder / "by_pkg_config", compiler, flags)
+
+
+def try_parts_fit(folder, compiler):
+    """A part without what it stands on is refused, with the mend."""
+    done = subprocess.run(["cmake", "-G", "Ninja", "-S", CONSUMER.parents[3], "-B", folder,
+                           f"-DCMAKE_CXX_COMPILER={compiler}", "-DLOCKSTEP_HW=OFF"],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode == 0 or "pass -DLOCKSTEP_HW=ON" not in " ".join(done.stdout.split()):
+        print(f"LOCKSTEP_TOOLS without LOCKSTEP_HW: {done.stdout!r}", file=sys.stderr)
+        sys.exit(1)
+
+
 def try_unbuilt(folder, compiler):
     """Nothing is installed of a build that is not complete, and the message says what to do."""
     run("cmake", "-G", "Ninja", "-S", CONSUMER.parents[3], "-B", folder / "build",
@@ -135,9 +195,16 @@ def main():
         try_find_package(top / "prefix", top / "by_cmake", options.compiler, options.flags)
         try_pkg_config(top / "prefix", top / "by_pkg_config", options.compiler, options.flags)
         try_sockets(top / "prefix", top / "sockets", options.compiler, options.flags)
+        try_parts(top / "prefix", top / "parts", options.compiler, options.flags)
+        skipped = try_embedded(top / "prefix", top / "embedded", options.compiler, options.flags)
+        try_core_alone(top / "core", options.compiler, options.flags)
+        try_parts_fit(top / "parts_fit", options.compiler)
         try_unbuilt(top / "unbuilt", options.compiler)
         ns3 = try_ns3(top / "prefix", top / "ns3", options.compiler, options.flags)
-    print(f"the consumers connect, in C++ and in C, by find_package and pkg-config; {ns3}")
+    for each in skipped:
+        print(each, file=sys.stderr)
+    print(f"the consumers connect, in C++ and in C, by find_package and pkg-config; {ns3}; "
+          f"{len(skipped)} skipped")
     return 0
 
 

@@ -69,6 +69,11 @@ class Floors(Planted):
         self.write("sim/bus/a.hpp", TOP + '\n#include "hw/poll/loop.hpp"\n')
         self.expect("layer", "sim/bus/a.hpp", 3)
 
+    def test_example_includes_what_is_installed(self):
+        self.write("sim/examples/embed/a.c", TOP + '#include "tools/lib/host/host.h"\n')
+        self.write("sim/examples/embed/b.cpp", TOP + '#include "hw/poll/loop.hpp"\n')
+        self.expect_clean()
+
     def test_hw_includes_sim(self):
         self.write("hw/tap/a.hpp", TOP + '#include "sim/bus/link.hpp"\n')
         self.expect("layer", "hw/tap/a.hpp", 2)

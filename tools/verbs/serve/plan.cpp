@@ -3,24 +3,19 @@
 
 #include <fmt/core.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 
 #include <algorithm>
-#include <charconv>
 
-#include "core/units/random.hpp"
 #include "hw/interface.hpp"
 #include "tools/base/output/atomic_file.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/lib/host/rules.hpp"
 #include "tools/lib/journal/format.hpp"
 #include "tools/verbs/serve/metrics.hpp"
 
 namespace lockstep::tools {
 namespace {
-
-/// The largest MTU; a loopback interface reports a larger one, which no Ethernet frame carries.
-constexpr std::uint32_t mtu_max = 65'000;
 
 [[noreturn]] void refuse(const std::string& message) {
   throw Failure(ExitCode::bad_input, message);
@@ -37,39 +32,13 @@ HostAddress address_in(const std::string& option, const std::string& text) {
   return {found->address, found->prefix_bits};
 }
 
-/// Why a host cannot have that address; empty: it can.
-std::string_view unfit(const HostAddress& ours) {
-  IpAddress const& address = ours.address;
-  if (address.is_multicast() || address.is_unspecified()) {
-    return address.is_multicast() ? "it is a multicast address" : "it is the unspecified address";
-  }
-  if (address.is_v4() && (address.as_v4().is_loopback() || address.as_v4().is_reserved())) {
-    return address.as_v4().is_loopback() ? "it is a loopback address" : "it is reserved";
-  }
-  if (!address.is_v4() || ours.prefix_bits >= 31) {
-    return {};
-  }
-  // RFC 1122 3.2.1.3: host bits that are all 0 or all 1 denote the network or a broadcast to it.
-  std::uint32_t const host_bits = ~std::uint32_t{0} >> ours.prefix_bits;
-  std::uint32_t const host = address.as_v4().value & host_bits;
-  return host == 0           ? "it is the address of the network"
-         : host == host_bits ? "it is the network's broadcast address"
-                             : "";
-}
-
-bool same_network(const HostAddress& ours, const HostAddress& other) {
-  std::uint32_t const before = ours.address.is_v4() ? 96 : 0;
-  return ours.address.is_v4() == other.address.is_v4() &&
-         common_bits({ours.address, other.address}) >= before + ours.prefix_bits;
-}
-
 void read_addresses(const ServeOptions& options, ServePlan& plan) {
   if (options.addresses.size() > Config::addresses_max) {
     refuse(fmt::format("--address: at most {} can be given", Config::addresses_max));
   }
   for (const std::string& text : options.addresses) {
     HostAddress const ours = address_in("--address", text);
-    if (auto const why = unfit(ours); !why.empty()) {
+    if (auto const why = unfit_address(ours); !why.empty()) {
       refuse(fmt::format("--address {}: {}: choose a host's address", text, why));
     }
     plan.config.addresses[plan.config.address_count.value] = ours;
@@ -89,7 +58,7 @@ void read_addresses(const ServeOptions& options, ServePlan& plan) {
                         "another",
                         text));
       }
-      near = near || same_network(ours, host);
+      near = near || same_network(ours, host.address);
     }
     if (!near) {
       refuse(fmt::format(
@@ -106,7 +75,7 @@ void read_gateway(const ServeOptions& options, Config& config) {
   auto const gateway = parse_address(options.gateway);
   bool near = false;
   for (std::uint32_t i = 0; gateway && i < config.address_count.value; ++i) {
-    near = near || same_network(config.addresses[i], {*gateway, 32});
+    near = near || same_network(config.addresses[i], *gateway);
   }
   if (!near || !gateway->is_v4()) {
     refuse(
@@ -123,51 +92,15 @@ void read_gateway(const ServeOptions& options, Config& config) {
   config.gateway = *gateway;
 }
 
-void size_pools(tcp::Config& tcp, std::uint32_t connections) {
-  tcp.connections_max = Count{connections};
-  tcp.accounts = true;
-  tcp.active_max = Count{connections};
-  tcp.time_wait_max = Count{std::max(tcp.time_wait_max.value, connections)};
-  tcp.owed_max = Count{std::max(tcp.owed_max.value, connections)};
-  // A head and two lent pieces of a generated body.
-  tcp.pieces_max = Count{std::max(tcp.pieces_max.value, connections * 3)};
-  // A request that is being read and a head that is being sent, one block each.
-  tcp.blocks_max = Count{tcp.blocks_max.value + connections * 2};
-}
-
-void by_chance(std::span<std::byte> into) {
-  if (getrandom(into.data(), into.size(), 0) != static_cast<ssize_t>(into.size())) {
+/// Draws each key, and a link address if there is none yet.
+void draw_keys_of(const std::string& seed, Config& config) {
+  auto const number = parse_seed(seed);
+  if (!seed.empty() && !number) {
+    refuse(fmt::format("--seed {}: expected a number from 0 to 18446744073709551615: correct it",
+                       seed));
+  }
+  if (!draw_secrets(number, config)) {
     throw Failure(ExitCode::environment, "the kernel's random numbers cannot be read: give --seed");
-  }
-}
-
-/// Draws each key, and a link address if there is none yet, which is marked as locally
-/// administered.
-void draw_secrets(const std::string& seed, Config& config) {
-  std::array<std::uint64_t, 11> words{};
-  if (seed.empty()) {
-    by_chance(std::as_writable_bytes(std::span(words)));
-  } else {
-    std::uint64_t number = 0;
-    const char* const end = seed.data() + seed.size();
-    auto const [stopped, error] = std::from_chars(seed.data(), end, number);
-    if (error != std::errc{} || stopped != end) {
-      refuse(fmt::format("--seed {}: expected a number from 0 to 18446744073709551615: correct it",
-                         seed));
-    }
-    Random random = Random(number).fork("keys");
-    for (std::uint64_t& word : words) {
-      word = random.next();
-    }
-  }
-  Entropy entropy;
-  std::copy_n(words.begin(), entropy.size(), entropy.begin());
-  draw_keys(config, entropy);
-  if (config.mac == Mac{}) {
-    config.mac.octets[0] = 2;
-    for (std::uint32_t i = 1; i < 6; ++i) {
-      config.mac.octets[i] = static_cast<std::uint8_t>(words[10] >> (8 * i));
-    }
   }
 }
 
@@ -216,7 +149,8 @@ Bytes read_interface(const ServeOptions& options, ServePlan& plan) {
         "--mtu {}: the MTU of {} is {}: `ip link set dev {} mtu {}`, or a smaller --mtu",
         options.mtu, options.interface, facts.mtu.count, options.interface, options.mtu));
   }
-  return options.mtu == 0 ? Bytes{std::min(facts.mtu.count, mtu_max)} : Bytes{options.mtu};
+  return options.mtu == 0 ? Bytes{std::min(facts.mtu.count, interface_mtu_max)}
+                          : Bytes{options.mtu};
 }
 
 /// The number of connections of a shard: a quarter more than its part, as flows are not spread
@@ -354,8 +288,8 @@ ServePlan plan_of(const ServeOptions& options) {
     plan.config.tcp.receive_buffer = Bytes{options.window};
     plan.config.tcp.receive_buffer_max = Bytes{options.window};
   }
-  size_pools(plan.config.tcp, share_of(options.connections, plan.shards));
-  draw_secrets(options.seed, plan.config);
+  size_pools(plan.config.tcp, Count{share_of(options.connections, plan.shards)});
+  draw_keys_of(options.seed, plan.config);
   plan.server.port = Port{static_cast<std::uint16_t>(options.port)};
   plan.server.backlog.pending = Count{std::max(128u, std::min(options.connections, 65'535u))};
   if (auto const fault = fault_of(plan.config); !fault.empty()) {
