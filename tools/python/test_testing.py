@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shlex
 import struct
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from lockstep.testing import stack_target, units  # noqa: E402
 from lockstep.testing.errors import Misuse  # noqa: E402
 
 pytest_plugins = ["pytester"]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -52,8 +54,52 @@ def test_a_failure_shows_two_columns_clause_and_repro(run):
     assert re.search(r"expected +actual", out)
     assert re.search(r"! ack +2 +1", out)
     assert re.search(r"clause +rfc9293#3.5 +9293:P-3WHS the second of three", out)
-    assert "python -m pytest 'test_it.py::test_it[ip4]' --lockstep-seed 7" in out
+    assert " -m pytest 'test_it.py::test_it[ip4]' --lockstep-seed 7" in out
     assert "Traceback" not in out
+
+
+def repro_of(result):
+    """The words of the line that repeats the failing test."""
+    (line,) = re.findall(r"repro +(.*)", result.stdout.str())
+    return shlex.split(line)
+
+
+def test_the_repro_line_has_what_the_command_line_had(run, pytester):
+    target = f"device:{ROOT / 'sim/examples/your_tcp/your_tcp.py'}"
+    words = repro_of(run(
+        FAILING, "-k", "test_it", "-rf", f"--target={target}", "--lockstep-seed", "7", "-W",
+        "error", "-o", "lockstep_artifacts=left", "--lockstep-share", "0/1", "--maxfail=3", "."))
+    assert words[0] == sys.executable and words[1:4] == ["-m", "pytest", "test_it.py::test_it[ip4]"]
+    assert words[4:] == [
+        "--lockstep-seed", "7", "--lockstep-profile", "rfc", "--target", target,
+        "-p", "lockstep.testing.plugin", "-p", "no:cacheprovider", "-W", "error",
+        "-o", "lockstep_artifacts=left"]
+
+
+@pytest.mark.parametrize("below", ["", "deeper"])
+def test_the_repro_line_works_where_pytest_was_started(run, pytester, monkeypatch, below):
+    pytester.path.joinpath("pytest.ini").write_text("[pytest]\n")
+    pytester.mkdir("deeper")
+    run(FAILING)  # writes the file
+    pytester.path.joinpath("deeper/test_it.py").write_text(
+        pytester.path.joinpath("test_it.py").read_text())
+    monkeypatch.chdir(pytester.path / below)
+    once = pytester.runpytest_inprocess(
+        "-p", "lockstep.testing.plugin", "-p", "no:cacheprovider", "--lockstep-seed", "9",
+        pytester.path / below / "test_it.py")
+    again = pytester.runpytest_inprocess(*repro_of(once)[3:])
+    again.assert_outcomes(failed=1)
+    assert repro_of(again) == repro_of(once) and "9" in repro_of(once)
+    left = re.findall(r"left +(.*)", again.stdout.str())
+    assert [os.path.dirname(path) for path in left] == ["lockstep-report"] * 2
+    assert all(os.path.isfile(path) for path in left)
+
+
+def test_git_ignores_the_folder_of_the_files(run, pytester):
+    run(FAILING)
+    assert "*" in pytester.path.joinpath("lockstep-report/.gitignore").read_text().splitlines()
+    run(FAILING, "-o", "lockstep_artifacts=named")
+    assert not pytester.path.joinpath("named/.gitignore").exists()
 
 
 def test_where_nothing_came_the_failure_names_the_target_and_what_it_dropped(run):
@@ -72,7 +118,7 @@ def test_it(tcp):
 
 def test_a_failure_leaves_a_capture(run, pytester):
     run(FAILING)
-    (capture,) = pytester.path.glob("lockstep-failures/*.pcapng")
+    (capture,) = pytester.path.glob("lockstep-report/*.pcapng")
     octets = capture.read_bytes()
     assert struct.unpack_from("<I", octets)[0] == 0x0A0D0D0A
     blocks, at = [], 0
@@ -100,7 +146,7 @@ def test_a_folder_that_cannot_be_made_is_said(run, pytester):
 
 def test_a_failure_leaves_a_diagram_within_its_edges(run, pytester):
     run(FAILING)
-    (diagram,) = pytester.path.glob("lockstep-failures/*.svg")
+    (diagram,) = pytester.path.glob("lockstep-report/*.svg")
     root = xml.etree.ElementTree.fromstring(diagram.read_text())
     width, height = int(root.get("width")), int(root.get("height"))
     places = [e for e in root.iter() if e.tag.endswith("text")]
@@ -338,7 +384,7 @@ def test_the_seed_decides_the_packets(run, pytester):
     packets = []
     for seed in ("1", "1", "2"):
         run(FAILING, "--lockstep-seed", seed)
-        (capture,) = pytester.path.glob("lockstep-failures/*.pcapng")
+        (capture,) = pytester.path.glob("lockstep-report/*.pcapng")
         packets.append(capture.read_bytes())
     assert packets[0] == packets[1] != packets[2]
 

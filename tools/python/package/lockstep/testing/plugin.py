@@ -5,14 +5,13 @@ import json
 import linecache
 import pathlib
 import re
-import shlex
 
 import pytest
 
 import lockstep
 
 from . import (  # noqa: F401  (they register their targets)
-    device_target, linux_target, stack_target, tap_target)
+    again, device_target, linux_target, stack_target, tap_target)
 from . import target as targets
 from .capture import pcapng
 from .diagram import svg
@@ -62,8 +61,8 @@ def pytest_addoption(parser):
         help="run only every N-th test, from the K-th on: several processes share the work",
     )
     parser.addini(
-        "lockstep_artifacts", "where a failing test leaves its capture and its diagram",
-        default="lockstep-failures",
+        "lockstep_artifacts", "where a failing test leaves its capture and its diagram (default:"
+        f" {again.FOLDER} in the current folder)", default="",
     )
     parser.addini("lockstep_profiles", "what --lockstep-profiles is if it is not given",
                   default="named")
@@ -271,41 +270,23 @@ def cited(function):
     return [tuple(pair) for pair in out]
 
 
-def repro(item):
-    """The line that runs this test again, alone."""
-    config = item.config
-    parts = ["python", "-m", "pytest", item.nodeid]
-    for option in ("--lockstep-seed", "--lockstep-profile", "--target"):
-        parts += [option, str(config.getoption(option))]
-    if mode_of(config) != "named":
-        parts += ["--lockstep-profiles", mode_of(config)]
-    return shlex.join(parts)
-
-
 def leave(item, conversation, lines):
     """Writes the capture and the diagram; returns their paths as printed."""
     config = item.config
-    folder = pathlib.Path(config.rootpath, config.getini("lockstep_artifacts"))
     name = re.sub(r"[^A-Za-z0-9]+", "-", item.nodeid.rpartition("/")[2]).strip("-")
     out = []
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = again.made(config)
         for suffix, content in (
             (".pcapng", pcapng(conversation.record, item.nodeid)),
             (".svg", svg(conversation.record, conversation.start, item.nodeid, lines).encode()),
         ):
             path = folder / (name + suffix)
             path.write_bytes(content)
-            out.append(shortest(config, path))
+            out.append(again.shortest(config, path))
     except OSError as error:
         out.append(f"not written: {error}")
     return out
-
-
-def shortest(config, path):
-    """Relative to the root of the tests if it lies below it, otherwise absolute."""
-    below = path.is_relative_to(config.rootpath)
-    return str(path.relative_to(config.rootpath) if below else path)
 
 
 def place(item, excinfo):
@@ -313,7 +294,7 @@ def place(item, excinfo):
     for entry in reversed(excinfo.traceback):
         path = pathlib.Path(str(entry.path))
         if path.parent != pathlib.Path(__file__).parent:
-            return f"{shortest(item.config, path)}:{entry.lineno + 1}"
+            return f"{again.shortest(item.config, path)}:{entry.lineno + 1}"
     return item.nodeid
 
 
@@ -376,7 +357,7 @@ def mismatch_report(item, call, conversation, error):
     out = [f"{place(item, call.excinfo)}: {error.headline}{where}", *error.table(), ""]
     for where, ids in clauses_of(item, conversation):
         out.append(f"  clause   {where}  {ids}")
-    out.append(f"  repro    {repro(item)}")
+    out.append(f"  repro    {again.command(item, mode_of(item.config))}")
     for path in leave(item, conversation, lines):
         out.append(f"  left     {path}")
     return "\n".join(out)
