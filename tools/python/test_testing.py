@@ -1,5 +1,6 @@
 """lockstep.testing: the output and files of a failing test, and the one-line errors of misuse."""
 
+import json
 import os
 import pathlib
 import re
@@ -403,3 +404,86 @@ def test_durations(text, ns):
 def test_durations_that_are_none(text):
     with pytest.raises(Misuse, match="a duration is"):
         units.nanoseconds(text)
+
+
+# --- the verdict on each requirement ---
+
+#: Two tests that pass, one that fails, one that is skipped, one that is deselected.
+CITING = """
+@= rfc9293#3.5
+@@ 9293:P-3WHS met
+@@ 9293:MUST-10 broken by the other
+@pytest.mark.ip(4)
+def test_passes(tcp):
+    tcp.listen().send("S").expect("SA", seq=0, ack=1)
+
+@= rfc9293#3.5
+@@ 9293:MUST-10 broken
+@pytest.mark.ip(4)
+def test_fails(tcp):
+    tcp.listen().send("S").expect("SA", seq=0, ack=2)
+
+@= rfc9293#3.1
+@@ 9293:MUST-2 not judged
+@pytest.mark.ip(4)
+def test_skipped(tcp):
+    tcp.leave_out("it cannot")
+
+@= rfc9293#3.1
+@@ 9293:MUST-3 left out
+@pytest.mark.ip(4)
+def test_deselected(tcp):
+    pass
+""".replace("@= ", "#= ").replace("@@ ", "## ")
+
+
+def verdicts(path):
+    """id -> verdict, in JSON."""
+    rows = json.loads(path.read_text(encoding="utf-8"))["requirements"]
+    return {row["id"]: row["verdict"] for row in rows}
+
+
+def test_the_verdict_on_each_requirement_is_written(run, pytester):
+    target = f"device:{ROOT / 'sim/examples/your_tcp/your_tcp.py'}"
+    result = run(CITING, "-k", "not deselected", "--target", target)
+    out, folder = result.stdout.str(), pytester.path / "lockstep-report"
+    result.assert_outcomes(passed=1, failed=1, skipped=1, deselected=1)
+    assert ("requirements: 1 met, 1 broken, 1 not judged, 1 left out:"
+            " lockstep-report/clauses.html") in out
+    assert verdicts(folder / "clauses.json") == {
+        "9293:P-3WHS": "meets", "9293:MUST-10": "breaks", "9293:MUST-2": "not judged",
+        "9293:MUST-3": "left out"}
+    page = (folder / "clauses.html").read_text(encoding="utf-8")
+    row = re.search(r'<details class="row" id="9293:MUST-10">(.*?)</details>', page, re.S)[1]
+    assert "1 of 2" in row and "Simultaneous open works" in row and "MUST, RFC 9293" in row
+    capture = re.search(r'<summary.*?<a href="([^"]+)">capture</a>.*?</summary>', row, re.S)[1]
+    assert (folder / capture).read_bytes().startswith(b"\x0a\x0d\x0d\x0a")
+    assert re.search(r"test_passes\[ip4\]</code> .*?passed", row)
+    (failed,) = re.findall(r'<details class="row test".*?</details>', page, re.S)
+    assert f"--target {target}" in failed and "ack 1 in place of 2" in failed
+
+
+def test_for_our_own_stack_it_is_written_where_it_was_asked_for(run, pytester):
+    run(CITING)
+    assert not list(pytester.path.glob("**/clauses.*"))
+    result = run(CITING, "--lockstep-html", "deep/er/page.html")
+    assert "1 met, 1 broken, 1 not judged" not in result.stdout.str()  # the last one ran
+    page = pytester.path / "deep/er/page.html"
+    assert verdicts(page.with_suffix(".json"))["9293:MUST-3"] == "meets"
+    capture = re.search(r'href="([^"]+.pcapng)"', page.read_text(encoding="utf-8"))[1]
+    assert capture.startswith("../../lockstep-report/")
+    assert (page.parent / capture).resolve().parent == pytester.path / "lockstep-report"
+
+
+def test_a_page_that_cannot_be_written_is_said(run, pytester):
+    pytester.path.joinpath("taken").write_text("")
+    result = run(CITING, "--lockstep-html", "taken/page.html")
+    result.assert_outcomes(passed=2, failed=1, skipped=1)
+    assert re.search(r"requirements: .*taken/page.html: not written: ", result.stdout.str())
+
+
+def test_without_jinja2_there_is_the_json(run, pytester, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    out = run(CITING, "--lockstep-html", "page.html").stdout.str()
+    assert "page.json (no page: pip install jinja2)" in out
+    assert verdicts(pytester.path / "page.json")["9293:MUST-10"] == "breaks"

@@ -32,20 +32,33 @@ function(lockstep_why_no_module out)
   set(${out} "${why}" PARENT_SCOPE)
 endfunction()
 
+# Copies a file of the package beside the compiled module, and puts it into a wheel; BELOW is its
+# folder in the package. Appends the copy to `copies` of the caller.
+macro(lockstep_python_copy from folder below)
+  get_filename_component(file "${from}" NAME)
+  set(copy "${folder}/${below}/${file}")
+  cmake_path(NORMAL_PATH copy)
+  add_custom_command(OUTPUT "${copy}"
+    COMMAND ${CMAKE_COMMAND} -E copy "${from}" "${copy}" DEPENDS "${from}")
+  list(APPEND copies "${copy}")
+  install(FILES "${from}" DESTINATION "lockstep/${below}" COMPONENT python EXCLUDE_FROM_ALL)
+endmacro()
+
 # Copies the Python files beside the compiled module, so that the package can be imported from
-# there.
+# there; and the requirements, which lockstep.testing prints.
 function(lockstep_python_files folder)
   set(from "${PROJECT_SOURCE_DIR}/tools/python/package/lockstep")
   file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE "${from}" "${from}/*.py" "${from}/*.pyi"
-    "${from}/py.typed")
+    "${from}/*.html" "${from}/py.typed")
+  file(GLOB requirements CONFIGURE_DEPENDS
+    "${PROJECT_SOURCE_DIR}/conformance/requirements/rfc*.toml")
   set(copies "")
-  foreach(file IN LISTS files)
-    add_custom_command(OUTPUT "${folder}/${file}"
-      COMMAND ${CMAKE_COMMAND} -E copy "${from}/${file}" "${folder}/${file}"
-      DEPENDS "${from}/${file}")
-    list(APPEND copies "${folder}/${file}")
-    get_filename_component(below "lockstep/${file}" DIRECTORY)
-    install(FILES "${from}/${file}" DESTINATION "${below}" COMPONENT python EXCLUDE_FROM_ALL)
+  foreach(name IN LISTS files)
+    get_filename_component(below "${name}" DIRECTORY)
+    lockstep_python_copy("${from}/${name}" "${folder}" "${below}")
+  endforeach()
+  foreach(path IN LISTS requirements)
+    lockstep_python_copy("${path}" "${folder}" testing/requirements)
   endforeach()
   add_custom_target(python_files ALL DEPENDS ${copies})
 endfunction()

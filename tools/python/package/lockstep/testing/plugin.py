@@ -1,4 +1,5 @@
 # The pytest plugin: options, the fixture `tcp`, and the output of a failing test.
+import functools
 import hashlib
 import inspect
 import json
@@ -14,10 +15,14 @@ from . import (  # noqa: F401  (they register their targets)
     again, device_target, linux_target, stack_target, tap_target)
 from . import target as targets
 from .capture import pcapng
+from .clause_report import ClauseReport
+from .clauses import slug
 from .diagram import svg
 from .errors import Elsewhere, Mismatch, Misuse, Unsupported
 
 CONVERSATION = pytest.StashKey()
+#: The files that a failing test left.
+FILES = pytest.StashKey()
 MODES = ("named", "drawn", "all")
 #: How a test ends that cannot continue as written in a profile other than its own.
 ENDS_THERE = (Elsewhere, AssertionError, LookupError, TypeError, ValueError, AttributeError,
@@ -48,6 +53,12 @@ def pytest_addoption(parser):
         "--lockstep-results", metavar="FILE",
         help="adds a line of JSON a test to FILE: test, target, outcome, clauses, words, and of a"
         " failure the last packets",
+    )
+    group.addoption(
+        "--lockstep-html", metavar="FILE",
+        help="writes the verdict on each requirement that a test cites to FILE, as a page, and"
+        " beside it as JSON (default with another --target than stack: clauses.html beside the"
+        " captures)",
     )
     group.addoption(
         "--lockstep-profiles", choices=MODES, default=None, metavar="WHICH",
@@ -93,12 +104,19 @@ def pytest_configure(config):
     mode_of(config)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Tally(config), "lockstep-tally")
+        if wants_clauses(config):
+            config.pluginmanager.register(ClauseReport(config, ids_of_item), "lockstep-clauses")
     profile = config.getoption("--lockstep-profile")
     if profile not in stack_target.PROFILES:
         raise pytest.UsageError(
             f"--lockstep-profile {profile}: no such profile; there is"
             f" {', '.join(stack_target.PROFILES)}"
         )
+
+
+def wants_clauses(config):
+    """Whether the run writes the verdict on each requirement."""
+    return bool(config.getoption("--lockstep-html")) or config.getoption("--target") != "stack"
 
 
 class Tally:
@@ -251,6 +269,20 @@ def clauses_of(item, conversation):
     return marked or cited(item.obj)
 
 
+def ids_in(clauses):
+    """The ids in the result of clauses_of()."""
+    return sorted(set(re.findall(r"\b\d+:[A-Z][A-Z0-9-]*", " ".join(ids for _, ids in clauses))))
+
+
+def ids_of_item(item):
+    """The ids that a test cites, whether it ran or not; none if it does not use a target."""
+    if "tcp" not in getattr(item, "fixturenames", ()):
+        return []
+    return ids_in([mark.args for mark in item.iter_markers("clause") if len(mark.args) == 2]
+                  or cited(item.obj))
+
+
+@functools.lru_cache(maxsize=None)
 def cited(function):
     """The citations in lines `#= rfc...` and `## id ...` directly above a function, or in it."""
     path = inspect.getsourcefile(function)
@@ -271,10 +303,11 @@ def cited(function):
 
 
 def leave(item, conversation, lines):
-    """Writes the capture and the diagram; returns their paths as printed."""
+    """Writes the capture and the diagram; returns their paths as printed, and notes them."""
     config = item.config
-    name = re.sub(r"[^A-Za-z0-9]+", "-", item.nodeid.rpartition("/")[2]).strip("-")
+    name = slug(item.nodeid.rpartition("/")[2])
     out = []
+    item.stash[FILES] = []
     try:
         folder = again.made(config)
         for suffix, content in (
@@ -283,6 +316,7 @@ def leave(item, conversation, lines):
         ):
             path = folder / (name + suffix)
             path.write_bytes(content)
+            item.stash[FILES].append(str(path))
             out.append(again.shortest(config, path))
     except OSError as error:
         out.append(f"not written: {error}")
@@ -334,20 +368,23 @@ def in_a_line(error):
 
 
 def note_result(item, conversation, report, words):
-    """Writes a line for --lockstep-results, for tests that use a target."""
+    """Notes the result of a test that uses a target: in the report, and for --lockstep-results."""
     path = item.config.getoption("--lockstep-results")
-    if path is None or "tcp" not in getattr(item, "fixturenames", ()):
+    wanted = path is not None or wants_clauses(item.config)
+    if not wanted or "tcp" not in getattr(item, "fixturenames", ()):
         return
     clauses = clauses_of(item, conversation) if conversation else cited(item.obj)
-    ids = re.findall(r"\b\d+:[A-Z][A-Z0-9-]*", " ".join(text for _, text in clauses))
     line = {"test": item.nodeid, "target": item.config.getoption("--target"),
-            "outcome": report.outcome, "clauses": sorted(set(ids)), "words": words}
+            "outcome": report.outcome, "clauses": ids_in(clauses), "words": words}
     if conversation is not None:
         line["wire"] = conversation.digest()
     if report.outcome == "failed" and conversation is not None:
         line["seen"] = conversation.wire_lines()[-SEEN_MAX:]
-    with open(path, "a", encoding="utf-8") as out:
-        out.write(json.dumps(line) + "\n")
+    report.lockstep_row = {**line, "files": item.stash.get(FILES, []),
+                           "command": again.command(item, mode_of(item.config))}
+    if path is not None:
+        with open(path, "a", encoding="utf-8") as out:
+            out.write(json.dumps(line) + "\n")
 
 
 def mismatch_report(item, call, conversation, error):
