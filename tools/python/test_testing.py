@@ -487,3 +487,54 @@ def test_without_jinja2_there_is_the_json(run, pytester, monkeypatch):
     out = run(CITING, "--lockstep-html", "page.html").stdout.str()
     assert "page.json (no page: pip install jinja2)" in out
     assert verdicts(pytester.path / "page.json")["9293:MUST-10"] == "breaks"
+
+
+# --- targets with names ---
+
+HANDSHAKE = """
+@pytest.mark.ip(4)
+def test_it(tcp):
+    tcp.listen().send("S").expect("SA", seq=0, ack=1)
+    assert tcp.target.name == NAME
+"""
+TARGETS = """
+from lockstep.testing import stack_target
+class Named(stack_target.StackTarget):
+    name = "board"
+def pytest_lockstep_targets():
+    return {TARGETS}
+"""
+
+
+def test_a_conftest_gives_targets_names(run, pytester):
+    device = f"device:{ROOT / 'sim/examples/your_tcp/your_tcp.py'}"
+    pytester.makeconftest(TARGETS.replace("{TARGETS}", f"{{'mine': {device!r}, 'board': Named}}"))
+    for target, name in (("mine", device), ("board", "board")):
+        result = run(f"NAME = {name!r}" + HANDSHAKE, "--target", target)
+        result.assert_outcomes(passed=1)
+        assert "requirements: " not in result.stdout.str()  # the test cites none
+        assert not pytester.path.joinpath("lockstep-report").exists()
+    out = run(HANDSHAKE, "--target", "mine:more").stderr.str()
+    assert f"--target mine:more: mine stands for {device}, and takes no colon" in out
+
+
+def test_a_plugin_gives_targets_names_and_they_end_with_the_run(run, pytester):
+    pytester.makepyfile(my_targets=TARGETS.replace("{TARGETS}", "{'board': Named}"))
+    pytester.syspathinsert()
+    run("NAME = 'board'" + HANDSHAKE, "--target", "board", "-p", "my_targets"
+        ).assert_outcomes(passed=1)
+    assert "--target board: no such target" in run(HANDSHAKE, "--target", "board").stderr.str()
+
+
+@pytest.mark.parametrize("targets, words", [
+    ("['mine']", "pytest_lockstep_targets returned list, expected a dictionary"),
+    ("{'stack': Named}", "there is already a target stack: choose another name"),
+    ("{'a:b': Named}", "'a:b' is no name: expected text without a colon or a slash"),
+    ("{'mine': 7}", "mine is 7, expected a class derived from Target, or text such as"),
+    ("{'mine': 'nowhere'}", "--target nowhere: no such target"),
+])
+def test_a_name_that_is_wrong_is_said_in_a_line(run, pytester, targets, words):
+    pytester.makeconftest(TARGETS.replace("{TARGETS}", targets))
+    result = run(HANDSHAKE, "--target", "mine")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert words in result.stderr.str() and "Traceback" not in result.stderr.str()

@@ -33,7 +33,7 @@ class ClauseReport:
             self._rows[row["test"]] = row
 
     def pytest_sessionfinish(self):
-        if not self._rows:
+        if not any(row["clauses"] for row in self._rows.values()):
             return
         named = self._config.getoption("--lockstep-html")
         path = self._config.invocation_params.dir / (named or "")

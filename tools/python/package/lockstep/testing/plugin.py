@@ -12,7 +12,7 @@ import pytest
 import lockstep
 
 from . import (  # noqa: F401  (they register their targets)
-    again, device_target, linux_target, stack_target, tap_target)
+    again, device_target, hooks, linux_target, stack_target, tap_target)
 from . import target as targets
 from .capture import pcapng
 from .clause_report import ClauseReport
@@ -21,6 +21,8 @@ from .diagram import svg
 from .errors import Elsewhere, Mismatch, Misuse, Unsupported
 
 CONVERSATION = pytest.StashKey()
+#: The names of targets that the hook pytest_lockstep_targets added.
+ADDED = pytest.StashKey()
 #: The files that a failing test left.
 FILES = pytest.StashKey()
 MODES = ("named", "drawn", "all")
@@ -97,7 +99,10 @@ def pytest_configure(config):
         "markers", "stack(**fields): fields of Config that the test sets, and profile="
     )
     config.addinivalue_line("markers", "ip(version): the test is of one family only, 4 or 6")
+    config.stash[ADDED] = []
     try:
+        for found in config.hook.pytest_lockstep_targets(config=config):
+            config.stash[ADDED] += targets.register(found)
         targets.known(config.getoption("--target"))
     except Misuse as why:
         raise pytest.UsageError(str(why)) from None
@@ -112,6 +117,15 @@ def pytest_configure(config):
             f"--lockstep-profile {profile}: no such profile; there is"
             f" {', '.join(stack_target.PROFILES)}"
         )
+
+
+def pytest_addhooks(pluginmanager):
+    pluginmanager.add_hookspecs(hooks)
+
+
+def pytest_unconfigure(config):
+    for name in config.stash.get(ADDED, ()):
+        targets.kinds.pop(name, None)
 
 
 def wants_clauses(config):
