@@ -45,7 +45,7 @@ macro(lockstep_python_copy from folder below)
 endmacro()
 
 # Copies the Python files beside the compiled module, so that the package can be imported from
-# there; and the requirements, which lockstep.testing prints.
+# there; the requirements, which lockstep.testing prints; and what a device in C includes.
 function(lockstep_python_files folder)
   set(from "${PROJECT_SOURCE_DIR}/tools/python/package/lockstep")
   file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE "${from}" "${from}/*.py" "${from}/*.pyi"
@@ -60,7 +60,27 @@ function(lockstep_python_files folder)
   foreach(path IN LISTS requirements)
     lockstep_python_copy("${path}" "${folder}" testing/requirements)
   endforeach()
+  foreach(name IN ITEMS device.h program.h program.c)
+    lockstep_python_copy("${PROJECT_SOURCE_DIR}/conformance/devices/${name}" "${folder}"
+      include/conformance/devices)
+  endforeach()
   add_custom_target(python_files ALL DEPENDS ${copies})
+endfunction()
+
+# Puts the tests of conformance/scapy into a wheel, as the package lockstep_conformance; and the
+# program that serves a device in C to them.
+function(lockstep_python_suite)
+  set(room "${PROJECT_SOURCE_DIR}/conformance/scapy")
+  file(GLOB tests CONFIGURE_DEPENDS "${room}/test_*.py")
+  list(REMOVE_ITEM tests "${room}/test_live.py" "${room}/test_targets.py")
+  install(FILES ${tests} "${room}/packet_kit.py" "${room}/arrival_rules.py"
+    DESTINATION lockstep_conformance/suite COMPONENT python EXCLUDE_FROM_ALL)
+  install(FILES "${PROJECT_SOURCE_DIR}/tools/python/package/lockstep_conformance/__init__.py"
+    DESTINATION lockstep_conformance COMPONENT python EXCLUDE_FROM_ALL)
+  if(SKBUILD)
+    install(TARGETS program_lockstep_device RUNTIME DESTINATION "${SKBUILD_SCRIPTS_DIR}"
+      COMPONENT python EXCLUDE_FROM_ALL)
+  endif()
 endfunction()
 
 function(lockstep_python_module)
@@ -91,6 +111,7 @@ function(lockstep_python_module)
     LIBRARY_OUTPUT_DIRECTORY "${folder}")
   lockstep_python_files("${folder}")
   add_dependencies(python_core python_files)
+  lockstep_python_suite()
   # Type stubs of the compiled part, generated from the module.
   nanobind_add_stub(python_stub MODULE lockstep._core OUTPUT "${folder}/_core.pyi"
     PYTHON_PATH "${PROJECT_BINARY_DIR}/python" DEPENDS python_core python_files)
