@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "conformance/devices/program.h"
 #include "tools/base/process/exec.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/base/text/suggestion.hpp"
@@ -162,6 +164,15 @@ const lockstep_device_calls& load_device(const fs::path& path) {
   }
   expect_own(path, *calls);
   return *calls;
+}
+
+void serve_library(const fs::path& path) {
+  const lockstep_device_calls& calls = load_device(path);
+  const int out = dup(STDOUT_FILENO);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  if (const char* const wrong = lockstep_device_serve(&calls, STDIN_FILENO, out)) {
+    throw Failure(ExitCode::finding, fmt::format("device {}: {}", calls.name, wrong));
+  }
 }
 
 std::string missing_calls(const lockstep_device_calls& calls) {

@@ -30,6 +30,11 @@ std::filesystem::path device_path(const std::string& name);
 /// the calls that it requires. Throws Failure (bad_input) with the path and what is wrong.
 const lockstep_device_calls& load_device(const std::filesystem::path& path);
 
+/// Answers the requests of the standard input on the standard output until the input ends; what the
+/// device prints goes to the standard error. Throws Failure as load_device(), and (finding) if the
+/// device or a request is wrong.
+void serve_library(const std::filesystem::path& path);
+
 /// The names of the optional calls that a device does not have, separated by spaces.
 std::string missing_calls(const lockstep_device_calls& calls);
 

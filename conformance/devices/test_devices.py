@@ -1,5 +1,6 @@
 # Devices: ours behaves as without device.h, byte for byte; lwIP is judged in virtual time; a device
 # that breaks the interface fails its test with one line that names the device and the call.
+import collections
 import json
 import os
 import re
@@ -153,6 +154,63 @@ def test_a_device_in_python(tmp_path):
     assert {row["outcome"] for row in rows.values()} == {"passed"} and len(rows) >= 20
     rows = results(host, tmp_path, "-k", "test_segment_arrives and CLOSED and old and ip6")
     assert {row["words"] for row in rows.values()} == {f"target {host}: it has no IPv6"}
+
+
+# --- the page "Test your own TCP" ---
+
+#: What both examples do with conformance/scapy/test_handshake.py over IPv4, by test.
+EXAMPLES_FAIL = {"test_text_on_the_third": "! ack         5                     1",
+                 "test_syn_ack_again": "expected SA, seq 0, ack 1, after 1s: nothing came"}
+EXAMPLES_PASS = {"test_three_ways_passive": 1, "test_old_duplicate_syn": 1,
+                 "test_half_open_text": 1, "test_half_open_passive": 1, "test_fin_on_the_third": 1,
+                 "test_fin_before_it_can_be": 2, "test_initial_numbers_of_others": 1,
+                 "test_bad_ack_in_syn_received": 4, "test_many_at_once": 1}
+EXAMPLES_SKIPPED = 35
+
+
+def commands():
+    """The commands of the page that test the examples, in order."""
+    page = (ROOT / "conformance/devices/README.md").read_text(encoding="utf-8")
+    section = page.partition("## Test your own TCP\n")[2].partition("\n## ")[0]
+    blocks = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
+    return next(block for block in blocks if "your_tcp" in block).splitlines()
+
+
+def test_the_commands_for_your_own_tcp(tmp_path, program):
+    in_python, build, in_c, scripts = commands()
+    words = {"build/venv/bin/python": sys.executable, "build/release/lockstep": program,
+             "build/your_tcp.so": str(tmp_path / "your_tcp.so")}
+
+    def run(command):
+        """Runs a line of the page; its files go elsewhere."""
+        for old, new in words.items():
+            command = command.replace(old, new)
+        more = f"-p no:cacheprovider -o lockstep_artifacts={tmp_path} --lockstep-results"
+        out = tmp_path / "results.jsonl"
+        out.unlink(missing_ok=True)
+        done = subprocess.run(
+            command, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=600,
+            env={**os.environ, "PYTEST_ADDOPTS": f"{more} {out}"})
+        rows = out.read_text(encoding="utf-8").splitlines() if out.exists() else []
+        return done, [json.loads(row) for row in rows]
+
+    done, _ = run(build.replace("cc ", "cc -Wall -Wextra -Wconversion -Wshadow -Werror ", 1))
+    assert (done.returncode, done.stderr) == (0, "")
+    for command in (in_python, in_c):
+        done, rows = run(command)
+        assert done.returncode == 1
+        found = {outcome: collections.Counter(
+            re.search(r"::(\w+)", row["test"])[1] for row in rows if row["outcome"] == outcome)
+            for outcome in ("passed", "failed", "skipped")}
+        assert found["passed"] == EXAMPLES_PASS
+        assert set(found["failed"]) == set(EXAMPLES_FAIL)
+        assert sum(found["skipped"].values()) == EXAMPLES_SKIPPED
+        assert all(words in done.stdout for words in EXAMPLES_FAIL.values())
+        assert "requirements: 10 met, 3 broken, 23 not judged, 0 left out: " in done.stdout
+        assert {row["words"].partition(" has no call ")[2] for row in rows
+                if row["outcome"] == "skipped"} == {"connect", "receive", "unlisten"}
+    done, _ = run(scripts)
+    assert done.returncode == 1 and "2 of 16 scripts pass, 1 fail" in done.stdout, done.stdout
 
 
 # --- devices that break the interface ---

@@ -28,11 +28,13 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-import matrix
-
 ROOM = Path(__file__).resolve().parent
 ROOT = ROOM.parents[1]
-REQUIREMENTS = ROOT / "conformance/requirements"
+sys.path.append(str(ROOT / "build/release/python"))
+
+import matrix  # noqa: E402
+from lockstep.testing import clauses  # noqa: E402
+
 #: How often a failed live test is repeated, and the maximum number of processes for that.
 AGAIN, AGAIN_JOBS = 3, 4
 #: Lines of the packet log that targets.json keeps of each difference.
@@ -151,7 +153,6 @@ def read_results(page, folder):
 
 def collect(found, again, jobs, priority):
     """The results: passed and failed tests for each requirement and target."""
-    clauses = collections.defaultdict(dict)
     differing = []
     left_out = collections.Counter()
     for target, rows in found.items():
@@ -161,20 +162,11 @@ def collect(found, again, jobs, priority):
                                   "words": row["words"], "seen": row.get("seen", [])[-SEEN_MAX:]})
             if row["outcome"] == "skipped":
                 left_out[target, without_numbers(row["words"])] += 1
-            for clause in row["clauses"]:
-                cell = clauses[clause].setdefault(target, {"passed": 0, "skipped": 0, "failed": []})
-                if row["outcome"] in ("passed", "skipped"):
-                    cell[row["outcome"]] += 1
-                else:
-                    cell["failed"].append(test)
-    totals = {target: dict(collections.Counter(row["outcome"] for row in rows.values()))
-              for target, rows in found.items()}
-    order = sorted(clauses, key=lambda name: (int(name.split(":")[0]), name))
     return {"kernel": os.uname().release.split("-")[0], "jobs": jobs, "priority": priority,
-            "again": again, "totals": totals, "unequal": unequal(found),
+            "again": again, "totals": clauses.totals(found), "unequal": unequal(found),
             "left_out": [{"target": target, "words": words, "tests": count}
                          for (target, words), count in sorted(left_out.items())],
-            "differing": differing, "clauses": {name: clauses[name] for name in order}}
+            "differing": differing, "clauses": clauses.by_clause(found)}
 
 
 def unequal(found):
@@ -320,15 +312,6 @@ def table(page, data, differences):
 # --- checks -------------------------------------------------------------------------------------
 
 
-def known_requirements():
-    """The ids of conformance/requirements."""
-    out = set()
-    for path in REQUIREMENTS.glob("rfc*.toml"):
-        with open(path, "rb") as file:
-            out |= {row["id"] for row in tomllib.load(file)["requirements"]}
-    return out
-
-
 def complaints(page, data, differences):
     """The inconsistencies, one line each."""
     out = []
@@ -344,7 +327,7 @@ def complaints(page, data, differences):
                        f" in tests '{pattern.pattern}' beyond the earlier reasons: remove it")
     out += [f"device:lockstep: {test}: it is not the same as without the interface"
             for test in data.get("unequal", [])]
-    known = known_requirements()
+    known = clauses.requirements()
     out += [f"{page.data.name}: {clause} is not a requirement in conformance/requirements: run"
             " targets.py" for clause in data["clauses"] if clause not in known]
     return out

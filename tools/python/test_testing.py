@@ -1,8 +1,10 @@
 """lockstep.testing: the output and files of a failing test, and the one-line errors of misuse."""
 
+import json
 import os
 import pathlib
 import re
+import shlex
 import struct
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from lockstep.testing import stack_target, units  # noqa: E402
 from lockstep.testing.errors import Misuse  # noqa: E402
 
 pytest_plugins = ["pytester"]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -52,8 +55,52 @@ def test_a_failure_shows_two_columns_clause_and_repro(run):
     assert re.search(r"expected +actual", out)
     assert re.search(r"! ack +2 +1", out)
     assert re.search(r"clause +rfc9293#3.5 +9293:P-3WHS the second of three", out)
-    assert "python -m pytest 'test_it.py::test_it[ip4]' --lockstep-seed 7" in out
+    assert " -m pytest 'test_it.py::test_it[ip4]' --lockstep-seed 7" in out
     assert "Traceback" not in out
+
+
+def repro_of(result):
+    """The words of the line that repeats the failing test."""
+    (line,) = re.findall(r"repro +(.*)", result.stdout.str())
+    return shlex.split(line)
+
+
+def test_the_repro_line_has_what_the_command_line_had(run, pytester):
+    target = f"device:{ROOT / 'sim/examples/your_tcp/your_tcp.py'}"
+    words = repro_of(run(
+        FAILING, "-k", "test_it", "-rf", f"--target={target}", "--lockstep-seed", "7", "-W",
+        "error", "-o", "lockstep_artifacts=left", "--lockstep-share", "0/1", "--maxfail=3", "."))
+    assert words[0] == sys.executable and words[1:4] == ["-m", "pytest", "test_it.py::test_it[ip4]"]
+    assert words[4:] == [
+        "--lockstep-seed", "7", "--lockstep-profile", "rfc", "--target", target,
+        "-p", "lockstep.testing.plugin", "-p", "no:cacheprovider", "-W", "error",
+        "-o", "lockstep_artifacts=left"]
+
+
+@pytest.mark.parametrize("below", ["", "deeper"])
+def test_the_repro_line_works_where_pytest_was_started(run, pytester, monkeypatch, below):
+    pytester.path.joinpath("pytest.ini").write_text("[pytest]\n")
+    pytester.mkdir("deeper")
+    run(FAILING)  # writes the file
+    pytester.path.joinpath("deeper/test_it.py").write_text(
+        pytester.path.joinpath("test_it.py").read_text())
+    monkeypatch.chdir(pytester.path / below)
+    once = pytester.runpytest_inprocess(
+        "-p", "lockstep.testing.plugin", "-p", "no:cacheprovider", "--lockstep-seed", "9",
+        pytester.path / below / "test_it.py")
+    again = pytester.runpytest_inprocess(*repro_of(once)[3:])
+    again.assert_outcomes(failed=1)
+    assert repro_of(again) == repro_of(once) and "9" in repro_of(once)
+    left = re.findall(r"left +(.*)", again.stdout.str())
+    assert [os.path.dirname(path) for path in left] == ["lockstep-report"] * 2
+    assert all(os.path.isfile(path) for path in left)
+
+
+def test_git_ignores_the_folder_of_the_files(run, pytester):
+    run(FAILING)
+    assert "*" in pytester.path.joinpath("lockstep-report/.gitignore").read_text().splitlines()
+    run(FAILING, "-o", "lockstep_artifacts=named")
+    assert not pytester.path.joinpath("named/.gitignore").exists()
 
 
 def test_where_nothing_came_the_failure_names_the_target_and_what_it_dropped(run):
@@ -72,7 +119,7 @@ def test_it(tcp):
 
 def test_a_failure_leaves_a_capture(run, pytester):
     run(FAILING)
-    (capture,) = pytester.path.glob("lockstep-failures/*.pcapng")
+    (capture,) = pytester.path.glob("lockstep-report/*.pcapng")
     octets = capture.read_bytes()
     assert struct.unpack_from("<I", octets)[0] == 0x0A0D0D0A
     blocks, at = [], 0
@@ -100,7 +147,7 @@ def test_a_folder_that_cannot_be_made_is_said(run, pytester):
 
 def test_a_failure_leaves_a_diagram_within_its_edges(run, pytester):
     run(FAILING)
-    (diagram,) = pytester.path.glob("lockstep-failures/*.svg")
+    (diagram,) = pytester.path.glob("lockstep-report/*.svg")
     root = xml.etree.ElementTree.fromstring(diagram.read_text())
     width, height = int(root.get("width")), int(root.get("height"))
     places = [e for e in root.iter() if e.tag.endswith("text")]
@@ -338,7 +385,7 @@ def test_the_seed_decides_the_packets(run, pytester):
     packets = []
     for seed in ("1", "1", "2"):
         run(FAILING, "--lockstep-seed", seed)
-        (capture,) = pytester.path.glob("lockstep-failures/*.pcapng")
+        (capture,) = pytester.path.glob("lockstep-report/*.pcapng")
         packets.append(capture.read_bytes())
     assert packets[0] == packets[1] != packets[2]
 
@@ -357,3 +404,137 @@ def test_durations(text, ns):
 def test_durations_that_are_none(text):
     with pytest.raises(Misuse, match="a duration is"):
         units.nanoseconds(text)
+
+
+# --- the verdict on each requirement ---
+
+#: Two tests that pass, one that fails, one that is skipped, one that is deselected.
+CITING = """
+@= rfc9293#3.5
+@@ 9293:P-3WHS met
+@@ 9293:MUST-10 broken by the other
+@pytest.mark.ip(4)
+def test_passes(tcp):
+    tcp.listen().send("S").expect("SA", seq=0, ack=1)
+
+@= rfc9293#3.5
+@@ 9293:MUST-10 broken
+@pytest.mark.ip(4)
+def test_fails(tcp):
+    tcp.listen().send("S").expect("SA", seq=0, ack=2)
+
+@= rfc9293#3.1
+@@ 9293:MUST-2 not judged
+@pytest.mark.ip(4)
+def test_skipped(tcp):
+    tcp.leave_out("it cannot")
+
+@= rfc9293#3.1
+@@ 9293:MUST-3 left out
+@pytest.mark.ip(4)
+def test_deselected(tcp):
+    pass
+""".replace("@= ", "#= ").replace("@@ ", "## ")
+
+
+def verdicts(path):
+    """id -> verdict, in JSON."""
+    rows = json.loads(path.read_text(encoding="utf-8"))["requirements"]
+    return {row["id"]: row["verdict"] for row in rows}
+
+
+def test_the_verdict_on_each_requirement_is_written(run, pytester):
+    target = f"device:{ROOT / 'sim/examples/your_tcp/your_tcp.py'}"
+    result = run(CITING, "-k", "not deselected", "--target", target)
+    out, folder = result.stdout.str(), pytester.path / "lockstep-report"
+    result.assert_outcomes(passed=1, failed=1, skipped=1, deselected=1)
+    assert ("requirements: 1 met, 1 broken, 1 not judged, 1 left out:"
+            " lockstep-report/clauses.html") in out
+    assert verdicts(folder / "clauses.json") == {
+        "9293:P-3WHS": "meets", "9293:MUST-10": "breaks", "9293:MUST-2": "not judged",
+        "9293:MUST-3": "left out"}
+    page = (folder / "clauses.html").read_text(encoding="utf-8")
+    row = re.search(r'<details class="row" id="9293:MUST-10">(.*?)</details>', page, re.S)[1]
+    assert "1 of 2" in row and "Simultaneous open works" in row and "MUST, RFC 9293" in row
+    capture = re.search(r'<summary.*?<a href="([^"]+)">capture</a>.*?</summary>', row, re.S)[1]
+    assert (folder / capture).read_bytes().startswith(b"\x0a\x0d\x0d\x0a")
+    assert re.search(r"test_passes\[ip4\]</code> .*?passed", row)
+    (failed,) = re.findall(r'<details class="row test".*?</details>', page, re.S)
+    assert f"--target {target}" in failed and "ack 1 in place of 2" in failed
+
+
+def test_for_our_own_stack_it_is_written_where_it_was_asked_for(run, pytester):
+    run(CITING)
+    assert not list(pytester.path.glob("**/clauses.*"))
+    result = run(CITING, "--lockstep-html", "deep/er/page.html")
+    assert "1 met, 1 broken, 1 not judged" not in result.stdout.str()  # the last one ran
+    page = pytester.path / "deep/er/page.html"
+    assert verdicts(page.with_suffix(".json"))["9293:MUST-3"] == "meets"
+    capture = re.search(r'href="([^"]+.pcapng)"', page.read_text(encoding="utf-8"))[1]
+    assert capture.startswith("../../lockstep-report/")
+    assert (page.parent / capture).resolve().parent == pytester.path / "lockstep-report"
+
+
+def test_a_page_that_cannot_be_written_is_said(run, pytester):
+    pytester.path.joinpath("taken").write_text("")
+    result = run(CITING, "--lockstep-html", "taken/page.html")
+    result.assert_outcomes(passed=2, failed=1, skipped=1)
+    assert re.search(r"requirements: .*taken/page.html: not written: ", result.stdout.str())
+
+
+def test_without_jinja2_there_is_the_json(run, pytester, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    out = run(CITING, "--lockstep-html", "page.html").stdout.str()
+    assert "page.json (no page: pip install jinja2)" in out
+    assert verdicts(pytester.path / "page.json")["9293:MUST-10"] == "breaks"
+
+
+# --- targets with names ---
+
+HANDSHAKE = """
+@pytest.mark.ip(4)
+def test_it(tcp):
+    tcp.listen().send("S").expect("SA", seq=0, ack=1)
+    assert tcp.target.name == NAME
+"""
+TARGETS = """
+from lockstep.testing import stack_target
+class Named(stack_target.StackTarget):
+    name = "board"
+def pytest_lockstep_targets():
+    return {TARGETS}
+"""
+
+
+def test_a_conftest_gives_targets_names(run, pytester):
+    device = f"device:{ROOT / 'sim/examples/your_tcp/your_tcp.py'}"
+    pytester.makeconftest(TARGETS.replace("{TARGETS}", f"{{'mine': {device!r}, 'board': Named}}"))
+    for target, name in (("mine", device), ("board", "board")):
+        result = run(f"NAME = {name!r}" + HANDSHAKE, "--target", target)
+        result.assert_outcomes(passed=1)
+        assert "requirements: " not in result.stdout.str()  # the test cites none
+        assert not pytester.path.joinpath("lockstep-report").exists()
+    out = run(HANDSHAKE, "--target", "mine:more").stderr.str()
+    assert f"--target mine:more: mine stands for {device}, and takes no colon" in out
+
+
+def test_a_plugin_gives_targets_names_and_they_end_with_the_run(run, pytester):
+    pytester.makepyfile(my_targets=TARGETS.replace("{TARGETS}", "{'board': Named}"))
+    pytester.syspathinsert()
+    run("NAME = 'board'" + HANDSHAKE, "--target", "board", "-p", "my_targets"
+        ).assert_outcomes(passed=1)
+    assert "--target board: no such target" in run(HANDSHAKE, "--target", "board").stderr.str()
+
+
+@pytest.mark.parametrize("targets, words", [
+    ("['mine']", "pytest_lockstep_targets returned list, expected a dictionary"),
+    ("{'stack': Named}", "there is already a target stack: choose another name"),
+    ("{'a:b': Named}", "'a:b' is no name: expected text without a colon or a slash"),
+    ("{'mine': 7}", "mine is 7, expected a class derived from Target, or text such as"),
+    ("{'mine': 'nowhere'}", "--target nowhere: no such target"),
+])
+def test_a_name_that_is_wrong_is_said_in_a_line(run, pytester, targets, words):
+    pytester.makeconftest(TARGETS.replace("{TARGETS}", targets))
+    result = run(HANDSHAKE, "--target", "mine")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert words in result.stderr.str() and "Traceback" not in result.stderr.str()

@@ -32,22 +32,55 @@ function(lockstep_why_no_module out)
   set(${out} "${why}" PARENT_SCOPE)
 endfunction()
 
+# Copies a file of the package beside the compiled module, and puts it into a wheel; BELOW is its
+# folder in the package. Appends the copy to `copies` of the caller.
+macro(lockstep_python_copy from folder below)
+  get_filename_component(file "${from}" NAME)
+  set(copy "${folder}/${below}/${file}")
+  cmake_path(NORMAL_PATH copy)
+  add_custom_command(OUTPUT "${copy}"
+    COMMAND ${CMAKE_COMMAND} -E copy "${from}" "${copy}" DEPENDS "${from}")
+  list(APPEND copies "${copy}")
+  install(FILES "${from}" DESTINATION "lockstep/${below}" COMPONENT python EXCLUDE_FROM_ALL)
+endmacro()
+
 # Copies the Python files beside the compiled module, so that the package can be imported from
-# there.
+# there; the requirements, which lockstep.testing prints; and what a device in C includes.
 function(lockstep_python_files folder)
   set(from "${PROJECT_SOURCE_DIR}/tools/python/package/lockstep")
   file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE "${from}" "${from}/*.py" "${from}/*.pyi"
-    "${from}/py.typed")
+    "${from}/*.html" "${from}/py.typed")
+  file(GLOB requirements CONFIGURE_DEPENDS
+    "${PROJECT_SOURCE_DIR}/conformance/requirements/rfc*.toml")
   set(copies "")
-  foreach(file IN LISTS files)
-    add_custom_command(OUTPUT "${folder}/${file}"
-      COMMAND ${CMAKE_COMMAND} -E copy "${from}/${file}" "${folder}/${file}"
-      DEPENDS "${from}/${file}")
-    list(APPEND copies "${folder}/${file}")
-    get_filename_component(below "lockstep/${file}" DIRECTORY)
-    install(FILES "${from}/${file}" DESTINATION "${below}" COMPONENT python EXCLUDE_FROM_ALL)
+  foreach(name IN LISTS files)
+    get_filename_component(below "${name}" DIRECTORY)
+    lockstep_python_copy("${from}/${name}" "${folder}" "${below}")
+  endforeach()
+  foreach(path IN LISTS requirements)
+    lockstep_python_copy("${path}" "${folder}" testing/requirements)
+  endforeach()
+  foreach(name IN ITEMS device.h program.h program.c)
+    lockstep_python_copy("${PROJECT_SOURCE_DIR}/conformance/devices/${name}" "${folder}"
+      include/conformance/devices)
   endforeach()
   add_custom_target(python_files ALL DEPENDS ${copies})
+endfunction()
+
+# Puts the tests of conformance/scapy into a wheel, as the package lockstep_conformance; and the
+# program that serves a device in C to them.
+function(lockstep_python_suite)
+  set(room "${PROJECT_SOURCE_DIR}/conformance/scapy")
+  file(GLOB tests CONFIGURE_DEPENDS "${room}/test_*.py")
+  list(REMOVE_ITEM tests "${room}/test_live.py" "${room}/test_targets.py")
+  install(FILES ${tests} "${room}/packet_kit.py" "${room}/arrival_rules.py"
+    DESTINATION lockstep_conformance/suite COMPONENT python EXCLUDE_FROM_ALL)
+  install(FILES "${PROJECT_SOURCE_DIR}/tools/python/package/lockstep_conformance/__init__.py"
+    DESTINATION lockstep_conformance COMPONENT python EXCLUDE_FROM_ALL)
+  if(SKBUILD)
+    install(TARGETS program_lockstep_device RUNTIME DESTINATION "${SKBUILD_SCRIPTS_DIR}"
+      COMPONENT python EXCLUDE_FROM_ALL)
+  endif()
 endfunction()
 
 function(lockstep_python_module)
@@ -78,6 +111,7 @@ function(lockstep_python_module)
     LIBRARY_OUTPUT_DIRECTORY "${folder}")
   lockstep_python_files("${folder}")
   add_dependencies(python_core python_files)
+  lockstep_python_suite()
   # Type stubs of the compiled part, generated from the module.
   nanobind_add_stub(python_stub MODULE lockstep._core OUTPUT "${folder}/_core.pyi"
     PYTHON_PATH "${PROJECT_BINARY_DIR}/python" DEPENDS python_core python_files)

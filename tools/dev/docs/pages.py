@@ -25,7 +25,7 @@ TABS = (
 ORDER = ("Core", "Simulator", "Drivers", "Conformance", "Tools", "Contributing")
 SUFFIXES = (".md", ".hpp", ".cpp", ".h", ".c", ".py", ".toml", ".cmake", ".pkt", ".txt", ".pcapng")
 # What a build or a run makes, and headers of ns-3 and of the TILE-Gx kit.
-ELSEWHERE = ("build/", "lockstep-failures/", "ns3/", "gxio/", "tmc/", "arch/")
+ELSEWHERE = ("build/", "lockstep-report/", "ns3/", "gxio/", "tmc/", "arch/")
 # A suffix alone, what `sweep` writes, and headers of ns-3.
 OUTSIDE = re.compile(r"\.\w+|.*\.results\.jsonl|(ns3/)?[*\w-]*-[a-z]+\.h|singleton\.h")
 FENCE = re.compile(r"\s*(```|~~~)")

@@ -12,7 +12,6 @@
 
 #include "conformance/devices/load.hpp"
 #include "conformance/devices/peer.hpp"
-#include "conformance/devices/program.h"
 #include "tools/base/output/json.hpp"
 #include "tools/base/output/table.hpp"
 #include "tools/base/process/failure.hpp"
@@ -112,13 +111,7 @@ int serve_device(const std::string& device) {
     throw Failure(ExitCode::bad_input,
                   fmt::format("{}: it cannot be run: {}", path.string(), std::strerror(errno)));
   }
-  const lockstep_device_calls& calls = conformance::load_device(path);
-  // What the device prints goes to the standard error.
-  const int out = dup(STDOUT_FILENO);
-  dup2(STDERR_FILENO, STDOUT_FILENO);
-  if (const char* const wrong = lockstep_device_serve(&calls, STDIN_FILENO, out)) {
-    throw Failure(ExitCode::finding, fmt::format("device {}: {}", calls.name, wrong));
-  }
+  conformance::serve_library(path);
   return static_cast<int>(ExitCode::fine);
 }
 

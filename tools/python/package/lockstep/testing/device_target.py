@@ -5,8 +5,10 @@ name is the path of one. A device that crashes, hangs or breaks the interface fa
 import collections
 import copy
 import os
+import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -35,6 +37,12 @@ def with_package(environment):
     package = str(Path(__file__).resolve().parents[2])
     known = environment.get("PYTHONPATH", "")
     return {**environment, "PYTHONPATH": package + os.pathsep * bool(known) + known}
+
+
+def small_program():
+    """The program lockstep_device that a wheel installs, beside Python or in PATH; or None."""
+    places = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+    return shutil.which("lockstep_device", path=os.pathsep.join(places))
 
 
 class Variables:
@@ -116,7 +124,13 @@ class DeviceTarget(Target):
     def _words(more):
         if "/" in more and not more.endswith(".so"):
             return [more]
-        return [program(), "devices", "serve", more]
+        try:
+            return [program(), "devices", "serve", more]
+        except Unsupported:
+            small = small_program()
+            if "/" not in more or small is None:
+                raise
+            return [small, more]
 
     def _about(self):
         """Takes what the device says of itself."""

@@ -1,24 +1,30 @@
 # The pytest plugin: options, the fixture `tcp`, and the output of a failing test.
+import functools
 import hashlib
 import inspect
 import json
 import linecache
 import pathlib
 import re
-import shlex
 
 import pytest
 
 import lockstep
 
 from . import (  # noqa: F401  (they register their targets)
-    device_target, linux_target, stack_target, tap_target)
+    again, device_target, hooks, linux_target, stack_target, tap_target)
 from . import target as targets
 from .capture import pcapng
+from .clause_report import ClauseReport
+from .clauses import slug
 from .diagram import svg
 from .errors import Elsewhere, Mismatch, Misuse, Unsupported
 
 CONVERSATION = pytest.StashKey()
+#: The names of targets that the hook pytest_lockstep_targets added.
+ADDED = pytest.StashKey()
+#: The files that a failing test left.
+FILES = pytest.StashKey()
 MODES = ("named", "drawn", "all")
 #: How a test ends that cannot continue as written in a profile other than its own.
 ENDS_THERE = (Elsewhere, AssertionError, LookupError, TypeError, ValueError, AttributeError,
@@ -51,6 +57,12 @@ def pytest_addoption(parser):
         " failure the last packets",
     )
     group.addoption(
+        "--lockstep-html", metavar="FILE",
+        help="writes the verdict on each requirement that a test cites to FILE, as a page, and"
+        " beside it as JSON (default with another --target than stack: clauses.html beside the"
+        " captures)",
+    )
+    group.addoption(
         "--lockstep-profiles", choices=MODES, default=None, metavar="WHICH",
         help="named: each test in the profile that it names; drawn: also in another one, drawn by"
         " its name; all: in all others too. There memory, invariants, liveness, the rules of the"
@@ -62,8 +74,8 @@ def pytest_addoption(parser):
         help="run only every N-th test, from the K-th on: several processes share the work",
     )
     parser.addini(
-        "lockstep_artifacts", "where a failing test leaves its capture and its diagram",
-        default="lockstep-failures",
+        "lockstep_artifacts", "where a failing test leaves its capture and its diagram (default:"
+        f" {again.FOLDER} in the current folder)", default="",
     )
     parser.addini("lockstep_profiles", "what --lockstep-profiles is if it is not given",
                   default="named")
@@ -87,19 +99,38 @@ def pytest_configure(config):
         "markers", "stack(**fields): fields of Config that the test sets, and profile="
     )
     config.addinivalue_line("markers", "ip(version): the test is of one family only, 4 or 6")
+    config.stash[ADDED] = []
     try:
+        for found in config.hook.pytest_lockstep_targets(config=config):
+            config.stash[ADDED] += targets.register(found)
         targets.known(config.getoption("--target"))
     except Misuse as why:
         raise pytest.UsageError(str(why)) from None
     mode_of(config)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Tally(config), "lockstep-tally")
+        if wants_clauses(config):
+            config.pluginmanager.register(ClauseReport(config, ids_of_item), "lockstep-clauses")
     profile = config.getoption("--lockstep-profile")
     if profile not in stack_target.PROFILES:
         raise pytest.UsageError(
             f"--lockstep-profile {profile}: no such profile; there is"
             f" {', '.join(stack_target.PROFILES)}"
         )
+
+
+def pytest_addhooks(pluginmanager):
+    pluginmanager.add_hookspecs(hooks)
+
+
+def pytest_unconfigure(config):
+    for name in config.stash.get(ADDED, ()):
+        targets.kinds.pop(name, None)
+
+
+def wants_clauses(config):
+    """Whether the run writes the verdict on each requirement."""
+    return bool(config.getoption("--lockstep-html")) or config.getoption("--target") != "stack"
 
 
 class Tally:
@@ -252,6 +283,20 @@ def clauses_of(item, conversation):
     return marked or cited(item.obj)
 
 
+def ids_in(clauses):
+    """The ids in the result of clauses_of()."""
+    return sorted(set(re.findall(r"\b\d+:[A-Z][A-Z0-9-]*", " ".join(ids for _, ids in clauses))))
+
+
+def ids_of_item(item):
+    """The ids that a test cites, whether it ran or not; none if it does not use a target."""
+    if "tcp" not in getattr(item, "fixturenames", ()):
+        return []
+    return ids_in([mark.args for mark in item.iter_markers("clause") if len(mark.args) == 2]
+                  or cited(item.obj))
+
+
+@functools.lru_cache(maxsize=None)
 def cited(function):
     """The citations in lines `#= rfc...` and `## id ...` directly above a function, or in it."""
     path = inspect.getsourcefile(function)
@@ -271,41 +316,25 @@ def cited(function):
     return [tuple(pair) for pair in out]
 
 
-def repro(item):
-    """The line that runs this test again, alone."""
-    config = item.config
-    parts = ["python", "-m", "pytest", item.nodeid]
-    for option in ("--lockstep-seed", "--lockstep-profile", "--target"):
-        parts += [option, str(config.getoption(option))]
-    if mode_of(config) != "named":
-        parts += ["--lockstep-profiles", mode_of(config)]
-    return shlex.join(parts)
-
-
 def leave(item, conversation, lines):
-    """Writes the capture and the diagram; returns their paths as printed."""
+    """Writes the capture and the diagram; returns their paths as printed, and notes them."""
     config = item.config
-    folder = pathlib.Path(config.rootpath, config.getini("lockstep_artifacts"))
-    name = re.sub(r"[^A-Za-z0-9]+", "-", item.nodeid.rpartition("/")[2]).strip("-")
+    name = slug(item.nodeid.rpartition("/")[2])
     out = []
+    item.stash[FILES] = []
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = again.made(config)
         for suffix, content in (
             (".pcapng", pcapng(conversation.record, item.nodeid)),
             (".svg", svg(conversation.record, conversation.start, item.nodeid, lines).encode()),
         ):
             path = folder / (name + suffix)
             path.write_bytes(content)
-            out.append(shortest(config, path))
+            item.stash[FILES].append(str(path))
+            out.append(again.shortest(config, path))
     except OSError as error:
         out.append(f"not written: {error}")
     return out
-
-
-def shortest(config, path):
-    """Relative to the root of the tests if it lies below it, otherwise absolute."""
-    below = path.is_relative_to(config.rootpath)
-    return str(path.relative_to(config.rootpath) if below else path)
 
 
 def place(item, excinfo):
@@ -313,7 +342,7 @@ def place(item, excinfo):
     for entry in reversed(excinfo.traceback):
         path = pathlib.Path(str(entry.path))
         if path.parent != pathlib.Path(__file__).parent:
-            return f"{shortest(item.config, path)}:{entry.lineno + 1}"
+            return f"{again.shortest(item.config, path)}:{entry.lineno + 1}"
     return item.nodeid
 
 
@@ -353,20 +382,23 @@ def in_a_line(error):
 
 
 def note_result(item, conversation, report, words):
-    """Writes a line for --lockstep-results, for tests that use a target."""
+    """Notes the result of a test that uses a target: in the report, and for --lockstep-results."""
     path = item.config.getoption("--lockstep-results")
-    if path is None or "tcp" not in getattr(item, "fixturenames", ()):
+    wanted = path is not None or wants_clauses(item.config)
+    if not wanted or "tcp" not in getattr(item, "fixturenames", ()):
         return
     clauses = clauses_of(item, conversation) if conversation else cited(item.obj)
-    ids = re.findall(r"\b\d+:[A-Z][A-Z0-9-]*", " ".join(text for _, text in clauses))
     line = {"test": item.nodeid, "target": item.config.getoption("--target"),
-            "outcome": report.outcome, "clauses": sorted(set(ids)), "words": words}
+            "outcome": report.outcome, "clauses": ids_in(clauses), "words": words}
     if conversation is not None:
         line["wire"] = conversation.digest()
     if report.outcome == "failed" and conversation is not None:
         line["seen"] = conversation.wire_lines()[-SEEN_MAX:]
-    with open(path, "a", encoding="utf-8") as out:
-        out.write(json.dumps(line) + "\n")
+    report.lockstep_row = {**line, "files": item.stash.get(FILES, []),
+                           "command": again.command(item, mode_of(item.config))}
+    if path is not None:
+        with open(path, "a", encoding="utf-8") as out:
+            out.write(json.dumps(line) + "\n")
 
 
 def mismatch_report(item, call, conversation, error):
@@ -376,7 +408,7 @@ def mismatch_report(item, call, conversation, error):
     out = [f"{place(item, call.excinfo)}: {error.headline}{where}", *error.table(), ""]
     for where, ids in clauses_of(item, conversation):
         out.append(f"  clause   {where}  {ids}")
-    out.append(f"  repro    {repro(item)}")
+    out.append(f"  repro    {again.command(item, mode_of(item.config))}")
     for path in leave(item, conversation, lines):
         out.append(f"  left     {path}")
     return "\n".join(out)

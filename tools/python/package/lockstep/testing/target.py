@@ -158,8 +158,29 @@ class Target(abc.ABC):
         """Ends the test."""
 
 
-#: Name of a kind of target -> function of a Wanted. `--target NAME[:MORE]` selects one.
+#: Name of a kind of target -> function of a Wanted, or the target that it stands for, as text.
+#: `--target NAME[:MORE]` selects one.
 kinds = {}
+
+
+def register(found):
+    """Adds what the hook pytest_lockstep_targets returned; returns the names. Misuse if it is not
+    a dictionary of names to targets, or if a name is taken.
+    """
+    hook = "pytest_lockstep_targets"
+    if not isinstance(found, dict):
+        raise Misuse(f"{hook} returned {type(found).__name__}, expected a dictionary of names to"
+                     " targets")
+    for name, target in found.items():
+        if not isinstance(name, str) or not name or ":" in name or "/" in name:
+            raise Misuse(f"{hook}: {name!r} is no name: expected text without a colon or a slash")
+        if name in kinds:
+            raise Misuse(f"{hook}: there is already a target {name}: choose another name")
+        if not isinstance(target, str) and not callable(target):
+            raise Misuse(f"{hook}: {name} is {target!r}, expected a class derived from Target, or"
+                         " text such as 'device:./my_tcp.so'")
+    kinds.update(found)
+    return list(found)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -186,6 +207,10 @@ def known(name):
                      " each device of `lockstep devices`")
     if colon and not more:
         raise Misuse(f"--target {name}: nothing follows the colon")
+    if isinstance(kinds[kind], str):
+        if colon:
+            raise Misuse(f"--target {name}: {kind} stands for {kinds[kind]}, and takes no colon")
+        return known(kinds[kind])
     getattr(kinds[kind], "accepts", lambda more: None)(more)
     return kinds[kind], more
 

@@ -1,0 +1,87 @@
+# The command that repeats a test, and the folder in which a failing test leaves its files.
+import argparse
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+#: Where a failing test leaves its files, in the current folder, if nothing else is configured.
+FOLDER = "lockstep-report"
+#: Options of pytest that decide how a test runs, and not which tests run or what is printed. They
+#: are repeated as they were given.
+VALUES = ("-p", "-c", "--config-file", "-o", "--override-ini", "-W", "--pythonwarnings",
+          "--rootdir", "--confcutdir", "--import-mode", "--basetemp")
+FLAGS = ("--noconftest", "--strict-markers", "--strict-config", "--disable-plugin-autoload")
+#: Options of the plugin that are repeated even if they were not given.
+ALWAYS = ("--lockstep-seed", "--lockstep-profile", "--target")
+
+
+def command(item, profiles):
+    """The line that runs this test again, alone, in the folder where pytest was started.
+    `profiles`: what --lockstep-profiles is.
+    """
+    config = item.config
+    parts = [interpreter(config), "-m", "pytest", node(item)]
+    for option in ALWAYS:
+        parts += [option, str(config.getoption(option))]
+    if profiles != "named":
+        parts += ["--lockstep-profiles", profiles]
+    return shlex.join(parts + given(config.invocation_params.args))
+
+
+def given(arguments):
+    """Those of these arguments that decide how a test runs, in their order."""
+    found = []
+
+    class Keep(argparse.Action):
+        """Keeps an option as it is written, with its value."""
+
+        def __call__(self, parser, namespace, values, option_string=None):
+            found.extend([option_string, *([] if self.nargs == 0 else [values])])
+
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for name in VALUES:
+        parser.add_argument(name, action=Keep)
+    for name in FLAGS:
+        parser.add_argument(name, action=Keep, nargs=0)
+    parser.parse_known_args([str(each) for each in arguments])
+    return found
+
+
+def interpreter(config):
+    """Python as it is called here: by its name, by its path below the current folder, or whole."""
+    if Path(shutil.which("python") or "") == Path(sys.executable):
+        return "python"
+    return shortest(config, sys.executable)
+
+
+def node(item):
+    """The test by its file as seen from the current folder, where pytest's own id may not be."""
+    file, colons, rest = item.nodeid.partition("::")
+    below = shortest(item.config, item.path)
+    return below + colons + rest if file.endswith(".py") else item.nodeid
+
+
+def shortest(config, path):
+    """Relative to the current folder if it lies below it, otherwise absolute."""
+    start = config.invocation_params.dir
+    return os.path.relpath(path, start) if Path(path).is_relative_to(start) else str(path)
+
+
+def folder(config):
+    """Where a failing test leaves its files: the folder that the ini option names, seen from the
+    root of the tests, or FOLDER in the current folder.
+    """
+    named = config.getini("lockstep_artifacts")
+    return Path(config.rootpath, named) if named else Path(config.invocation_params.dir, FOLDER)
+
+
+def made(config):
+    """That folder, made; git ignores it if it is FOLDER."""
+    path = folder(config)
+    path.mkdir(parents=True, exist_ok=True)
+    ignore = path / ".gitignore"
+    if not config.getini("lockstep_artifacts") and not ignore.exists():
+        ignore.write_text("# Made by lockstep.testing.\n*\n", encoding="utf-8")
+    return path
