@@ -1,17 +1,18 @@
-# Records how a Linux kernel's TCP behaves: each function is one scenario, recorded in real time.
-"""Usage: pcaps/record/record --list | --all | NAME... [--into FOLDER]   (as root)
+# Records how a Linux kernel's TCP behaves: each function is one scenario.
+"""Usage: pcaps/record/record --list | --all | NAME... [--device linux] [--into FOLDER]
 
 Exit 0: written; 1: the kernel did not do what the scenario waits for; 2: usage; 3: environment.
 """
 import argparse
 import inspect
 import os
-import platform
 import sys
 import traceback
 from pathlib import Path
 
-from network import LIBC  # first: it puts pcaps/ on the path
+import guest  # before the scenarios: wire, which it does not need, puts pcaps/ on the path
+import network
+import virtual
 
 import endurance
 import fast_open
@@ -26,7 +27,7 @@ import stamps
 from common import scenario_file
 
 ROOM = scenario_file.ROOM
-NEEDED = "run it as root on Linux with /dev/net/tun and ip(8) (Debian package iproute2)"
+VIRTUAL_ROOM = ROOM.parent / "build" / "recordings"  # the committed ones are of real time
 
 
 def scenarios():
@@ -40,35 +41,26 @@ def scenarios():
     return found
 
 
-def missing():
-    """What this machine lacks for recording, or an empty string."""
-    if os.geteuid() != 0:
-        return "not root"
-    if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
-        return "/dev/net/tun is not there"
-    if not any(Path(folder, "ip").exists() for folder in os.environ.get("PATH", "").split(":")):
-        return "ip(8) is not there"
-    return ""
-
-
-def in_child(function, into):
-    """Record one scenario in its own process, with which its namespaces end."""
+def in_child(function, world, into):
+    """Record one scenario in its own process, with which its hosts end."""
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     status = 1
     try:
-        LIBC.prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL: nothing is left if the parent dies
-        recording = function()
-        recording.write(into, platform.release().split("-")[0])
+        network.LIBC.prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL: nothing is left if the parent dies
+        recording = function(world)
+        recording.write(into)
         size = (into / recording.slug / "capture.pcapng").stat().st_size
         print(f"{recording.slug}: {len(recording.wire.packets)} packets, {size} bytes", flush=True)
         status = 0
-    except (OSError, LookupError) as error:
+    except (OSError, LookupError, AssertionError, guest.Ended) as error:
         print(f"pcaps/record: {function.slug}: {error}", file=sys.stderr)
         if os.environ.get("LOCKSTEP_TRACE"):
             traceback.print_exc()
     finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
         os._exit(status)
 
 
@@ -79,7 +71,10 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME", help="scenarios, see --list")
     parser.add_argument("--all", action="store_true", help="record every scenario")
     parser.add_argument("--list", action="store_true", help="print the names")
-    parser.add_argument("--into", type=Path, default=ROOM, help="folder to write to")
+    parser.add_argument("--device", choices=["linux"],
+                        help="record Linux as a program in virtual time, which LOCKSTEP_LINUX "
+                             "names, instead of this machine's kernel as root")
+    parser.add_argument("--into", type=Path, help="folder to write to")
     wanted = parser.parse_args()
     if wanted.list:
         print("\n".join(known))
@@ -89,11 +84,14 @@ def main():
         print(f"pcaps/record: {'unknown ' + unknown[0] if unknown else 'nothing named'}; "
               "give names that --list prints, or --all", file=sys.stderr)
         return 2
-    if missing():
-        print(f"pcaps/record: {missing()}; {NEEDED}", file=sys.stderr)
+    world, missing, into = network.Wire, network.missing(), ROOM
+    if wanted.device:
+        world, missing, into = virtual.Wire, guest.missing(), VIRTUAL_ROOM
+    if missing:
+        print(f"pcaps/record: {missing}", file=sys.stderr)
         return 3
     chosen = known if wanted.all else wanted.names
-    return max(in_child(known[name], wanted.into) for name in chosen)
+    return max(in_child(known[name], world, wanted.into or into) for name in chosen)
 
 
 if __name__ == "__main__":
