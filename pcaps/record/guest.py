@@ -101,6 +101,7 @@ class Guest:
             except ConnectionError:
                 piece = b""
             except TimeoutError:
+                self.end()
                 raise Ended(f"the kernel says nothing for {ANSWER_SECONDS_MAX} s") from None
             if not piece:
                 self._ended()
