@@ -71,7 +71,8 @@ def options():
     """The parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="pcaps/record/record", description="Record a Linux kernel's TCP.",
-        epilog="example: LOCKSTEP_LINUX=/path/to/linux pcaps/record/record --device linux --all")
+        epilog="exit: 0 written, or no finding; 1 not recorded, or a finding; 2 wrong usage; 3 not "
+               "possible here. example: pcaps/record/record --device linux --all --into /tmp/made")
     parser.add_argument("names", nargs="*", metavar="NAME", help="scenarios, see --list")
     parser.add_argument("--all", action="store_true", help="record every scenario")
     parser.add_argument("--list", action="store_true", help="print the names")
