@@ -2,9 +2,9 @@
 """Each function records one scenario with a Linux kernel as the device."""
 import socket
 
-from network import TooBig
 from plain import recorded
 from recording import PORT, Script, mss_option, read, text
+from wire import TooBig
 
 COOKIES = {"tcp_syncookies": 2}  # always, not only when the backlog is full
 

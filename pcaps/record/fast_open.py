@@ -29,7 +29,7 @@ def ask(r, port=PEER_PORT + 1):
     cookie = peer.expect("SA").option(34)
     peer.send("R")
     r.pause()
-    r.wire.packets.clear()
+    r.forget()
     return cookie
 
 
@@ -127,7 +127,7 @@ def record_cookie_not_given(r):
 def connect(r, size):
     """The device connects and writes at once; the SYN carries as much of it as possible."""
     r.wire.as_device()
-    sock = socket.socket()
+    sock = r.socket()
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     sock.bind((r.near, PEER_PORT))
     sock.setblocking(False)
@@ -148,7 +148,7 @@ def learn(r):
     """Let the device obtain the peer's cookie on a connection that is not captured."""
     r.wire.as_device()
     peer = Script(r, PEER_PORT + 1, port=PORT)
-    sock = socket.socket()
+    sock = r.socket()
     sock.bind((r.near, PEER_PORT + 1))
     sock.setblocking(False)
     try:
@@ -161,7 +161,7 @@ def learn(r):
     peer.send("R")
     sock.close()
     r.pause()
-    r.wire.packets.clear()
+    r.forget()
 
 
 @recorded("rfc7413-4.2.2-linux-client-shows-cookie",

@@ -1,10 +1,8 @@
 # Recordings of a flight that is late but not lost, to a peer without SACK.
 """Each function records one scenario with a Linux kernel as the device; selective.py has SACK."""
-import time
-
 from loss import send_all
-from network import Late
 from plain import recorded
+from wire import Late
 
 
 def stall(number, ms, retransmissions_max=None):
@@ -24,9 +22,9 @@ def stall(number, ms, retransmissions_max=None):
             return "drop"
         seen.add(segment.seq)
         if len(seen) == number and not since:
-            since.append(time.monotonic())
-        left = ms - (time.monotonic() - since[0]) * 1000 if since else 0
-        return Late(int(left)) if left > 0 else None
+            since.append(segment.time_ns)
+        left = ms * 1_000_000 - (segment.time_ns - since[0]) if since else 0
+        return Late(left) if left > 0 else None
     return fault
 
 

@@ -8,8 +8,8 @@ from recording import Recording, mss_option, read, text
 def recorded(slug, title, shows, role, what, **options):
     """Mark a function that records the scenario `slug`."""
     def wrap(body):
-        def run():
-            recording = Recording(slug, title, shows, role, what=what, **options)
+        def run(world):
+            recording = Recording(world, slug, title, shows, role, what=what, **options)
             body(recording)
             return recording
         run.slug = slug

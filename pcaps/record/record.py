@@ -1,32 +1,35 @@
-# Records how a Linux kernel's TCP behaves: each function is one scenario, recorded in real time.
-"""Usage: pcaps/record/record --list | --all | NAME... [--into FOLDER]   (as root)
+# Records how a Linux kernel's TCP behaves: each function is one scenario.
+"""Usage: pcaps/record/record --list | --all | NAME... [--device linux] [--into FOLDER]
+       pcaps/record/record --device linux --compare [--json] --all | NAME...
 
-Exit 0: written; 1: the kernel did not do what the scenario waits for; 2: usage; 3: environment.
+Exit 0: written, or no finding; 1: the kernel did not do what the scenario waits for, or a finding;
+2: usage; 3: environment.
 """
 import argparse
 import inspect
 import os
-import platform
 import sys
 import traceback
 from pathlib import Path
 
-from network import LIBC  # first: it puts pcaps/ on the path
-
+import compare  # first: it puts pcaps/ on the path
 import endurance
 import fast_open
+import guest
 import late
 import loss
 import marks
+import network
 import opening
 import plain
 import selective
 import six
 import stamps
+import virtual
 from common import scenario_file
 
 ROOM = scenario_file.ROOM
-NEEDED = "run it as root on Linux with /dev/net/tun and ip(8) (Debian package iproute2)"
+VIRTUAL_ROOM = ROOM.parent / "build" / "recordings"  # the committed ones are of real time
 
 
 def scenarios():
@@ -40,47 +43,55 @@ def scenarios():
     return found
 
 
-def missing():
-    """What this machine lacks for recording, or an empty string."""
-    if os.geteuid() != 0:
-        return "not root"
-    if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
-        return "/dev/net/tun is not there"
-    if not any(Path(folder, "ip").exists() for folder in os.environ.get("PATH", "").split(":")):
-        return "ip(8) is not there"
-    return ""
-
-
-def in_child(function, into):
-    """Record one scenario in its own process, with which its namespaces end."""
+def in_child(function, world, into, silent=False):
+    """Record one scenario in its own process, with which its hosts end."""
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     status = 1
     try:
-        LIBC.prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL: nothing is left if the parent dies
-        recording = function()
-        recording.write(into, platform.release().split("-")[0])
+        network.LIBC.prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL: nothing is left if the parent dies
+        recording = function(world)
+        recording.write(into)
         size = (into / recording.slug / "capture.pcapng").stat().st_size
-        print(f"{recording.slug}: {len(recording.wire.packets)} packets, {size} bytes", flush=True)
+        if not silent:
+            print(f"{recording.slug}: {len(recording.wire.packets)} packets, {size} bytes")
         status = 0
-    except (OSError, LookupError) as error:
+    except (OSError, LookupError, AssertionError, guest.Ended) as error:
         print(f"pcaps/record: {function.slug}: {error}", file=sys.stderr)
         if os.environ.get("LOCKSTEP_TRACE"):
             traceback.print_exc()
     finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
         os._exit(status)
+
+
+def options():
+    """The parser of the command line."""
+    parser = argparse.ArgumentParser(
+        prog="pcaps/record/record", description="Record a Linux kernel's TCP.",
+        epilog="exit: 0 written, or no finding; 1 not recorded, or a finding; 2 wrong usage; 3 not "
+               "possible here. example: pcaps/record/record --device linux --all --into /tmp/made")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="scenarios, see --list")
+    parser.add_argument("--all", action="store_true", help="record every scenario")
+    parser.add_argument("--list", action="store_true", help="print the names")
+    parser.add_argument("--device", choices=["linux"],
+                        help="record Linux as a program in virtual time, which LOCKSTEP_LINUX "
+                             "names, instead of this machine's kernel as root")
+    parser.add_argument("--into", type=Path,
+                        help="folder to write to (default: pcaps/, with --device "
+                             "build/recordings)")
+    parser.add_argument("--compare", action="store_true",
+                        help="write nothing; compare with the committed recordings")
+    parser.add_argument("--json", action="store_true", help="with --compare: print JSON")
+    return parser
 
 
 def main():
     """Record the scenarios given."""
     known = scenarios()
-    parser = argparse.ArgumentParser(description="Record a Linux kernel's TCP.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="scenarios, see --list")
-    parser.add_argument("--all", action="store_true", help="record every scenario")
-    parser.add_argument("--list", action="store_true", help="print the names")
-    parser.add_argument("--into", type=Path, default=ROOM, help="folder to write to")
-    wanted = parser.parse_args()
+    wanted = options().parse_args()
     if wanted.list:
         print("\n".join(known))
         return 0
@@ -89,11 +100,27 @@ def main():
         print(f"pcaps/record: {'unknown ' + unknown[0] if unknown else 'nothing named'}; "
               "give names that --list prints, or --all", file=sys.stderr)
         return 2
-    if missing():
-        print(f"pcaps/record: {missing()}; {NEEDED}", file=sys.stderr)
+    if (wanted.compare and not wanted.device) or (wanted.json and not wanted.compare):
+        print("pcaps/record: --compare needs --device linux, and --json needs --compare",
+              file=sys.stderr)
+        return 2
+    world, missing, into = network.Wire, network.missing, ROOM
+    if wanted.device:
+        world, missing, into = virtual.Wire, guest.missing, VIRTUAL_ROOM
+    missing = missing()
+    if missing:
+        print(f"pcaps/record: {missing}", file=sys.stderr)
         return 3
     chosen = known if wanted.all else wanted.names
-    return max(in_child(known[name], wanted.into) for name in chosen)
+    if not wanted.compare:
+        return max(in_child(known[name], world, wanted.into or into) for name in chosen)
+    try:
+        return compare.run(chosen, known, ROOM,
+                           lambda name, folder: in_child(known[name], world, folder, silent=True),
+                           wanted.json)
+    except compare.BadReasons as error:
+        print(f"pcaps/record: {error}", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

@@ -2,9 +2,8 @@
 """The vocabulary of the scenario functions."""
 import socket
 import struct
-import time
 
-from network import PLAIN, Wire  # first: it puts pcaps/ on the path
+from wire import PLAIN, mac_of  # first: it puts pcaps/ on the path
 
 from common import frames, scenario_file
 
@@ -110,7 +109,7 @@ class Script:
         """Send one segment; `seq` is relative to our ISN, `ack` to the next number expected."""
         at = self.next if seq is None else (self.isn + seq) % 2**32
         number = (self.ack + (ack or 0)) % 2**32 if "A" in flags else 0
-        macs = ("02:00:00:00:00:02", "02:00:00:00:00:01")
+        macs = (mac_of(2), mac_of(1))
         if self.stamp is not None:
             options += stamp_option(self.stamp, self.echo if "A" in flags else 0)
         self.wire.inject(frames.build(self.here, self.there, macs, flags, at, number, window,
@@ -120,44 +119,51 @@ class Script:
 
     def expect(self, flags, size=None, seconds=5):
         """Wait for a segment of the device with these flags (PSH aside) and record its numbers."""
-        end = time.monotonic() + seconds
-        with self.wire.lock:
-            while time.monotonic() < end:
-                while self.wire.inbox:
-                    segment = self.wire.inbox.pop(0)
-                    if set(segment.flags) - {"P"} == set(flags) and size in (None,
-                                                                             len(segment.payload)):
-                        self.ack = (segment.seq + segment.length) % 2**32
-                        stamps = segment.option(8)
-                        self.echo = struct.unpack(">I", stamps[:4])[0] if stamps else 0
-                        return segment
-                self.wire.lock.wait(0.05)
-        raise TimeoutError(f"the device sent no segment with flags {flags} within {seconds} s")
+        def taken():
+            while self.wire.inbox:
+                segment = self.wire.inbox.pop(0)
+                if (set(segment.flags) - {"P"} == set(flags)
+                        and size in (None, len(segment.payload))):
+                    return segment
+            return None
+
+        segment = self.wire.until(taken, seconds)
+        if segment is None:
+            raise TimeoutError(f"the device sent no segment with flags {flags} within {seconds} s")
+        self.ack = (segment.seq + segment.length) % 2**32
+        stamps = segment.option(8)
+        self.echo = struct.unpack(">I", stamps[:4])[0] if stamps else 0
+        return segment
 
 
 class Recording:
-    """A scenario being recorded."""
+    """A scenario being recorded in `world`: network.Wire, or virtual.Wire."""
 
-    def __init__(self, slug, title, shows, role, plain=True, what="", config=None, features="",
-                 sysctls=None, **wire):
+    def __init__(self, world, slug, title, shows, role, plain=True, what="", config=None,
+                 features="", sysctls=None, **wire):
         self.slug, self.title, self.shows, self.role = slug, title, shows, role
         self.what, self.config, self.plain = what, dict(config or {}), plain
         self.features = features  # the features that are on beyond `plain`, in words
         self.ipv6 = wire.get("ipv6", False)
         self.near, self.far = SIX if self.ipv6 else FOUR
-        self.wire = Wire({**(PLAIN if plain else {}), **(sysctls or {})}, **wire)
+        self.wire = world({**(PLAIN if plain else {}), **(sysctls or {})}, **wire)
         self.calls, self.twins, self.segments, self.listener = [], [], [], None
         self.port = PORT
         self.timed = False  # the next call happens at a time, not in reaction to a packet
 
     # The device's application.
     def call(self, do, size=None):
-        """Record a call at the current time."""
-        self.calls.append((time.time_ns(), do, size, self.timed))
+        """Record a call at the current time, with the number of packets before it."""
+        self.calls.append((self.wire.now_ns(), len(self.wire.packets), do, size, self.timed))
+
+    def forget(self):
+        """Begin the capture anew; the calls until now stand before its first packet."""
+        self.wire.packets.clear()
+        self.calls = [(at, 0, do, size, timed) for at, _, do, size, timed in self.calls]
 
     def socket(self):
-        """A TCP socket of the recording's family."""
-        return socket.socket(socket.AF_INET6 if self.ipv6 else socket.AF_INET)
+        """A TCP socket of the recording's family, on the current host."""
+        return self.wire.socket(self.ipv6)
 
     def listen(self, receive_buffer=None):
         """The device listens."""
@@ -233,14 +239,14 @@ class Recording:
         return self.accept(), peer
 
     def pause(self, seconds=0.1):
-        """Wait in real time; the next call is then not a reaction to a packet."""
-        time.sleep(seconds)
+        """Let time pass; the next call is then not a reaction to a packet."""
+        self.wire.pause(seconds)
         self.timed = True
 
     # Afterwards.
     def end(self, seconds=0.2):
         """Stop capturing after a last pause and parse the packets."""
-        time.sleep(seconds)
+        self.wire.pause(seconds)
         self.wire.stop()
         self.segments = [frames.parse(number, packet)
                          for number, packet in enumerate(self.wire.packets, 1)]
@@ -293,10 +299,10 @@ class Recording:
         """An edit that must be judged to violate `clause`."""
         self.twins.append({"clause": clause, "edit": edit})
 
-    def _call_entry(self, at_ns, do, size, timed):
+    def _call_entry(self, at_ns, count, do, size, timed):
         """Place a call after the peer's packet that it follows closely, otherwise at its time."""
         first = self.wire.packets[0].time_ns
-        before = [segment for segment in self.segments if segment.time_ns <= at_ns]
+        before = [segment for segment in self.segments if segment.packet <= count]
         peers = [segment for segment in before if segment.source[0] != self.near]
         if not before:
             entry = {"after_packet": 0}
@@ -306,16 +312,19 @@ class Recording:
             entry = {"at": scenario_file.time_text((at_ns - first) // 1000 * 1000)}
         return {**entry, "do": do, **({"bytes": size} if size is not None else {})}
 
-    def write(self, room, kernel):
+    def write(self, room):
         """Write the scenario's folder."""
         control = self.wire.device.congestion_control
         options = (f"SACK, timestamps, window scaling and ECN off, {control}" if self.plain
                    else f"all at its defaults ({control})")
         options = f"{options}, but {self.features}" if self.features else options
         peer = "another kernel" if self.wire.peer else "a script"
-        origin = f"recorded: Linux {kernel} as {self.what}, {options}; peer: {peer}"
+        kernel, option = f"Linux {self.wire.kernel()}", ""
+        if self.wire.virtual:
+            kernel, option = f"{kernel} in virtual time", "--device linux "
+        origin = f"recorded: {kernel} as {self.what}, {options}; peer: {peer}"
         head = {"title": self.title, "shows": self.shows, "origin": origin,
-                "made_by": f"pcaps/record/record.py {self.slug}"}
+                "made_by": f"pcaps/record/record.py {option}{self.slug}"}
         device = {"address": self.near, "port": self.port, "role": self.role, "profile": "linux"}
         # Linux's default congestion control is the profile's.
         chosen = {} if control == "cubic" else {"congestion": control}
