@@ -277,6 +277,12 @@ void Watch::take_syn(Side& side, Side& other, const Segment& segment) {
     side.syn_at = segment.time;
   }
   bool const copy = side.syn && static_cast<std::uint32_t>(side.isn) == segment.sequence;
+  // A router's copy in another VLAN comes at once, and is the same packet.
+  bool const elsewhere = copy && side.network != segment.network;
+  bool const other_packet = (own && own->value != side.syn_stamp) ||
+                            segment.time.since(side.first_syn_at) > Duration::milliseconds(20);
+  mixed_ |= elsewhere && other_packet;
+  side.network = copy ? side.network : segment.network;
   side.first_syn_at = copy ? side.first_syn_at : segment.time;
   side.early |= segment.data_bytes() != 0;
   side.syn = true;

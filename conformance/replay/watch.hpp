@@ -144,6 +144,7 @@ class Watch {
     std::optional<std::uint32_t> syn_stamp;  ///< the timestamp of its first SYN ...
     Instant syn_at;                          ///< ... and its time
     Instant first_syn_at;                    ///< of the present SYN and its copies
+    std::uint32_t network = 0;               ///< of that SYN
     bool unasked = false;                    ///< its SYN-ACK answers a SYN that was not captured
     bool early = false;                      ///< its SYN has data
     std::optional<std::uint32_t> echo;       ///< the latest timestamp that it has echoed ...

@@ -254,6 +254,10 @@ void Referee::find_beginning(Connection& c, const Sighting& said, std::uint32_t 
   } else if (c.asked_again && side != c.asked_by && goes_on(c, said, side)) {
     c.asked_again = false;
   }
+  if (!said.copy) {  // a router's copy in another VLAN is one
+    c.resumed = c.resumed || c.networks.at(side).value_or(said.network) != said.network;
+    c.networks.at(side) = c.networks.at(side).value_or(said.network);
+  }
 }
 
 void Referee::see(const Sighting& said, const Allowances* own) {

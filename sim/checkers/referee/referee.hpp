@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/units/address.hpp"
@@ -109,6 +110,7 @@ struct Connection {
   bool disordered = false;  // it has a reply before the packet that it replies to
   bool reused = false;      // there was a connection on the same ports before
   bool resumed = false;     // segments came long after the end or a silence: maybe a new connection
+  std::array<std::optional<std::uint32_t>, 2> networks;  // of each side's first segment
   bool asked_again = false;    // so did a SYN with the number of the first, ...
   std::uint32_t asked_by = 0;  // ... from this side
   bool round_known = false;

@@ -31,6 +31,7 @@ struct Sighting {
   std::uint8_t ecn = 0;                // the lower two bits of the traffic class
   std::uint8_t hop_limit = 0;          // IPv4: time to live; 0: unknown
   std::uint16_t identification = 0;    // of the IPv4 packet; 0: none
+  std::uint32_t network = 0;           // a number of the VLANs and the tunnel's network; 0: none
   Sum sum = Sum::good;
   Sum ip_sum = Sum::good;
   bool copy = false;  // the second record of the same packet

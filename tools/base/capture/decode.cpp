@@ -442,6 +442,7 @@ Decoded opened(const CapturedFrame& frame, LinkLayer link, bool& cut) {
     std::optional<IpPart> const inner = open_tunnel(transport.protocol, transport.bytes);
     if (!inner) {
       read_transport(transport, frame, out);
+      out.segment.network = ip.network;
       return out;
     }
     ip = *inner;

@@ -64,6 +64,8 @@ struct Segment {
   std::uint8_t traffic_class = 0;
   std::uint8_t hop_limit = 0;        ///< IPv4: time to live
   std::uint16_t identification = 0;  ///< of the IPv4 header
+  std::uint32_t network =
+      0;  ///< a number of the VLANs, and of the VXLAN or Geneve network; 0: none
   SumState sum = SumState::good;
   SumState header_sum = SumState::good;  ///< of the IPv4 header; partial: the field is 0
   bool ipv6 = false;

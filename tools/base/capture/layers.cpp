@@ -13,6 +13,19 @@ constexpr std::uint16_t type_ipv6 = 0x86dd;
 constexpr std::uint16_t type_mpls = 0x8847;
 constexpr std::uint16_t type_pppoe = 0x8864;
 constexpr std::uint16_t type_bridged = 0x6558;
+constexpr std::uint16_t type_erspan = 0x88be;
+constexpr std::uint16_t type_erspan_3 = 0x22eb;
+
+/// One number for a network within another.
+std::uint32_t joined_number(std::uint32_t outer, std::uint32_t inner) {
+  return outer * 0x9e37'79b1u + inner;
+}
+
+/// The part of a tunnel's packet that belongs to a network with this number.
+IpPart within(std::uint32_t network, IpPart part) {
+  part.network = joined_number(part.network, network);
+  return part;
+}
 
 bool is_vlan(std::uint16_t type) { return type == 0x8100 || type == 0x88a8 || type == 0x9100; }
 
@@ -76,20 +89,39 @@ IpPart of_type(std::uint16_t type, Bytes bytes) {
 /// Skips at most four VLAN tags. `at` is the offset of the EtherType.
 IpPart after_ethertype(Bytes bytes, std::size_t at) {
   constexpr int tags_max = 4;
+  std::uint32_t network = 0;
   for (int tag = 0; tag <= tags_max; ++tag) {
     if (at + 2 > bytes.size()) {
       return {FrameKind::cut_short, {}};
     }
     std::uint16_t const type = word_at(bytes, at);
     if (!is_vlan(type)) {
-      return of_type(type, bytes.subspan(at + 2));
+      IpPart out = of_type(type, bytes.subspan(at + 2));
+      out.network = network;
+      return out;
     }
+    std::uint16_t const vlan = at + 4 <= bytes.size() ? word_at(bytes, at + 2) & 0xfffu : 0;
+    network = vlan != 0 ? joined_number(network, vlan) : network;  // 0: only a priority
     at += 4;
   }
   return {FrameKind::malformed, {}};
 }
 
 IpPart after_ethernet(Bytes bytes) { return after_ethertype(bytes, 12); }
+
+/// ERSPAN, in which switches mirror: an Ethernet frame behind a header. Type I has none, and no
+/// sequence number in GRE; type III may have eight octets more.
+IpPart after_erspan(std::uint16_t type, bool numbered, Bytes bytes) {
+  std::size_t header = numbered ? 8 : 0;
+  if (type == type_erspan_3) {
+    header = 12;
+    if (bytes.size() >= header && (octet_at(bytes, 11) & 1) != 0) {
+      header += 8;
+    }
+  }
+  return bytes.size() < header ? IpPart{FrameKind::cut_short, {}}
+                               : after_ethernet(bytes.subspan(header));
+}
 
 /// GRE: flags indicate a checksum, a key and a sequence number. Version 1 is PPTP's, which does not
 /// name the protocol inside PPP; it is not opened.
@@ -112,6 +144,9 @@ std::optional<IpPart> after_gre(Bytes bytes) {
   if (type == type_bridged) {
     return after_ethernet(bytes.subspan(header));
   }
+  if (type == type_erspan || type == type_erspan_3) {
+    return after_erspan(type, (flags & 0x1000u) != 0, bytes.subspan(header));
+  }
   IpPart const inner = of_type(type, bytes.subspan(header));
   return inner.kind == FrameKind::not_ip ? std::nullopt : std::optional(inner);
 }
@@ -122,7 +157,9 @@ std::optional<IpPart> after_vxlan(Bytes bytes) {
     return IpPart{FrameKind::cut_short, {}};
   }
   bool const has_network = (octet_at(bytes, 0) & 0x08) != 0;
-  return has_network ? std::optional(after_ethernet(bytes.subspan(header))) : std::nullopt;
+  std::uint32_t const network = long_at(bytes, 4) >> 8;
+  return has_network ? std::optional(within(network, after_ethernet(bytes.subspan(header))))
+                     : std::nullopt;
 }
 
 std::optional<IpPart> after_geneve(Bytes bytes) {
@@ -134,8 +171,30 @@ std::optional<IpPart> after_geneve(Bytes bytes) {
     return IpPart{FrameKind::cut_short, {}};
   }
   std::uint16_t const type = word_at(bytes, 2);
-  return type == type_bridged ? after_ethernet(bytes.subspan(header))
-                              : of_type(type, bytes.subspan(header));
+  std::uint32_t const network = long_at(bytes, 4) >> 8;
+  return within(network, type == type_bridged ? after_ethernet(bytes.subspan(header))
+                                              : of_type(type, bytes.subspan(header)));
+}
+
+/// TZSP, in which access points and MikroTik's routers mirror: fields up to one of kind 1.
+std::optional<IpPart> after_tzsp(Bytes bytes) {
+  constexpr std::uint16_t of_ethernet = 1;
+  constexpr std::uint8_t padding = 0;
+  constexpr std::uint8_t end = 1;
+  if (bytes.size() < 4) {
+    return IpPart{FrameKind::cut_short, {}};
+  }
+  bool const has_packet = octet_at(bytes, 0) == 1 && octet_at(bytes, 1) <= 1;
+  if (!has_packet || word_at(bytes, 2) != of_ethernet) {
+    return std::nullopt;
+  }
+  std::size_t at = 4;
+  while (at < bytes.size() && octet_at(bytes, at) != end) {
+    bool const single = octet_at(bytes, at) == padding;
+    at += single || at + 1 >= bytes.size() ? 1u : 2u + octet_at(bytes, at + 1);
+  }
+  return at >= bytes.size() ? IpPart{FrameKind::cut_short, {}}
+                            : after_ethernet(bytes.subspan(at + 1));
 }
 
 /// GTP-U: a user's packet (message 255), after four more octets and extension headers if any of
@@ -200,6 +259,8 @@ std::optional<IpPart> after_udp(Bytes bytes) {
       return after_geneve(payload);
     case 2152:
       return after_gtp(payload);
+    case 37008:
+      return after_tzsp(payload);
     default:
       return std::nullopt;
   }

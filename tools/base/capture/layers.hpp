@@ -15,6 +15,7 @@ namespace lockstep::tools {
 struct IpPart {
   FrameKind kind = FrameKind::tcp;
   std::span<const std::byte> bytes;
+  std::uint32_t network = 0;  ///< as that of a Segment
 };
 
 /// The depth to which nested packets are opened.
@@ -24,8 +25,9 @@ inline constexpr int tunnels_max = 4;
 IpPart strip_link(std::span<const std::byte> frame, LinkLayer link);
 
 /// The packet inside an IP payload of `protocol`: IP in IP (RFC 2003, 2473, 4213), GRE (RFC 2784,
-/// 2890), VXLAN (RFC 7348), Geneve (RFC 8926) or GTP-U (3GPP TS 29.281). Nothing if it is not a
-/// tunnel, or carries something other than IP.
+/// 2890), ERSPAN (types I to III, draft-foschiano-erspan), VXLAN (RFC 7348), Geneve (RFC 8926),
+/// TZSP or GTP-U (3GPP TS 29.281). Nothing if it is not a tunnel, or carries something other than
+/// IP.
 std::optional<IpPart> open_tunnel(std::uint8_t protocol, std::span<const std::byte> payload);
 
 }  // namespace lockstep::tools

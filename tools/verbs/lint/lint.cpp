@@ -259,6 +259,7 @@ Sighting sighting_of(const Segment& segment, WrongSum wrong) {
   out.ecn = segment.traffic_class & 3u;
   out.hop_limit = segment.hop_limit;
   out.identification = segment.identification;
+  out.network = segment.network;
   out.sum = sum_of(segment.sum, wrong);
   out.ip_sum = sum_of(segment.header_sum, wrong);
   return out;
