@@ -92,6 +92,20 @@ def never_copied(name, way):
         target.stop()
 
 
+def copies_of(copies):
+    """A copy of each copy; none for a kernel of the first kind, which can make no more."""
+    out = []
+    for way, talk in copies:
+        try:
+            copy = Talk(talk.target.branch())
+        except Unsupported:
+            assert talk.target.name == "device:linux" and not out
+            return []
+        copy.next, copy.ack, copy.heard = talk.next, talk.ack, list(talk.heard)
+        out.append((way, copy))
+    return out
+
+
 @pytest.mark.parametrize("name", ABLE)
 def test_copies_are_equal_to_a_device_that_was_never_copied(name):
     if name == "linux" and not os.environ.get("LOCKSTEP_LINUX"):
@@ -110,10 +124,9 @@ def test_copies_are_equal_to_a_device_that_was_never_copied(name):
             copy = Talk(target.branch())
             copy.next, copy.ack, copy.heard = talk.next, talk.ack, list(talk.heard)
             copies.append((way, copy))
+        copies += copies_of(copies)
         for way, copy in reversed(copies):
             assert goes_on(copy, connection, way) == wanted[way], way
-            # A copy of a copy.
-            copy.target.branch().stop()
             copy.target.stop()
         assert goes_on(talk, connection, "data") == wanted["data"]
     finally:

@@ -265,6 +265,10 @@ void Guest::run(std::uint64_t until) {
 }
 
 bool Guest::fork() {
+  // Older programs cannot read settings, and share the memory of a copy with its copies.
+  if (is_copy_ && call(Call::read_sysctl, {}, std::string("kernel/osrelease") + '\0').value <= 0) {
+    return false;
+  }
   Listener const listener;
   std::string path = listener.path();
   path += '\0';
@@ -288,6 +292,7 @@ void Guest::take(bool copy) {
   if (copy) {
     std::swap(channel_, copy_channel_);
     process_ = copy_;
+    is_copy_ = true;
     copies_.clear();
   } else {
     copies_.push_back(copy_);

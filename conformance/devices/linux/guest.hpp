@@ -36,6 +36,7 @@ enum class Call : std::int64_t {
   get,
   sysctl = 13,
   route,
+  read_sysctl = 16,
 };
 
 struct Result {
@@ -93,6 +94,7 @@ class Guest {
 
   pid_t process_ = -1;
   int channel_ = -1;
+  bool is_copy_ = false;
   pid_t copy_ = -1;            ///< between fork() and take() ...
   int copy_channel_ = -1;      ///< ... the copy
   std::vector<pid_t> copies_;  ///< that other processes have, and that this one waits for

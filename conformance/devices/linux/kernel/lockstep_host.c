@@ -57,7 +57,7 @@ struct place {
   int access;
 };
 static struct place places[places_most];
-static int places_count, copy_of_memory, kept_channel;
+static int places_count, copy_of_memory, kept_memory, kept_channel;
 static struct sockaddr_un kept_path;
 static void* resume_at[5];
 static char stack_of_child[stack_bytes] __attribute__((aligned(16)));
@@ -73,6 +73,9 @@ static int run_child(void* unused) {
       _exit(3);
     }
   }
+  // What the kernel maps from now on, and copies in its turn, is the copy.
+  dup2(copy_of_memory, kept_memory);
+  close(copy_of_memory);
   channel = socket(AF_UNIX, SOCK_STREAM, 0);
   if (channel < 0 || connect(channel, (const void*)&kept_path, sizeof(kept_path)) != 0) {
     _exit(4);
@@ -175,6 +178,7 @@ int lockstep_host_fork(const char* path, int channel, int memory) {
   kept_path.sun_family = AF_UNIX;
   strcpy(kept_path.sun_path, path);
   kept_channel = channel;
+  kept_memory = memory;
   if (__builtin_setjmp(resume_at)) {
     return 0;
   }
@@ -183,6 +187,9 @@ int lockstep_host_fork(const char* path, int channel, int memory) {
   }
   copy_of_memory = -1;
   done = find_places(about.st_ino);
+  if (done == 0 && places_count == 0) {
+    done = -ENOENT;
+  }
   if (done == 0) {
     done = copy_memory(memory, about.st_size);
   }
