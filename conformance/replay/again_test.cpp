@@ -90,9 +90,10 @@ TEST(SeenAgain, ATimerMayExpireAtOnce) {
 TEST(SeenAgain, APacketIsRecordedAgainBehindAQueue) {
   enum class Second { same, stamped, identified };
   for (Second const second : {Second::same, Second::stamped, Second::identified}) {
+    bool const piece = second == Second::same;
     Conversation c;
     std::vector<std::uint64_t> again;
-    std::uint32_t const bytes = second == Second::same ? 50 : 100;  // a piece of a super-segment
+    std::uint32_t const bytes = piece ? 50 : 100;  // of a super-segment
     c.peer(0, "S", {0, 0}).device(0, "SA", {0, 1}).peer(100, "A", {1, 1});
     c.peer(101, "PA", {1, 1, 10}).device(101, "PA", {1, 11, 100}).peer(201, "A", {11, 101});
     for (std::uint64_t at = 300; at < 900; at += 200) {
@@ -113,7 +114,27 @@ TEST(SeenAgain, APacketIsRecordedAgainBehindAQueue) {
         c.packet(number).identification = static_cast<std::uint16_t>(900 + number);
       }
     }
-    EXPECT_EQ(accused_of(c), second == Second::same ? "" : "6298:RTO-9");
+    EXPECT_EQ(accused_of(c), piece ? "" : "6298:RTO-9");
+  }
+}
+
+// The two directions were recorded by clocks that differ: what the device sends stands long before
+// the windows that let it go.
+TEST(SeenAgain, ClocksOfTwoDirectionsDiffer) {
+  for (std::uint64_t const apart : {0u, 12u, 25u, 300u}) {
+    Conversation c;
+    c.device(0, "S", {0, 0, 0, 4'000}).device(10, "A", {1, 1});
+    std::uint64_t const at = 9 + apart;
+    for (std::uint32_t i = 0; i < 12; ++i) {
+      c.device(11 + 10 * i, "PA", {1 + 1'000 * i, 1, 1'000});
+    }
+    c.peer(at, "SA", {0, 1, 0, 1'000});
+    for (std::uint32_t i = 0; i < 12; ++i) {
+      c.peer(at + 10 * (i + 1), "A", {1, 1'001 + 1'000 * i, 0, 1'000});
+    }
+    EXPECT_EQ(accused_of(c), "") << apart;
+    bool const told = verdict_of(c).find("clocks of the two directions") != std::string::npos;
+    EXPECT_EQ(told, apart > 6) << apart << verdict_of(c);
   }
 }
 

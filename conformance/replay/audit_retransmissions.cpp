@@ -105,7 +105,10 @@ class AgainAudit {
     std::uint32_t const pieces = then.data_bytes() / std::max(now.data_bytes(), 1U);
     auto const after = static_cast<std::uint16_t>(now.identification - then.identification);
     constexpr Duration queued_most = Duration::seconds(1);
-    return same && gap > *clock_.tick() * 2 && gap < queued_most && after < std::max(pieces, 1U);
+    constexpr Duration queued_often = Duration::milliseconds(25);
+    // A retransmission has an identification of its own.
+    bool const queued = now.identification != 0 || gap < queued_often || gap > *clock_.tick() * 2;
+    return same && queued && gap < queued_most && after < std::max(pieces, 1U);
   }
 
   /// Whether an identical segment was recorded before. A merged capture of both ends has each

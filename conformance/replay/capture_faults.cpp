@@ -122,6 +122,43 @@ std::string disorder(const Flow& flow, const Endpoint& device) {
   return {};
 }
 
+/// Finds that the two directions were recorded by clocks that differ, or far out of order: a packet
+/// comes long behind one that acknowledges it.
+std::string clocks(const Flow& flow) {
+  constexpr Duration clocks_late = Duration::milliseconds(5);
+  struct Way {
+    std::optional<std::uint32_t> sent;  ///< SND.NXT as recorded
+    const Segment* early = nullptr;     ///< the first segment that acknowledges more
+  };
+  std::map<Endpoint, Way> ways;
+  for (const Segment& segment : flow.segments) {
+    if (segment.any(flag::rst) || segment.sum == tools::SumState::bad) {
+      continue;
+    }
+    Way& way = ways[segment.source];
+    bool const begins = segment.any(flag::syn) && !way.sent;
+    bool const news = begins || (way.sent && before(*way.sent, segment.end()));
+    if (news && way.early != nullptr && at_or_before(way.early->acknowledgment, segment.end()) &&
+        before(segment.sequence, way.early->acknowledgment)) {
+      if (segment.time.since(way.early->time) > clocks_late) {
+        return fmt::format(
+            "packet {} acknowledges packet {}, which was recorded long after it: the clocks of the "
+            "two directions differ, or the packets are out of order",
+            way.early->number, segment.number);
+      }
+      way.early = nullptr;
+    }
+    way.sent = news ? segment.end() : way.sent;
+    Way& other = ways[segment.destination];
+    bool const unheard =
+        segment.any(flag::ack) && (!other.sent || before(*other.sent, segment.acknowledgment));
+    if (unheard && other.early == nullptr && flow.segments.front().any(flag::syn)) {
+      other.early = &segment;
+    }
+  }
+  return {};
+}
+
 /// No window is larger (RFC 7323, 2.3): numbers further apart belong to another connection.
 constexpr std::uint32_t reach = 1u << 30;
 
@@ -152,7 +189,8 @@ std::string strangers(const Flow& flow) {
 }  // namespace
 
 std::string capture_fault(const Flow& flow, const Endpoint& device, bool strict) {
-  std::string out = lost(flow, device);
+  std::string out = clocks(flow);
+  out = out.empty() ? lost(flow, device) : out;
   if (out.empty() && strict) {
     out = disorder(flow, device);
   }

@@ -87,8 +87,8 @@ bool is_foreign(const Connection& old, const Segment& segment) {
 }
 
 /// Whether a SYN with the number of the connection's first one comes so late that it is no copy of
-/// that: behind the sender's FIN, or in a silence after both sides have sent data or acknowledged
-/// it. So it does where hosts without a clock have started again.
+/// that: behind the sender's FIN, or in a silence after data of either side. So it does where hosts
+/// without a clock have started again.
 bool is_later(const Connection& old, const Segment& segment, std::size_t side) {
   constexpr Duration a_second = Duration::seconds(1);
   const auto spoke = [&old](std::size_t of) {

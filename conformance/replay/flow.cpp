@@ -162,6 +162,9 @@ using Lateness = std::map<Endpoint, Duration>;
 
 /// A separate recorder for one direction may be this late.
 constexpr Duration late_most = Duration::milliseconds(25);
+/// Without timestamps only few of its packets are known to be late, and what those say that are not
+/// is taken for the truth.
+constexpr Duration unstamped_late_most = Duration::milliseconds(5);
 
 /// Whether `later` certainly answers `earlier`, which is recorded slightly after it. Among
 /// neighbours the number is proof unless the echo is of an earlier packet; further apart the echoed
@@ -174,7 +177,7 @@ bool proves(const Segment& later, const Segment& earlier, bool near) {
   auto const earlier_stamps = stamps_of(earlier);
   auto const later_stamps = stamps_of(later);
   if (!earlier_stamps || !later_stamps) {
-    return near || !later_stamps;
+    return (near || !later_stamps) && earlier.time.since(later.time) <= unstamped_late_most;
   }
   return near ? !before(later_stamps->echo, earlier_stamps->value)
               : later_stamps->echo == earlier_stamps->value;

@@ -357,8 +357,15 @@ void hear_order(const Moment& m) {
   // Then a lower acknowledgment is no sign of another order.
   bool const in_order = m.terms.whole || v.own || m.other.own;
   if (segment.flags.syn()) {
-    if (!in_order && v.spoke_on && v.iss == segment.sequence &&
-        m.said.at.since(v.spoke_on_at) > recorded_late) {
+    bool const late =
+        v.spoke_on && v.iss == segment.sequence && m.said.at.since(v.spoke_on_at) > recorded_late;
+    // The directions were recorded by clocks that differ: the other has acknowledged this SYN.
+    bool const answer = m.other.opening_count != 0 && m.other.openings[0].is_answer;
+    bool const known =
+        v.begun_at == m.said.at && (m.other.spoke_on || answer) && m.other.offered &&
+        segment.sequence.before(m.other.last_ack) &&
+        m.said.at.since(answer ? m.other.begun_at : m.other.spoke_on_at) > recorded_late;
+    if (!in_order && (late || known)) {
       m.judge.weaken_order(m);
     }
     return;

@@ -408,11 +408,12 @@ void judge_window(const Moment& m) {
     bool const early = !v.limited && !m.own && !m.terms.is_strict();
     // Also a whole capture may begin after the SYN that tells how windows are scaled.
     bool const unscaled = !m.terms.is_strict() && m.other.opening_count == 0;
-    Ambiguity const ambiguity = shares_window(m) ? Ambiguity::shared_window
-                                : probes         ? Ambiguity::hidden
-                                : unscaled       ? Ambiguity::middle
-                                : early          ? Ambiguity::order
-                                                 : Ambiguity::none;
+    Ambiguity const ambiguity = shares_window(m)  ? Ambiguity::shared_window
+                                : probes          ? Ambiguity::hidden
+                                : unscaled        ? Ambiguity::middle
+                                : was_stripped(m) ? Ambiguity::middlebox
+                                : early           ? Ambiguity::order
+                                                  : Ambiguity::none;
     std::uint32_t const place =
         m.judge.call_whole(m, Rule::beyond_window, ambiguity, {limit.value, reported.value});
     await(m, {.kind = Claim::Kind::edge,

@@ -110,6 +110,15 @@ inline Ambiguity ambiguity_of_middle(const Moment& m) {
 // advertises moves as data arrives on the others (RFC 8684, 3.3.1).
 bool shares_window(const Moment& m);
 
+// Whether only one of the two SYNs has a window scale: a firewall on the way may have taken it out
+// of the other, whose sender believes that windows are scaled.
+inline bool was_stripped(const Moment& m) {
+  EndpointState const& v = m.speaker;
+  EndpointState const& other = m.other;
+  return !m.terms.is_strict() && !m.own && v.opening_count != 0 && other.opening_count != 0 &&
+         v.openings[0].scaled != other.openings[0].scaled;
+}
+
 // Whether the fastest timestamp clock could have moved from the side's latest timestamp to `stamp`.
 bool clock_may_reach(const Moment& m, const EndpointState& side, std::uint32_t stamp);
 

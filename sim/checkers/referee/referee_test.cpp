@@ -113,10 +113,10 @@ TEST(RefereeNumbers, AWindowIsScaledOnlyIfBothNameAScale) {
   both.b("A", {.seq = 1, .ack = 1, .window = 100}).a("AP", {.seq = 1, .ack = 1, .text = 800});
   EXPECT_EQ(both.found(Rule::beyond_window), "no");
   Conversation one;
-  one.recorded_early().a("S", {.mss = 1'460});
+  one.recorded_early().a("S", {.mss = 1'460, .own = true});
   one.b("SA", {.ack = 1, .window = 100, .mss = 1'460, .scale = 3});
-  one.a("A", {.seq = 1, .ack = 1}).b("A", {.seq = 1, .ack = 1, .window = 100});
-  one.a("AP", {.seq = 1, .ack = 1, .text = 800});
+  one.a("A", {.seq = 1, .ack = 1, .own = true}).b("A", {.seq = 1, .ack = 1, .window = 100});
+  one.a("AP", {.seq = 1, .ack = 1, .text = 800, .own = true});
   one.b("A", {.seq = 1, .ack = 101, .after_ms = 50, .window = 50});
   EXPECT_EQ(one.found(Rule::beyond_window), "certain");
 }

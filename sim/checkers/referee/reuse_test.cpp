@@ -131,6 +131,47 @@ TEST(RefereeReuse, RepliesBeforeTheirCausesOnPortsThatAreUsedAgain) {
   }
 }
 
+// The directions were recorded by clocks that differ, so each ACK of `a` stands before what it
+// acknowledges, and a window that `b` opens behind the data that it lets go.
+TEST(RefereeReuse, DirectionsWhoseClocksDiffer) {
+  for (std::uint32_t const apart : {0u, 25u, 300u}) {
+    Conversation t;
+    t.a("S", {.mss = 1'460}).a("A", {.seq = 1, .ack = 1});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 4'000}).a("AP", {.seq = 4'001, .ack = 1, .text = 4'000});
+    t.b("SA", {.ack = 1, .after_ms = apart, .window = 4'000, .mss = 1'460});
+    t.b("A", {.seq = 1, .ack = 4'001, .window = 4'000});
+    t.a("AP", {.seq = 8'001, .ack = 1, .text = 4'000});
+    t.a("AP", {.seq = 12'001, .ack = 1, .text = 4'000});
+    for (std::uint32_t ack = 4'401; ack < 12'001; ack += 400) {
+      t.b("A", {.seq = 1, .ack = ack, .after_ms = 10, .window = 4'000});
+    }
+    SCOPED_TRACE(apart);
+    if (apart != 0) {
+      expect_nothing_sure(t);
+    } else {
+      EXPECT_EQ(t.found(Rule::beyond_window), "certain");
+    }
+  }
+}
+
+// A firewall has taken the window scale out of one SYN: its sender believes that windows are
+// scaled.
+TEST(RefereeReuse, AFirewallTakesTheWindowScaleOut) {
+  for (bool const own : {false, true}) {
+    for (int const scale : {-1, 7}) {
+      Conversation t;
+      t.a("S", {.window = 2'000, .mss = 1'460, .scale = scale});
+      t.b("SA", {.ack = 1, .mss = 1'460, .own = own});
+      t.a("A", {.seq = 1, .ack = 1, .window = 2'000});
+      t.b("AP", {.seq = 1, .ack = 1, .text = 1'400, .own = own});
+      t.b("AP", {.seq = 1'401, .ack = 1, .text = 1'400, .own = own});
+      t.a("A", {.seq = 1, .ack = 1'401, .after_ms = 50, .window = 600});
+      t.a("A", {.seq = 1, .ack = 1'501, .after_ms = 50, .window = 500});
+      EXPECT_EQ(t.found(Rule::beyond_window), scale < 0 || own ? "certain" : "likely");
+    }
+  }
+}
+
 // Within a connection a SYN-ACK with another number is still a fault.
 TEST(RefereeReuse, ASynWithinAConnectionIsCertain) {
   Conversation t;
