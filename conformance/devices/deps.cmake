@@ -153,8 +153,6 @@ function(lockstep_devices)
   lockstep_device_of_module(gvisor)
   lockstep_device(linux linux/device.cpp lockstep_text)
   target_sources(device_linux PRIVATE "${folder}/linux/guest.cpp")
-  target_compile_definitions(device_linux PRIVATE
-    LOCKSTEP_LINUX_BUILT="${PROJECT_SOURCE_DIR}/build/linux/linux-6.12")
   if(TARGET lockstep_ns3 AND NOT LOCKSTEP_SANITIZE)
     lockstep_ns3_modules(modules core network internet)
     lockstep_device(ns3 ns3/device.cpp ${modules})

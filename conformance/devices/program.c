@@ -240,7 +240,7 @@ static int connected_to(const char* path) {
       return fd;
     }
   }
-  snprintf(words, sizeof words, "%.200s: the new process cannot connect to it", path);
+  snprintf(words, sizeof words, "%.200s: the device cannot connect to it", path);
   close(fd);
   return -1;
 }
@@ -268,6 +268,7 @@ static int64_t branch(struct session* s, const char* path) {
     close(fd);
     return ready;
   }
+  fflush(NULL); /* else each process would write it */
   const pid_t between = fork();
   if (between == 0) {
     const pid_t copy = fork();
@@ -280,9 +281,8 @@ static int64_t branch(struct session* s, const char* path) {
     }
     return 0;
   }
-  int status = 1;
-  if (between > 0) {
-    waitpid(between, &status, 0);
+  int status = between < 0;
+  while (between > 0 && waitpid(between, &status, 0) < 0 && errno == EINTR) {
   }
   close(fd);
   if (s->calls->branch) {

@@ -41,9 +41,10 @@ enum lockstep_device_call {
   LOCKSTEP_CALL_GET,    /* octets: name; the result is the value */
   LOCKSTEP_CALL_STATE,  /* first: local port; second: remote port; answer: the state */
   LOCKSTEP_CALL_EVENTS, /* answer: the events */
-  LOCKSTEP_CALL_BRANCH  /* octets: the path of a Unix stream socket. The process forks; the copy
-                           connects to that socket, takes it for input and output, and answers this
-                           call there, too. It ends when its input ends. */
+  LOCKSTEP_CALL_BRANCH  /* octets: the path of a Unix stream socket, to which the device connects.
+                           Then its process forks; the copy takes that connection for input and
+                           output, and answers this call there, too. It ends when its input ends.
+                           UNSUPPORTED for a device without the ability `branches`. */
 };
 
 /*

@@ -220,6 +220,17 @@ TEST_F(ServedDevice, SaysWhatItIs) {
             "calls send receive state\n");
 }
 
+TEST_F(ServedDevice, OnlyOneThatBranchesIsCopied) {
+  make();
+  EXPECT_EQ(ask(LOCKSTEP_CALL_BRANCH, 0, 0, "/nowhere/socket").result, LOCKSTEP_DEVICE_UNSUPPORTED);
+  calls_.abilities = "ipv4 branches";
+  const Answer answer = ask(LOCKSTEP_CALL_BRANCH, 0, 0, "/nowhere/socket");
+  EXPECT_EQ(answer.result, LOCKSTEP_DEVICE_REFUSED);
+  EXPECT_EQ(answer.octets, "/nowhere/socket: the device cannot connect to it");
+  calls_.abilities = "ipv4 branchesnot";
+  EXPECT_EQ(ask(LOCKSTEP_CALL_BRANCH, 0, 0, "/nowhere/socket").result, LOCKSTEP_DEVICE_UNSUPPORTED);
+}
+
 TEST_F(ServedDevice, TimeStopsAtTheFirstPacket) {
   fake.period = 50;
   EXPECT_EQ(make().now, 100u);

@@ -5,6 +5,7 @@
 #include "conformance/devices/device.h"
 
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -151,21 +152,30 @@ std::string fault_of(const Options& options) {
   return usable ? "" : "unsupported: no way to set profile to " + profile->second;
 }
 
-/// The path of the kernel, which LOCKSTEP_LINUX names; else the one that kernel/build has made.
+/// The kernel that kernel/build has made: this library is in build/PRESET/devices, that in
+/// build/linux.
+std::string built() {
+  Dl_info about{};
+  bool const known = dladdr(reinterpret_cast<const void*>(&built), &about) != 0;
+  std::string const library = known ? about.dli_fname : "";
+  return library.substr(0, library.rfind('/') + 1) + "../../linux/linux-6.12";
+}
+
+/// The path of the kernel, which LOCKSTEP_LINUX names; else that of the one that was built.
 std::string binary() {
-  const char* path = std::getenv("LOCKSTEP_LINUX");
-  if (path == nullptr || *path == '\0') {
-    path = LOCKSTEP_LINUX_BUILT;
-    if (access(path, X_OK) != 0) {
-      throw std::invalid_argument(
-          "unsupported: there is no kernel: tools/setup --with linux builds one, or LOCKSTEP_LINUX "
-          "names it");
-    }
+  const char* const named = std::getenv("LOCKSTEP_LINUX");
+  bool const is_named = named != nullptr && *named != '\0';
+  std::string path = is_named ? named : built();
+  if (access(path.c_str(), X_OK) == 0) {
+    return path;
   }
-  if (access(path, X_OK) != 0) {
-    throw std::invalid_argument(std::string("LOCKSTEP_LINUX: ") + path + " is no program");
+  if (is_named) {
+    throw std::invalid_argument("LOCKSTEP_LINUX: " + path + " is no program");
   }
-  return path;
+  throw std::invalid_argument(
+      "unsupported: there is no kernel: tools/setup --with linux builds one, or LOCKSTEP_LINUX "
+      "names "
+      "it");
 }
 
 struct Socket {

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/personality.h>
 #include <sys/socket.h>
@@ -89,8 +90,13 @@ class Listener {
   Listener& operator=(const Listener&) = delete;
 
   std::string path() const { return folder_ + "/socket"; }
-  /// The connection that is there.
-  int accepted() const { return accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC); }
+  /// The connection of a copy, or -1 if none comes.
+  int accepted() const {
+    constexpr int patience_ms = 10'000;
+    pollfd entry{socket_, POLLIN, 0};
+    return ::poll(&entry, 1, patience_ms) == 1 ? accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC)
+                                               : -1;
+  }
 
  private:
   void remove() const {
@@ -120,9 +126,7 @@ Guest::~Guest() {
     kill(process_, SIGKILL);
     waitpid(process_, nullptr, 0);
   }
-  for (pid_t const each : copies_) {
-    waitpid(each, nullptr, WNOHANG);
-  }
+  reap();
 }
 
 void Guest::start(const std::string& binary, std::uint64_t seed) {
@@ -178,7 +182,9 @@ void Guest::start(const std::string& binary, std::uint64_t seed) {
 
 void Guest::ended() {
   int status = 0;
-  waitpid(std::exchange(process_, -1), &status, 0);
+  if (process_ <= 0 || waitpid(std::exchange(process_, -1), &status, 0) < 0) {
+    throw Ended("the kernel has ended");
+  }
   throw Ended("the kernel has ended: " +
               (WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
                                    : "exit code " + std::to_string(WEXITSTATUS(status))));
@@ -279,13 +285,23 @@ bool Guest::fork() {
   if (process <= 0) {
     return false;
   }
-  copy_ = static_cast<pid_t>(process);
   copy_channel_ = listener.accepted();
-  std::swap(channel_, copy_channel_);
-  std::int64_t none = 0;
-  read_message(kind, none);  // that of the copy
-  std::swap(channel_, copy_channel_);
+  std::array<char, header_bytes> answer{};
+  bool const alive = copy_channel_ >= 0 && recv(copy_channel_, answer.data(), answer.size(),
+                                                MSG_WAITALL) == std::ssize(answer);
+  copies_.push_back(static_cast<pid_t>(process));
+  reap();
+  if (!alive) {
+    close(std::exchange(copy_channel_, -1));
+    return false;
+  }
+  copy_ = static_cast<pid_t>(process);
   return true;
+}
+
+/// Forgets the copies that have ended. One that is a child of another process never is.
+void Guest::reap() {
+  std::erase_if(copies_, [](pid_t each) { return waitpid(each, nullptr, WNOHANG) != 0; });
 }
 
 void Guest::take(bool copy) {
@@ -294,8 +310,6 @@ void Guest::take(bool copy) {
     process_ = copy_;
     is_copy_ = true;
     copies_.clear();
-  } else {
-    copies_.push_back(copy_);
   }
   close(std::exchange(copy_channel_, -1));
   copy_ = -1;

@@ -91,13 +91,14 @@ class Guest {
   std::string_view read_message(Message& kind, std::int64_t& first);
   std::string_view exactly(std::size_t length);
   [[noreturn]] void ended();
+  void reap();
 
   pid_t process_ = -1;
   int channel_ = -1;
   bool is_copy_ = false;
   pid_t copy_ = -1;            ///< between fork() and take() ...
   int copy_channel_ = -1;      ///< ... the copy
-  std::vector<pid_t> copies_;  ///< that other processes have, and that this one waits for
+  std::vector<pid_t> copies_;  ///< for which this process waits
   std::string read_;           ///< what has arrived ...
   std::size_t at_ = 0;         ///< ... and how much of it was taken
   std::uint64_t now_ = 0, next_ = 0;

@@ -97,7 +97,7 @@ static int read_maps(void) {
   }
   close(file);
   maps[length] = 0;
-  return 0;
+  return got < 0 ? -EIO : length == (ssize_t)sizeof(maps) - 1 ? -E2BIG : 0;
 }
 
 // Where the memory is mapped.
@@ -138,6 +138,7 @@ static int find_places(ino_t memory) {
 static int copy_memory(int memory, off_t size) {
   char *from, *to;
   off_t data = 0;
+  int error;
 
   copy_of_memory = memfd_create("lockstep", MFD_CLOEXEC);
   if (copy_of_memory < 0 || ftruncate(copy_of_memory, size) != 0) {
@@ -146,16 +147,17 @@ static int copy_memory(int memory, off_t size) {
   from = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, memory, 0);
   to = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, copy_of_memory, 0);
   if (from == MAP_FAILED || to == MAP_FAILED) {
-    return -ENOMEM;
+    return -ENOMEM;  // the parent goes on with what it has mapped
   }
   while ((data = lseek(memory, data, SEEK_DATA)) >= 0) {
     off_t const hole = lseek(memory, data, SEEK_HOLE);
     memcpy(to + data, from + data, (size_t)(hole - data));
     data = hole;
   }
+  error = errno == ENXIO ? 0 : -errno;  // ENXIO: no data is left
   munmap(from, (size_t)size);
   munmap(to, (size_t)size);
-  return 0;
+  return error;
 }
 
 // The child belongs to the parent's parent, which waits for it.

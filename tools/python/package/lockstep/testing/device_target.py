@@ -300,7 +300,10 @@ class DeviceTarget(Target):
         from here, each by itself. stop() of the first one ends both. Unsupported for a device that
         cannot be copied, as one in Go or Python.
         """
-        answer, peer = self._peer.branch()
+        try:
+            answer, peer = self._peer.branch()
+        except Fault as why:
+            self._wrong(Call.BRANCH, str(why))
         if peer is None:
             why = f": {answer.text}" if answer.text else ""
             raise Unsupported(f"target {self.name} cannot be copied{why}")

@@ -95,13 +95,21 @@ class Peer:
             path = os.path.join(folder, "branch")
             listener.bind(path)
             listener.listen(1)
+            listener.settimeout(self._patience)
             answer = self.ask(Call.BRANCH, octets=path.encode())
             if answer.result < 0:
                 return answer, None
-            connection = listener.accept()[0]
+            try:
+                connection = listener.accept()[0]
+            except TimeoutError:
+                raise Fault(f"its copy has not connected in {self._patience:.3g} s") from None
         copy = Peer(connection.fileno(), connection.fileno(), self._patience)
         copy._connection, copy._now = connection, self._now
-        copy._receive(time.monotonic() + self._patience)
+        try:
+            copy._receive(time.monotonic() + self._patience)
+        except Fault:
+            copy.close()
+            raise
         return answer, copy
 
     def close(self):
