@@ -3,12 +3,15 @@
 #include "core/stack/testing/test_keys.hpp"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "hw/poll/clock.hpp"
@@ -287,6 +290,49 @@ TEST_F(Looped, AStepReportsWhatToWaitFor) {
   EXPECT_TRUE(what.until.is_never());
   app.idle = false;  // due now
   EXPECT_EQ(loop.awaited().until, Instant{});
+}
+
+bool is_readable(int descriptor) {
+  pollfd entry{.fd = descriptor, .events = POLLIN, .revents = 0};
+  return poll(&entry, 1, 0) == 1;
+}
+
+TEST(Stop, ARequestThatIsSeenBetweenItsStepsIsReadLater) {
+  Descriptor const event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  std::atomic<std::uint32_t> times = 0;
+  std::uint32_t taken = 0;
+  std::uint64_t const one = 1;
+  EXPECT_EQ(take_requests(times, event.number(), taken), 0u);
+  times = 1;  // counted, not written yet
+  EXPECT_EQ(take_requests(times, event.number(), taken), 1u);
+  ASSERT_EQ(write(event.number(), &one, sizeof one), ssize_t{sizeof one});
+  EXPECT_TRUE(is_readable(event.number()));
+  EXPECT_EQ(take_requests(times, event.number(), taken), 1u);
+  EXPECT_FALSE(is_readable(event.number()));
+  times = 3;  // two at once
+  ASSERT_EQ(write(event.number(), &one, sizeof one), ssize_t{sizeof one});
+  EXPECT_EQ(take_requests(times, event.number(), taken), 3u);
+  ASSERT_EQ(write(event.number(), &one, sizeof one), ssize_t{sizeof one});
+  EXPECT_EQ(take_requests(times, event.number(), taken), 3u);
+  EXPECT_FALSE(is_readable(event.number()));
+}
+
+TEST(Stop, EachSeatIsWokenByAThreadAndByASignal) {
+  StopSignals signals;
+  ASSERT_FALSE(signals.open(Count{2}));
+  for (std::uint32_t times = 1; times <= 2; ++times) {
+    if (times == 1) {
+      std::thread([&] { signals.ask(); }).join();
+    } else {
+      raise(SIGINT);
+    }
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      StopSeat& seat = signals.seat(i);
+      EXPECT_TRUE(is_readable(seat.descriptor()));
+      EXPECT_EQ(seat.asked(), times);
+      EXPECT_FALSE(is_readable(seat.descriptor()));
+    }
+  }
 }
 
 TEST(Wait, EndsWithEachEventThatItWaitsFor) {

@@ -41,6 +41,19 @@ void on_signal(int) {
 
 }  // namespace
 
+std::uint32_t take_requests(const std::atomic<std::uint32_t>& times, int event,
+                            std::uint32_t& taken) {
+  if (times.load(std::memory_order_relaxed) == taken) {
+    return taken;
+  }
+  std::uint64_t waiting = 0;
+  if (read(event, &waiting, sizeof waiting) > 0) {
+    taken += static_cast<std::uint32_t>(waiting);
+  }
+  // After the read: what was read has been counted before.
+  return times.load();
+}
+
 Trouble StopSignals::open(Count loops) {
   CHECK(open_seats == 0);
   CHECK(loops.value >= 1);
@@ -84,14 +97,7 @@ StopSignals::~StopSignals() {
 }
 
 std::uint32_t StopSeat::asked() {
-  std::uint32_t const asked = descriptor_ >= 0 ? times_asked.load(std::memory_order_relaxed) : 0;
-  if (asked != seen_) {
-    seen_ = asked;
-    std::uint64_t waiting = 0;
-    // The read finds nothing if the handler is between its two steps; then the next sleep is short.
-    static_cast<void>(!read(descriptor_, &waiting, sizeof waiting));
-  }
-  return asked;
+  return descriptor_ >= 0 ? take_requests(times_asked, descriptor_, taken_) : 0;
 }
 
 void StopSeat::ask() const {

@@ -1,6 +1,7 @@
 // SIGINT and SIGTERM as stop requests that a loop can wait for and count.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -8,6 +9,13 @@
 #include "hw/trouble.hpp"
 
 namespace lockstep::hw {
+
+// The stop requests that are announced by an eventfd. Each request is counted in `times` and then
+// written to `event`. Returns `times`, and reads from `event` what was written; `taken` is the sum
+// of what was read so far. A request whose two steps are not both done yet is read by a later call:
+// `event` never stays readable.
+std::uint32_t take_requests(const std::atomic<std::uint32_t>& times, int event,
+                            std::uint32_t& taken);
 
 // The stop requests as seen by one loop. Used by one thread, except ask().
 class alignas(64) StopSeat {
@@ -22,7 +30,7 @@ class alignas(64) StopSeat {
  private:
   friend class StopSignals;
   int descriptor_ = -1;
-  std::uint32_t seen_ = 0;
+  std::uint32_t taken_ = 0;
 };
 
 // While open, SIGINT and SIGTERM of this process request a stop instead of ending it. Only one may

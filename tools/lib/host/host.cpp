@@ -97,7 +97,8 @@ void open_port(const HostPlan& plan, const lockstep_driver* driver, lockstep_hos
 std::string too_large(const Config& config) {
   return "not enough memory: " + std::to_string(Stack::arena_bytes(config) >> 20) +
          " MiB are needed for " + std::to_string(config.tcp.connections_max.value) +
-         " connections: give connections=N with less, or raise the limit (ulimit -v)";
+         " connections and " + std::to_string(config.tcp.blocks_max.value) +
+         " blocks of data: give connections or blocks_max less, or raise the limit (ulimit -v)";
 }
 
 lockstep_host* open_host(const char* const* options, const lockstep_driver* driver, HostKind kind) {

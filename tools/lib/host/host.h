@@ -19,7 +19,7 @@ extern "C" {
  *
  * Times are nanoseconds of the host's clock, which lockstep_now() also shows: it begins at one
  * second when the host is opened on an interface, and is the driver's own with
- * lockstep_host_on_driver(). No call here sets errno.
+ * lockstep_host_on_driver(). errno means nothing after a call of this file.
  *
  * ABI: structures that cross this interface are opaque, or begin with their size, so that a program
  * need not be compiled anew for a later version in which only functions, options and members at

@@ -12,7 +12,11 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <thread>
 #include <vector>
+
+#include "hw/poll/clock.hpp"
+#include "tools/lib/host/stop.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -33,6 +37,7 @@ struct End {
   std::vector<int> for_room{};
   int frames = -1;  // the descriptor
   std::size_t oversized = 0;
+  lockstep_host* stopped = nullptr;  // a thread stops it when the descriptor is looked up
 
   static End& of(void* user) { return *static_cast<End*>(user); }
   static std::uint64_t now(void* user) { return *of(user).clock; }
@@ -71,7 +76,14 @@ struct End {
     end.for_room.push_back(for_room);
     *end.clock = until == never ? *end.clock + second : std::max(until, *end.clock);
   }
-  static int descriptor(void* user) { return of(user).frames; }
+  static int descriptor(void* user) {
+    End& end = of(user);
+    if (end.stopped != nullptr) {
+      std::thread([&] { lockstep_host_stop(end.stopped); }).join();
+      end.stopped = nullptr;
+    }
+    return end.frames;
+  }
 };
 
 /// A host that closes itself.
@@ -356,12 +368,51 @@ TEST(Host, SignalsStopOneHostOfTheProcess) {
   EXPECT_EQ(lockstep_host_stop_on_signals(pair.right.self), 0);
 }
 
+bool is_readable(int descriptor) {
+  pollfd entry{.fd = descriptor, .events = POLLIN, .revents = 0};
+  return poll(&entry, 1, 0) == 1;
+}
+
+TEST(Host, AStopFromAThreadOrASignalWakesTheLoopOnce) {
+  HostStop stop;
+  ASSERT_FALSE(stop.open());
+  ASSERT_FALSE(stop.take_signals());
+  for (std::uint32_t times = 1; times <= 2; ++times) {
+    EXPECT_FALSE(is_readable(stop.descriptor()));
+    if (times == 1) {
+      std::thread([&] { stop.ask(); }).join();
+    } else {
+      raise(SIGTERM);
+    }
+    EXPECT_TRUE(is_readable(stop.descriptor()));
+    EXPECT_EQ(stop.asked(), times);
+    EXPECT_FALSE(is_readable(stop.descriptor()));
+  }
+}
+
+TEST(Host, AStopFromAThreadEndsASleepWithoutLimit) {
+  Joined pair;
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  pair.settle();
+  pair.left_end.frames = ends[0];
+  pair.left_end.stopped = pair.left.self;  // after the turn, before the sleep
+  EXPECT_EQ(lockstep_host_run(pair.left.self), 0);
+  EXPECT_EQ(pair.left_end.stopped, nullptr);
+  close(ends[0]);
+  close(ends[1]);
+}
+
 TEST(Host, WithoutAWaitItSleepsOnTheDescriptor) {
   Joined pair;
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   pair.settle();
   pair.left_end.frames = ends[0];
+  hw::MonotonicClock const clock;
+  Instant const begun = clock.now();
+  EXPECT_EQ(lockstep_host_turn(pair.left.self, 2'000'000), 0);  // the pipe is empty
+  EXPECT_GE(clock.now().since(begun), Duration::milliseconds(2));
   ASSERT_EQ(write(ends[1], "x", 1), 1);
   EXPECT_EQ(lockstep_host_turn(pair.left.self, -1), 0);  // returns, as the pipe is readable
   close(ends[0]);
@@ -422,6 +473,7 @@ TEST(HostOptions, EachErrorIsALineThatSaysWhatToDo) {
   };
   const std::vector<Case> cases{
       {{}, "no interface was given: add tap=NAME for a TAP, or iface=NAME for one that exists"},
+      {{"=x"}, "option '=x': expected NAME=VALUE, like tap=lock0: correct it"},
       {{"tap"}, "option 'tap': expected NAME=VALUE, like tap=lock0: correct it"},
       {{"tap=l", "iface=l"}, "tap=l: iface was given as well: choose one"},
       {{"tap=l", "tap=l"}, "tap=l: tap was given before: leave one of them out"},

@@ -45,7 +45,7 @@ AllGiven split(const char* const* options) {
   for (; options != nullptr && *options != nullptr; ++options) {
     std::string_view const text(*options);
     std::size_t const sign = text.find('=');
-    if (sign == std::string_view::npos) {
+    if (sign == std::string_view::npos || sign == 0) {
       throw HostRefused("option '" + std::string(text) +
                         "': expected NAME=VALUE, like tap=lock0: correct it");
     }

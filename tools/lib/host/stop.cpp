@@ -66,15 +66,6 @@ void HostStop::ask() {
   static_cast<void>(!write(event_.number(), &one, sizeof one));
 }
 
-std::uint32_t HostStop::asked() {
-  std::uint32_t const asked = times_.load(std::memory_order_relaxed);
-  if (asked != seen_) {
-    seen_ = asked;
-    std::uint64_t waiting = 0;
-    // The read finds nothing if ask() is between its two steps; then the next sleep is short.
-    static_cast<void>(!read(event_.number(), &waiting, sizeof waiting));
-  }
-  return asked;
-}
+std::uint32_t HostStop::asked() { return hw::take_requests(times_, event_.number(), taken_); }
 
 }  // namespace lockstep::tools

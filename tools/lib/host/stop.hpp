@@ -28,7 +28,7 @@ class HostStop {
  private:
   hw::Descriptor event_;
   std::atomic<std::uint32_t> times_ = 0;
-  std::uint32_t seen_ = 0;
+  std::uint32_t taken_ = 0;
 };
 
 }  // namespace lockstep::tools

@@ -6,7 +6,8 @@
 namespace lockstep::tools {
 namespace {
 
-// The IP header, 14 octets after the start of the frame, at a multiple of two: the slots are.
+// Slots begin at multiples of this. The IP header, 14 octets after the start of a frame, is then at
+// an even address.
 constexpr std::uint32_t slot_step = 64;
 
 }  // namespace
