@@ -165,7 +165,10 @@ ConnectionReader::Place ConnectionReader::place_of(const Key& key, const Segment
       (sound && is_foreign(*place, segment))) {
     return begin(key, segment);
   }
-  if (other || (same && place->has_syn[1 - side])) {
+  // Of a SYN that is sent several times the first one begins the connection.
+  bool const once_more = same && place->reopens_late && place->reopens_by == side &&
+                         place->reopens_with == segment.sequence;
+  if (!once_more && (other || (same && place->has_syn[1 - side]))) {
     place->reopens = place->flow.segments.size();
     place->reopens_with = segment.sequence;
     place->reopens_by = side;

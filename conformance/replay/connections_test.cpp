@@ -221,13 +221,14 @@ TEST(Connections, BothNumbersAreUsedAgain) {
         c.peer(40, "FA", {51, 21}).device(40, "A", {21, 52});
       }
       std::uint64_t const at = 50 + silent;
-      c.peer(at, "S", {0, 0}).device(at, "SA", {0, 1}).peer(at + 10, "A", {1, 1});
-      c.peer(at + 20, "PA", {1, 1, 60}).device(at + 20, "A", {1, 61});
+      c.peer(at, "S", {0, 0}).peer(at + 300, "S", {0, 0}).device(at + 300, "SA", {0, 1});
+      c.peer(at + 310, "A", {1, 1});
+      c.peer(at + 320, "PA", {1, 1, 60}).device(at + 320, "A", {1, 61});
       std::size_t const first = fin ? 8 : 6;
       // Without a FIN a SYN so early may be a late copy.
       std::vector<std::size_t> const expected = fin || silent > 1'000
-                                                    ? std::vector<std::size_t>{first, 5}
-                                                    : std::vector<std::size_t>{first + 5};
+                                                    ? std::vector<std::size_t>{first, 6}
+                                                    : std::vector<std::size_t>{first + 6};
       EXPECT_EQ(parts_of(c.flow().segments).judged, expected) << silent << " " << fin;
     }
   }

@@ -551,7 +551,8 @@ def pytest_lockstep_targets():
 
 def test_a_conftest_gives_targets_names(run, pytester):
     device = f"device:{ROOT / 'sim/examples/your_tcp/your_tcp.py'}"
-    pytester.makeconftest(TARGETS.replace("{TARGETS}", f"{{'mine': {device!r}, 'other': 'mine', 'board': Named}}"))
+    names = f"{{'mine': {device!r}, 'other': 'mine', 'board': Named}}"
+    pytester.makeconftest(TARGETS.replace("{TARGETS}", names))
     for target, name in (("mine", device), ("other", device), ("board", "board")):
         result = run(f"NAME = {name!r}" + HANDSHAKE, "--target", target)
         result.assert_outcomes(passed=1)

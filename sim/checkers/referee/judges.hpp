@@ -23,7 +23,8 @@ void renew(Connection& c);
 // over. Else the answer to a SYN, if the initial sequence number of one of the two is that of this
 // one, as after a restart of a host without a clock.
 bool opens_again(const Connection& c, const Sighting& said, std::uint32_t side);
-// Whether it repeats the SYN of a connection in use, as that of a host that has started again.
+// Whether it repeats the SYN of a connection in use, as that of a host that has started again, or
+// answers one after a silence.
 bool asks_again(const Connection& c, const Sighting& said, std::uint32_t side);
 // Whether it has the numbers with which a connection that has not ended goes on: its sequence
 // number is the next one, or the one before as a keep-alive's, and it acknowledges all that the

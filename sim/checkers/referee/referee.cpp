@@ -115,7 +115,8 @@ bool is_stray_syn(const Moment& m) {
   return segment.flags.syn() && segment.flags.ack() && v.begun && v.spoke_on &&
          m.other.opening_count == 1 && v.opening_count == 1 && segment.sequence != v.iss &&
          latest(segment.sequence, v) && latest(segment.acknowledgment, m.other) &&
-         !m.connection.asked_again && !begins_anew(m.connection, m.said, m.side);
+         !m.connection.asked_again && !(m.terms.whole && m.connection.reused) &&
+         !begins_anew(m.connection, m.said, m.side);
 }
 
 // Whether the sender's state cannot be known from the wire, so that the segment is not judged.
@@ -247,7 +248,8 @@ void Referee::find_beginning(Connection& c, const Sighting& said, std::uint32_t 
   } else if (!terms_.is_strict() && opens_again(c, said, side)) {
     begin_again(c, said, side);
   }
-  if (!terms_.is_strict() && asks_again(c, said, side)) {
+  bool const all_seen = terms_.whole && said.segment.flags.ack();  // it answers no other SYN
+  if (!terms_.is_strict() && !all_seen && asks_again(c, said, side)) {
     end_claims(terms_, c, violations_);
     c.asked_again = true;
     c.asked_by = side;

@@ -103,10 +103,14 @@ bool opens_again(const Connection& c, const Sighting& said, std::uint32_t side) 
 }
 
 bool asks_again(const Connection& c, const Sighting& said, std::uint32_t side) {
+  constexpr Duration a_second = Duration::seconds(1);
   EndpointState const& v = c.endpoints[side];
-  return said.segment.flags.syn() && !said.segment.flags.ack() && v.spoke_on &&
-         v.iss == said.segment.sequence && c.endpoints[1 - side].spoke_on &&
-         said.at.since(c.last_at) > recorded_late;
+  Duration const silent = said.at.since(c.last_at);
+  // The capture may lack the SYN that a SYN-ACK answers.
+  bool const another = said.segment.flags.ack()
+                           ? silent > a_second
+                           : v.iss == said.segment.sequence && silent > recorded_late;
+  return said.segment.flags.syn() && v.spoke_on && c.endpoints[1 - side].spoke_on && another;
 }
 
 bool is_answered_already(const Connection& c, const Sighting& said, std::uint32_t side) {

@@ -58,6 +58,31 @@ TEST(RefereeReuse, BothHostsStartAgainWithTheirNumbers) {
   }
 }
 
+// The recorder lost the SYN of the second connection, or the recording began behind the first one.
+TEST(RefereeReuse, BothHostsStartAgainAndASynIsMissing) {
+  for (bool const reset : {false, true}) {
+    for (std::uint32_t const later : {0u, 2u}) {
+      Conversation t;
+      talk(t, 0, 0, 7, 1);
+      if (reset) {
+        t.a("RA", {.seq = 41, .ack = 61});
+      }
+      t.b("SA", {.seq = later, .ack = 1, .after_ms = 10'000, .mss = 1'460});
+      t.a("A", {.seq = 1, .ack = later + 1});
+      t.a("AP", {.seq = 1, .ack = later + 1, .text = 40, .octet = 9});
+      t.b("AP", {.seq = later + 1, .ack = 41, .text = 60, .octet = 9});
+      t.a("A", {.seq = 41, .ack = later + 61});
+      SCOPED_TRACE(testing::Message() << reset << " " << later);
+      expect_nothing_sure(t);
+    }
+  }
+  Conversation t(nothing_missing());
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    talk(t, 0, 2 * i, static_cast<std::uint8_t>(7 + i), i == 0 ? 1 : 10'000);
+  }
+  expect_nothing_sure(t);
+}
+
 TEST(RefereeReuse, ClocksBeginAgain) {
   for (bool const all : {false, true}) {
     for (std::uint32_t const isn : {0u, 1u << 30}) {

@@ -60,8 +60,8 @@ static void pull(struct lockstep_sockets* s, struct client* client) {
   client->over |= got == 0 || errno != EAGAIN;
 }
 
-/* What is to be sent, as far as there is room; the rest is sent in a later turn. Nothing more is sent
- * on a connection that has failed. */
+/* What is to be sent, as far as there is room; the rest is sent in a later turn. Nothing more is
+ * sent on a connection that has failed. */
 static void push(struct lockstep_sockets* s, struct client* client) {
   char discarded[piece];
   BIO* out = SSL_get_wbio(client->ssl);

@@ -46,10 +46,12 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)), target_(path_) {
   open();
 }
 
-// /dev/stdout may be a file, but another process has opened it and may write to it too.
+// /dev/stdout may be a file, but another process has opened it and may write to it too. /dev/shm is
+// a folder for files.
 bool AtomicFile::is_stream() const {
   std::string const whole = fs::absolute(path_).string();
-  return whole.starts_with("/dev/") || whole.starts_with("/proc/");
+  return (whole.starts_with("/dev/") && !whole.starts_with("/dev/shm/")) ||
+         whole.starts_with("/proc/");
 }
 
 void AtomicFile::open() {

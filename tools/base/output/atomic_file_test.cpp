@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <iterator>
@@ -65,6 +66,18 @@ TEST_F(Drafts, FollowALink) {
 }
 
 // For root, a rename onto /dev/full or /dev/null would delete the device.
+// Memory is a usual place for scratch files, though its folder stands among the devices.
+TEST_F(Drafts, ReplaceAFileInMemory) {
+  if (!fs::is_directory("/dev/shm")) {
+    GTEST_SKIP() << "/dev/shm is not there";
+  }
+  std::string const path = "/dev/shm/lockstep-" + std::to_string(getpid());
+  save_file(path, "first, and longer");
+  save_file(path, "second");
+  EXPECT_EQ(contents(path), "second");
+  fs::remove(path);
+}
+
 TEST_F(Drafts, NeverReplaceADevice) {
   EXPECT_THROW(save_file("/dev/full", "text"), Failure);
   save_file("/dev/null", "text");
