@@ -32,14 +32,15 @@ static uint64_t now(void* user) {
 
 static size_t poll_frame(void* user, void* frame, size_t room) {
   struct lane* in = ((struct wire*)user)->in;
-  unsigned at = in->first % frames_max;
-  if (in->count == 0 || in->frames[at].arrives > clock_ns || in->frames[at].length > room) {
-    return 0;
+  while (in->count != 0 && in->frames[in->first % frames_max].arrives <= clock_ns) {
+    unsigned at = in->first++ % frames_max;
+    --in->count;
+    if (in->frames[at].length <= room) { /* a longer one is discarded */
+      memcpy(frame, in->frames[at].octets, in->frames[at].length);
+      return in->frames[at].length;
+    }
   }
-  memcpy(frame, in->frames[at].octets, in->frames[at].length);
-  ++in->first;
-  --in->count;
-  return in->frames[at].length;
+  return 0;
 }
 
 static int send_frame(void* user, const void* frame, size_t length) {
@@ -47,8 +48,8 @@ static int send_frame(void* user, const void* frame, size_t length) {
   if (out->count == frames_max) {
     return 0; /* no room: offered again later */
   }
-  if (++out->sent % 7 == 0) {
-    return 1; /* lost */
+  if (++out->sent % 7 == 0 || length > frame_max) {
+    return 1; /* lost, as is one that is too long for the wire */
   }
   unsigned at = (out->first + out->count++) % frames_max;
   out->frames[at].arrives = clock_ns + 1000000; /* a millisecond */
@@ -91,6 +92,8 @@ int main(void) {
   struct lockstep_host* hosts[2] = {open_host(&ends[0], "address=10.0.0.1/24"),
                                     open_host(&ends[1], "address=10.0.0.2/24")};
   if (hosts[0] == NULL || hosts[1] == NULL) {
+    lockstep_host_close(hosts[0]);
+    lockstep_host_close(hosts[1]);
     return 2;
   }
   struct lockstep_sockets *client = lockstep_host_sockets(hosts[0]),

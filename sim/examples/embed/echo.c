@@ -85,10 +85,12 @@ int main(int count, char** words) {
   struct server self = {0};
   if (begin(lockstep_host_sockets(host), &self) != 0) {
     perror("echo: port 7");
+    lockstep_host_close(host);
     return 3;
   }
   if (lockstep_host_stop_on_signals(host) != 0) {
     fprintf(stderr, "echo: %s\n", lockstep_host_error(host));
+    lockstep_host_close(host);
     return 3;
   }
   printf("echo on port 7 of %s\n", lockstep_host_description(host));

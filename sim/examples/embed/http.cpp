@@ -82,7 +82,8 @@ class Pages {
   bool serve(int fd, Client& client) {
     std::array<char, 4096> data{};
     ssize_t const got = lockstep_recv(s_, fd, data.data(), data.size(), 0);
-    if (got == 0 || (got < 0 && errno != EAGAIN)) {
+    bool const failed = got < 0 && errno != EAGAIN;
+    if (failed || (got == 0 && !client.answered)) {
       return false;
     }
     client.request.append(data.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
@@ -91,10 +92,12 @@ class Pages {
       client.answered = true;
       ++served_;
     }
+    // A client that has closed its half gets the rest too.
     ssize_t const sent = lockstep_send(s_, fd, client.rest.data(), client.rest.size(), 0);
     client.rest.erase(0, sent > 0 ? static_cast<std::size_t>(sent) : 0);
+    bool const lost = sent < 0 && errno != EAGAIN;
     bool const whole = client.answered && client.rest.empty();
-    return !whole && client.request.size() <= request_max;
+    return !lost && !whole && client.request.size() <= request_max;
   }
 
   lockstep_sockets* s_;
@@ -115,8 +118,10 @@ bool configure(Config& config, const char* address) {
   lockstep::Entropy entropy{};
   config.addresses[0] = {address_of(address), 24};
   config.address_count = lockstep::Count{1};
-  config.mac = {{2, 0, 0, 0, 0, 1}};
-  bool const drawn = getrandom(entropy.data(), sizeof entropy, 0) == ssize_t{sizeof entropy};
+  auto& mac = config.mac.octets;
+  bool const drawn = getrandom(entropy.data(), sizeof entropy, 0) == ssize_t{sizeof entropy} &&
+                     getrandom(mac.data(), sizeof mac, 0) == ssize_t{sizeof mac};
+  mac[0] = 2;  // of one host, and administered locally
   draw_keys(config, entropy);
   return drawn;
 }

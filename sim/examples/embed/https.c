@@ -60,7 +60,8 @@ static void pull(struct lockstep_sockets* s, struct client* client) {
   client->over |= got == 0 || errno != EAGAIN;
 }
 
-/* What is to be sent, as far as there is room; the rest is sent in a later turn. */
+/* What is to be sent, as far as there is room; the rest is sent in a later turn. Nothing more is
+ * sent on a connection that has failed. */
 static void push(struct lockstep_sockets* s, struct client* client) {
   char discarded[piece];
   BIO* out = SSL_get_wbio(client->ssl);
@@ -69,8 +70,11 @@ static void push(struct lockstep_sockets* s, struct client* client) {
   while ((waiting = BIO_get_mem_data(out, &data)) > 0) {
     size_t most = waiting < piece ? (size_t)waiting : piece;
     ssize_t sent = lockstep_send(s, client->fd, data, most, 0);
+    if (sent < 0 && errno != EAGAIN) {
+      client->over = 1;
+      (void)BIO_reset(out);
+    }
     if (sent <= 0) {
-      client->over |= errno != EAGAIN;
       return;
     }
     BIO_read(out, discarded, (int)sent);
@@ -144,6 +148,8 @@ int main(int count, char** words) {
   if (!listen_on(lockstep_host_sockets(host), &self, 443) ||
       lockstep_host_stop_on_signals(host) != 0) {
     fprintf(stderr, "https: port 443 or the signals cannot be had\n");
+    lockstep_host_close(host);
+    SSL_CTX_free(self.context);
     return 3;
   }
   printf("https on %s\n", lockstep_host_description(host));

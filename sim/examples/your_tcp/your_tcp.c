@@ -1,6 +1,7 @@
 // A small TCP as a device, in C: it accepts connections and lets the peer end them; no data.
 // Replace it by yours: conformance/devices/README.md, "Test your own TCP", says how to run it.
 #include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,11 @@ struct lockstep_device {
 };
 
 static uint32_t get(const uint8_t* at, size_t size) {
-  return size == 0 ? 0 : get(at, size - 1) << 8 | at[size - 1];
+  uint32_t value = 0;
+  for (size_t i = 0; i < size; ++i) {
+    value = value << 8 | at[i];
+  }
+  return value;
 }
 
 static void put(uint8_t* at, size_t size, uint32_t value) {
@@ -127,8 +132,9 @@ static void arrives(struct lockstep_device* d, struct connection* c, uint32_t se
 
 /* Checks neither checksums nor the lengths in the headers. */
 static void packet_in(struct lockstep_device* d, const void* packet, size_t length) {
-  const uint8_t* const tcp = (const uint8_t*)packet + tcp_at;
-  if (length < tcp_at + 20) {
+  const uint8_t* const ip = packet;
+  const uint8_t* const tcp = ip + tcp_at;
+  if (length < tcp_at + 20 || ip[9] != IPPROTO_TCP) {
     return;
   }
   struct connection* const c = find(d, (uint16_t)get(tcp + 2, 2), (uint16_t)get(tcp, 2));
