@@ -198,6 +198,20 @@ class Wanted:
 
 def known(name):
     """(kind, part after the colon) of `--target`; Misuse if there is no such target."""
+    kind, more = looked_up(name)
+    names = [name]
+    while isinstance(kind, str):
+        if kind in names:
+            raise Misuse(f"--target {name}: {' stands for '.join([*names, kind])}: let"
+                         f" {names[-1]} stand for a target, as 'device:./my_tcp.so'")
+        names.append(kind)
+        kind, more = looked_up(kind)
+    getattr(kind, "accepts", lambda more: None)(more)
+    return kind, more
+
+
+def looked_up(name):
+    """As known(), but the kind may be the text for which the name stands."""
     kind, colon, more = name.partition(":")
     if kind not in kinds:
         # A device that is installed may be named without its kind.
@@ -207,11 +221,8 @@ def known(name):
                      " each device of `lockstep devices`")
     if colon and not more:
         raise Misuse(f"--target {name}: nothing follows the colon")
-    if isinstance(kinds[kind], str):
-        if colon:
-            raise Misuse(f"--target {name}: {kind} stands for {kinds[kind]}, and takes no colon")
-        return known(kinds[kind])
-    getattr(kinds[kind], "accepts", lambda more: None)(more)
+    if colon and isinstance(kinds[kind], str):
+        raise Misuse(f"--target {name}: {kind} stands for {kinds[kind]}, and takes no colon")
     return kinds[kind], more
 
 
