@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("nanobind")
 import lockstep  # noqa: E402
 import scapy.layers.l2  # noqa: E402,F401  (once, not in each run below)
-from lockstep.testing import stack_target, units  # noqa: E402
+from lockstep.testing import again, stack_target, units  # noqa: E402
 from lockstep.testing.errors import Misuse  # noqa: E402
 
 pytest_plugins = ["pytester"]
@@ -461,6 +461,38 @@ def test_the_verdict_on_each_requirement_is_written(run, pytester):
     assert re.search(r"test_passes\[ip4\]</code> .*?passed", row)
     (failed,) = re.findall(r'<details class="row test".*?</details>', page, re.S)
     assert f"--target {target}" in failed and "ack 1 in place of 2" in failed
+
+
+def test_a_failing_test_without_files_names_none(run, pytester):
+    run("""
+@= rfc9293#3.5
+@@ 9293:MUST-10 fails
+@pytest.mark.ip(4)
+def test_it(tcp):
+    assert tcp is None
+""".replace("@= ", "#= ").replace("@@ ", "## "), "--lockstep-html", "page.html")
+    page = pytester.path.joinpath("page.html").read_text(encoding="utf-8")
+    said = re.search(r"requirements: (<a .*?</a>.*?)</div>", page, re.S)[1]
+    assert re.fullmatch(r"<a href=\"#9293:MUST-10\">9293:MUST-10</a>\s*", said)
+
+
+def test_what_the_workers_of_xdist_leave_out_is_listed_by_rfc(run, pytester, monkeypatch):
+    pytest.importorskip("xdist")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    more = """
+@= rfc12345#3.1
+@@ 12345:MUST-1 left out
+@pytest.mark.ip(4)
+def test_deselected_too(tcp):
+    pass
+""".replace("@= ", "#= ").replace("@@ ", "## ")
+    run(CITING + more)  # writes the file
+    result = pytester.runpytest_subprocess(
+        "-p", "xdist.plugin", "-n", "2", "-p", "lockstep.testing.plugin", "-p", "no:cacheprovider",
+        "-k", "not deselected", "--lockstep-html", "page.html")
+    assert "1 met, 1 broken, 1 not judged, 2 left out" in result.stdout.str()
+    assert list(verdicts(pytester.path / "page.json")) == [
+        "9293:MUST-10", "9293:MUST-2", "9293:MUST-3", "9293:P-3WHS", "12345:MUST-1"]
 
 
 def test_for_our_own_stack_it_is_written_where_it_was_asked_for(run, pytester):

@@ -2,6 +2,8 @@
 import json
 import os
 
+import pytest
+
 import lockstep
 
 from . import again, clauses
@@ -9,6 +11,26 @@ from . import again, clauses
 FORMAT = 1
 VERDICTS = {clauses.MEETS: "met", clauses.BREAKS: "broken", clauses.NOT_JUDGED: "not judged",
             clauses.LEFT_OUT: "left out"}
+
+
+#: The key under which a worker of pytest-xdist passes the requirements that it left out.
+LEFT = "lockstep_left_out"
+
+
+def ids_of(items, cited):
+    """The ids of the requirements that these test items cite."""
+    return {name for item in items for name in cited(item)}
+
+
+class LeftOut:
+    """A pytest plugin in a worker of pytest-xdist: passes on what ClauseReport cannot see."""
+
+    def __init__(self, config, cited):
+        self._output, self._cited = config.workeroutput, cited
+
+    def pytest_deselected(self, items):
+        names = ids_of(items, self._cited)
+        self._output[LEFT] = sorted(names.union(self._output.get(LEFT, ())))
 
 
 class ClauseReport:
@@ -24,8 +46,12 @@ class ClauseReport:
         self._words = ""
 
     def pytest_deselected(self, items):
-        for item in items:
-            self._deselected.update(self._cited(item))
+        self._deselected |= ids_of(items, self._cited)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node):
+        """A worker of pytest-xdist has ended: the tests are collected, and deselected, there."""
+        self._deselected.update(getattr(node, "workeroutput", {}).get(LEFT, ()))
 
     def pytest_runtest_logreport(self, report):
         row = getattr(report, "lockstep_row", None)
@@ -52,8 +78,8 @@ class ClauseReport:
         path.parent.mkdir(parents=True, exist_ok=True)
         found = {self._target: self._rows}
         failed = self._failed(path.parent)
-        cells = clauses.by_clause(found)
-        cells |= {name: {} for name in sorted(self._deselected - set(cells))}
+        cells = dict.fromkeys(self._deselected, {}) | clauses.by_clause(found)
+        cells = {name: cells[name] for name in sorted(cells, key=clauses.place)}
         totals = clauses.totals(found)
         rows = self._json_rows(cells, failed)
         counts = {name: sum(row["verdict"] == name for row in rows) for name in VERDICTS}

@@ -34,6 +34,11 @@ def anchor(target, test):
     return f"{target.replace(':', '-')}-{slug(test)}"
 
 
+def place(name):
+    """The sort key of a requirement's id: by RFC."""
+    return int(name.split(":")[0]), name
+
+
 def by_clause(found):
     """id -> {target: {passed, skipped, failed: [test]}}, ordered by RFC."""
     clauses = collections.defaultdict(dict)
@@ -45,8 +50,7 @@ def by_clause(found):
                     cell[row["outcome"]] += 1
                 else:
                     cell["failed"].append(test)
-    order = sorted(clauses, key=lambda name: (int(name.split(":")[0]), name))
-    return {name: clauses[name] for name in order}
+    return {name: clauses[name] for name in sorted(clauses, key=place)}
 
 
 def totals(found):

@@ -15,7 +15,7 @@ from . import (  # noqa: F401  (they register their targets)
     again, device_target, hooks, linux_target, stack_target, tap_target)
 from . import target as targets
 from .capture import pcapng
-from .clause_report import ClauseReport
+from .clause_report import ClauseReport, LeftOut
 from .clauses import slug
 from .diagram import svg
 from .errors import Elsewhere, Mismatch, Misuse, Unsupported
@@ -111,6 +111,8 @@ def pytest_configure(config):
         config.pluginmanager.register(Tally(config), "lockstep-tally")
         if wants_clauses(config):
             config.pluginmanager.register(ClauseReport(config, ids_of_item), "lockstep-clauses")
+    elif wants_clauses(config):
+        config.pluginmanager.register(LeftOut(config, ids_of_item), "lockstep-left-out")
     profile = config.getoption("--lockstep-profile")
     if profile not in stack_target.PROFILES:
         raise pytest.UsageError(
