@@ -77,6 +77,17 @@ def test_the_repro_line_has_what_the_command_line_had(run, pytester):
         "-o", "lockstep_artifacts=left"]
 
 
+@pytest.mark.parametrize("arguments, words", [
+    ("-xp name -vsW error", "-p name -W error"),
+    ("-xpname -pother --rootdir=here --rootdir there", "-p name -p other --rootdir here"
+     " --rootdir there"),
+    ("-k -p -m -W --deselect -c --ignore=x -n 4 -p name", "-p name"),
+    ("-rfE -r a -kpart -x --noconftest test_p.py -p", "--noconftest -p ''"),
+])
+def test_options_are_repeated_as_pytest_reads_them(arguments, words):
+    assert again.given(arguments.split()) == shlex.split(words)
+
+
 @pytest.mark.parametrize("below", ["", "deeper"])
 def test_the_repro_line_works_where_pytest_was_started(run, pytester, monkeypatch, below):
     pytester.path.joinpath("pytest.ini").write_text("[pytest]\n")

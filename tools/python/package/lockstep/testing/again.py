@@ -1,5 +1,4 @@
 # The command that repeats a test, and the folder in which a failing test leaves its files.
-import argparse
 import os
 import shlex
 import shutil
@@ -13,6 +12,8 @@ FOLDER = "lockstep-report"
 VALUES = ("-p", "-c", "--config-file", "-o", "--override-ini", "-W", "--pythonwarnings",
           "--rootdir", "--confcutdir", "--import-mode", "--basetemp")
 FLAGS = ("--noconftest", "--strict-markers", "--strict-config", "--disable-plugin-autoload")
+#: Other options with a value, which may look like an option.
+TAKEN = ("-k", "-m", "-r", "-n", "--deselect", "--ignore", "--ignore-glob")
 #: Options of the plugin that are repeated even if they were not given.
 ALWAYS = ("--lockstep-seed", "--lockstep-profile", "--target")
 
@@ -33,20 +34,28 @@ def command(item, profiles):
 def given(arguments):
     """Those of these arguments that decide how a test runs, in their order."""
     found = []
-
-    class Keep(argparse.Action):
-        """Keeps an option as it is written, with its value."""
-
-        def __call__(self, parser, namespace, values, option_string=None):
-            found.extend([option_string, *([] if self.nargs == 0 else [values])])
-
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    for name in VALUES:
-        parser.add_argument(name, action=Keep)
-    for name in FLAGS:
-        parser.add_argument(name, action=Keep, nargs=0)
-    parser.parse_known_args([str(each) for each in arguments])
+    words = iter([str(each) for each in arguments])
+    for word in words:
+        if word.startswith("--"):
+            name, sign, value = word.partition("=")
+        elif word.startswith("-"):
+            name, sign, value = short(word)
+        else:
+            continue
+        if name in FLAGS:
+            found.append(name)
+        elif name in VALUES or name in TAKEN:
+            value = value if sign else next(words, "")
+            found += [name, value] if name in VALUES else []
     return found
+
+
+def short(word):
+    """The last option of a word such as -xpname: (name, its value if it is in the word, value)."""
+    for at, letter in enumerate(word[1:], 2):
+        if f"-{letter}" in VALUES or f"-{letter}" in TAKEN:
+            return f"-{letter}", word[at:], word[at:]
+    return word, "", ""
 
 
 def interpreter(config):
