@@ -103,7 +103,8 @@ void note_hop_limit(EndpointState& v, const Sighting& said) {
 }
 
 // A SYN with the numbers of a connection in use, which does not end it: its next sequence number,
-// and an acknowledgment of the latest data.
+// and an acknowledgment of the latest data. One that acknowledges only the other's SYN, or that the
+// other has acknowledged alone, may be an answer that is recorded late.
 bool is_stray_syn(const Moment& m) {
   constexpr std::int32_t recent = 1 << 16;
   EndpointState const& v = m.speaker;
@@ -112,7 +113,9 @@ bool is_stray_syn(const Moment& m) {
     std::int32_t const back = of.sent.distance_from(number);
     return back >= 0 && back < recent;
   };
-  return segment.flags.syn() && segment.flags.ack() && v.begun && v.spoke_on &&
+  bool const late = segment.acknowledgment == m.other.iss.next() ||
+                    (m.other.offered && m.other.last_ack == segment.sequence.next());
+  return segment.flags.syn() && segment.flags.ack() && v.begun && v.spoke_on && !late &&
          m.other.opening_count == 1 && v.opening_count == 1 && segment.sequence != v.iss &&
          latest(segment.sequence, v) && latest(segment.acknowledgment, m.other) &&
          !m.connection.asked_again && !(m.terms.whole && m.connection.reused) &&

@@ -197,6 +197,20 @@ TEST(RefereeReuse, AFirewallTakesTheWindowScaleOut) {
   }
 }
 
+// On ports used before, whose end the capture lacks, the SYN-ACK is recorded behind its sender's
+// data.
+TEST(RefereeReuse, ASynAckIsRecordedBehindData) {
+  Conversation t;
+  t.b("SA", {.ack = 1, .mss = 1'460}).a("A", {.seq = 1, .ack = 1});
+  t.a("AP", {.seq = 1, .ack = 1, .text = 40}).b("AP", {.seq = 1, .ack = 41, .text = 60});
+  t.a("S", {.seq = 80'000, .after_ms = 500, .mss = 1'460});
+  t.a("A", {.seq = 80'001, .ack = 90'001}).a("AP", {.seq = 80'001, .ack = 90'001, .text = 40});
+  t.b("AP", {.seq = 90'001, .ack = 80'041, .text = 60});
+  t.b("SA", {.seq = 90'000, .ack = 80'001, .mss = 1'460});
+  t.a("A", {.seq = 80'041, .ack = 90'061});
+  expect_nothing_sure(t);
+}
+
 // Within a connection a SYN-ACK with another number is still a fault.
 TEST(RefereeReuse, ASynWithinAConnectionIsCertain) {
   Conversation t;
