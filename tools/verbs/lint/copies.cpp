@@ -50,13 +50,15 @@ std::uint64_t hash_of(const Segment& segment) {
 std::uint32_t Copies::records_before(const Segment& segment) {
   std::uint64_t const hash = hash_of(segment);
   std::uint32_t const most = segment.identification != 0 ? any_number : each_;
-  auto const first = std::find_if(seen_.begin(), seen_.end(), [&](const Seen& seen) {
+  auto& row = seen_[hash % rows];
+  auto const first = std::find_if(row.begin(), row.end(), [&](const Seen& seen) {
     return seen.hash == hash && seen.copies < most && segment.time.since(seen.at) <= a_moment;
   });
-  if (first != seen_.end()) {
+  if (first != row.end()) {
     return ++first->copies;
   }
-  seen_[count_++ % kept] = {hash, segment.time, 0};
+  *std::ranges::min_element(row, {}, [](const Seen& seen) { return seen.at; }) = {hash,
+                                                                                  segment.time, 0};
   return 0;
 }
 

@@ -4,12 +4,14 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "tools/base/capture/decode.hpp"
 
 namespace lockstep::tools {
 
-/// Compares each packet with the last 64. Time and memory per packet are constant.
+/// Compares each packet with those of the last 10 ms, as long as these are not much more than
+/// 10,000: in a table by their hash. Time per packet and memory are constant.
 class Copies {
  public:
   static constexpr std::uint32_t any_number = ~std::uint32_t{0};
@@ -24,7 +26,8 @@ class Copies {
   bool is_copy(const Segment& segment) { return records_before(segment) != 0; }
 
  private:
-  static constexpr std::size_t kept = 64;
+  static constexpr std::size_t rows = 4'096;
+  static constexpr std::size_t kept = 8;  // in a row
 
   struct Seen {
     std::uint64_t hash = 0;
@@ -33,8 +36,7 @@ class Copies {
   };
 
   std::uint32_t each_;
-  std::array<Seen, kept> seen_{};
-  std::size_t count_ = 0;
+  std::vector<std::array<Seen, kept>> seen_ = std::vector<std::array<Seen, kept>>(rows);
 };
 
 }  // namespace lockstep::tools

@@ -14,6 +14,7 @@
 #include "tools/base/capture/octets.hpp"
 #include "tools/base/output/atomic_file.hpp"
 #include "tools/base/process/failure.hpp"
+#include "tools/verbs/lint/copies.hpp"
 #include "tools/verbs/lint/lint.hpp"
 #include "tools/verbs/lint/report.hpp"
 
@@ -169,6 +170,27 @@ TEST(LintHonest, EachPacketTwice) {
     EXPECT_EQ(linted.copies, 19u);
     EXPECT_TRUE(linted.violations.empty()) << table_of(linted, 0);
   }
+}
+
+// At 10 Gbit/s thousands of packets lie between the two records.
+TEST(LintHonest, ThousandsOfPacketsBetweenTwoRecords) {
+  Copies copies(1);
+  std::uint32_t first = 0, second = 0, late = 0;
+  const auto count = [&copies](std::uint64_t from_us, std::uint32_t& into) {
+    for (std::uint32_t i = 0; i < 8'000; ++i) {
+      Segment segment;
+      segment.sequence = 1'448 * i;
+      segment.identification = static_cast<std::uint16_t>(i + 1);
+      segment.time = Instant{(from_us + i) * 1'000};
+      into += copies.is_copy(segment) ? 1 : 0;
+    }
+  };
+  count(1'000'000, first);
+  count(1'009'000, second);
+  count(1'030'000, late);
+  EXPECT_EQ(first, 0u);
+  EXPECT_GT(second, 7'900u);
+  EXPECT_EQ(late, 0u);
 }
 
 // On the node of a container a packet passes its interface, a bridge, and behind the router the
