@@ -241,18 +241,18 @@ void Referee::see_hop_limit(Connection& c, const Sighting& said, std::uint32_t s
   }
 }
 
-// Whether another connection begins, on the same ports.
+// Whether another connection begins, on the same ports; not in a simulation, which shows all of it.
 void Referee::find_beginning(Connection& c, const Sighting& said, std::uint32_t side) {
   if (!terms_.whole) {
     tell_apart(c, said, side);
-  } else if (!terms_.is_strict() && is_answered_already(c, said, side)) {
+  } else if (is_answered_already(c, said, side)) {
     doubt_early_claims(c, said.at, violations_);
     c.resumed = true;
-  } else if (!terms_.is_strict() && opens_again(c, said, side)) {
+  } else if (opens_again(c, said, side)) {
     begin_again(c, said, side);
   }
   bool const all_seen = terms_.whole && said.segment.flags.ack();  // it answers no other SYN
-  if (!terms_.is_strict() && !all_seen && asks_again(c, said, side)) {
+  if (!all_seen && asks_again(c, said, side)) {
     end_claims(terms_, c, violations_);
     c.asked_again = true;
     c.asked_by = side;
@@ -277,7 +277,9 @@ void Referee::see(const Sighting& said, const Allowances* own) {
     return;
   }
   Connection& c = *found;
-  find_beginning(c, said, side);
+  if (!terms_.is_strict()) {
+    find_beginning(c, said, side);
+  }
   EndpointState& speaker = c.endpoints[side];
   see_hop_limit(c, said, side, own != nullptr);
   c.unverified = c.unverified || said.sum == Sum::unknown || said.ip_sum == Sum::unknown;
