@@ -40,6 +40,7 @@ struct Say {
   Sum ip_sum = Sum::good;
   bool copy = false;
   bool own = false;
+  std::uint32_t network = 0;
 };
 
 class Conversation {
@@ -71,6 +72,7 @@ class Conversation {
     ack.seq = ack.ack = 1;
     ack.after_ms = 10;
     ack.stamp = ack.echo = options.stamp;
+    ack.network = options.network;
     return a("A", ack);
   }
 
@@ -198,6 +200,7 @@ class Conversation {
     said.sum = say.sum;
     said.ip_sum = say.ip_sum;
     said.copy = say.copy;
+    said.network = say.network;
     if (say.own) {
       Allowances own;
       own.unsent = false;

@@ -179,6 +179,20 @@ TEST(RefereeReuse, DirectionsWhoseClocksDiffer) {
   }
 }
 
+// Two cells with equal addresses and numbers, each in a VLAN of its own, recorded on one trunk. A
+// router's copy of a packet in another VLAN is no other connection.
+TEST(RefereeReuse, EqualAddressesInTwoNetworks) {
+  for (bool const copies : {false, true}) {
+    Conversation t;
+    t.open({.mss = 1'460, .network = 5});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 40, .network = 5});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 40, .copy = copies, .network = 6});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 40, .octet = 9, .network = copies ? 5u : 6u});
+    t.b("A", {.seq = 1, .ack = 41, .network = 5});
+    EXPECT_EQ(t.found(Rule::text_changed), copies ? "certain" : "likely");
+  }
+}
+
 // A firewall has taken the window scale out of one SYN: its sender believes that windows are
 // scaled.
 TEST(RefereeReuse, AFirewallTakesTheWindowScaleOut) {

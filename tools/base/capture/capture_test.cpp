@@ -420,6 +420,13 @@ TEST(Decode, OpensTunnels) {
       {"GRE, bridged", within_v4(47, joined(words({0, 0x6558}), ethernet))},
       {"VXLAN", within_udp(4789, joined(words({0x0800, 0, 0, 0x100}), ethernet))},
       {"Geneve", within_udp(6081, joined(words({0x0100, 0x6558, 0, 0, 1, 2}), ethernet))},
+      {"ERSPAN I", within_v4(47, joined(words({0, 0x88be}), ethernet))},
+      {"ERSPAN II",
+       within_v4(47, joined(words({0x1000, 0x88be, 0, 7, 0x1001, 5, 0, 0}), ethernet))},
+      {"ERSPAN III, with more",
+       within_v4(
+           47, joined(words({0x1000, 0x22eb, 0, 7, 0x2001, 5, 0, 9, 0, 1, 0, 0, 0, 0}), ethernet))},
+      {"TZSP", within_udp(37008, joined(words({0x0100, 1, 0x0a01, 0x3301}), ethernet))},
       {"GTP-U", within_udp(2152, joined(words({0x30ff, 40, 0, 7}), tcp))},
       {"GTP-U, extended",
        within_udp(2152, joined(words({0x36ff, 48, 0, 7, 1, 0x0085, 0x0100, 0x0000}), tcp))},
@@ -464,6 +471,25 @@ TEST(Decode, ReadsBehindAnAuthenticationHeader) {
   Decoded const decoded = decode(frame_of(bytes), LinkLayer::raw_ip);
   EXPECT_EQ(decoded.kind, FrameKind::tcp);
   EXPECT_EQ(decoded.segment.sequence, 7u);
+}
+
+// A priority alone makes no network; the number of a tunnel's network counts, too.
+TEST(Decode, TellsNetworksApart) {
+  const auto in_vlan = [](unsigned tag) {
+    auto const bytes = joined(words({1, 2, 3, 4, 5, 6, 0x8100, tag, 0x0800}), bare_tcp());
+    return decode(frame_of(bytes), LinkLayer::ethernet).segment.network;
+  };
+  const auto in_vxlan = [](unsigned number) {
+    auto const ethernet = joined(words({1, 2, 3, 4, 5, 6, 0x0800}), bare_tcp());
+    auto const bytes =
+        within_udp(4789, joined(words({0x0800, 0, number >> 8, number << 8 & 0xff00}), ethernet));
+    return decode(frame_of(bytes), LinkLayer::raw_ip).segment.network;
+  };
+  EXPECT_EQ(in_vlan(0x6000), 0u);
+  EXPECT_EQ(in_vlan(0x6005), in_vlan(5));
+  EXPECT_NE(in_vlan(5), in_vlan(6));
+  EXPECT_NE(in_vxlan(5), in_vxlan(6));
+  EXPECT_EQ(in_vxlan(0x12345), in_vxlan(0x12345));
 }
 
 TEST(Decode, OpensPppoeAndLabels) {
