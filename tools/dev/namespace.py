@@ -29,8 +29,11 @@ MASK = (1 << 64) - 1
 
 def why_not():
     """Why such tests cannot run here, or None."""
-    if not PROGRAM.exists():
-        return f"{PROGRAM} is not built"
+    return why_no_namespace() if PROGRAM.exists() else f"{PROGRAM} is not built"
+
+
+def why_no_namespace():
+    """Why a network namespace with a TAP cannot be made here, or None."""
     if os.geteuid() != 0:
         return "only root may make a network namespace"
     if not os.path.exists("/dev/net/tun"):

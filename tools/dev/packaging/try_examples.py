@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import http.client
-import os
 import pathlib
 import re
 import select
@@ -168,20 +167,9 @@ def try_https(folder, words_of, compiler, flags):
         expect(server.end() == "2 requests\n", "https counted other requests")
 
 
-def why_no_namespace():
-    """Why servers cannot be tried against the kernel here, or None."""
-    if os.geteuid() != 0:
-        return "only root may make a network namespace"
-    if not os.path.exists("/dev/net/tun"):
-        return "/dev/net/tun is missing: modprobe tun"
-    if shutil.which("ip") is None:
-        return "ip is missing: tools/setup"
-    return None
-
-
 def try_servers(folder):
     """On each kind of interface; returns what could not be tried, as texts."""
-    why = why_no_namespace()
+    why = ns.why_no_namespace()
     if why:
         return [f"SKIPPED, the example servers against Linux: {why}"]
     with ns.fresh_namespace():
@@ -212,7 +200,7 @@ def try_all(folder, prefix, words_of, build_consumer, compiler, flags):
         try_driver(built)
         try_errors(built)
     skipped += try_servers(folder / "pkg_config")
-    why = why_no_namespace() or why_no_tls(c_compiler_of(compiler))
+    why = ns.why_no_namespace() or why_no_tls(c_compiler_of(compiler))
     if why:
         skipped.append(f"SKIPPED, the example over TLS: {why}")
     else:
