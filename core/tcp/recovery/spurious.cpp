@@ -186,7 +186,10 @@ void confirm_loss(Connection& c, InFlightState& a) {
 bool check_second_ack(Engine& e, Connection& c, Scoreboard& board, const AckSample& news,
                       Shown shown) {
   InFlightState& a = e.active(c);
-  if (!shown.advances && news.newly_sacked.empty() && !shown.duplicate) {
+  // As in Linux, a report of a duplicate alone is no duplicate ACK (6675:S6675-13): it does not
+  // show that new data arrived above a gap.
+  bool const duplicate = shown.duplicate && !news.has_duplicate;
+  if (!shown.advances && news.newly_sacked.empty() && !duplicate) {
     return false;
   }
   bool const beyond = c.send.una.after(a.watch_end) || board.highest_end(c).after(a.watch_end);

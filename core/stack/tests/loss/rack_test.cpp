@@ -573,6 +573,28 @@ TEST(Frto, TrueTimeout) {
 
 //= rfc5682#3.1
 //= type=test
+//# 5682:FRTO-12 a D-SACK alone is no duplicate ACK
+//# 5682:FRTO-13 the next ACK of other data shows that the timeout was spurious
+TEST(Frto, ADuplicateReportedAloneDecidesNothing) {
+  Config config = rack_config(false);
+  config.tcp.frto = true;
+  config.tcp.undo = true;
+  Sender sender(config);
+  sender.write_octets(40'000);
+  sender.take();
+  sender.time_out();
+  sender.take();
+  sender.ack(1001);
+  EXPECT_EQ(sender.segments(), "10001+1000 11001+1000");
+  sender.sack(1001, {{1, 1001}});
+  EXPECT_EQ(sender.segments(), "");
+  sender.ack(2001);
+  EXPECT_EQ(sender.stack.statistics().tcp.spurious_timeouts, 1u);
+  EXPECT_EQ(sender.segments().substr(0, 10), "12001+1000");
+}
+
+//= rfc5682#3.1
+//= type=test
 //# 5682:FRTO-10 not if losses were already being repaired
 TEST(Frto, NotInRecovery) {
   Config config = rack_config(false);
