@@ -207,6 +207,7 @@ Config profile_linux() {
   tcp.challenges_per_connection = Count{2};
   tcp.receive_buffer_max = Bytes{6 << 20};
   tcp.send_buffer_max = Bytes{4 << 20};
+  tcp.path_mtu_probing = false;
   tcp.hystart = false;
   tcp.slow_start_segments = Count{65'535};
   return config;
@@ -226,6 +227,7 @@ Config profile_freebsd() {
   tcp.orphan_timeout = Duration{};
   tcp.mss_least = Bytes{216};
   tcp.path_mtu_least = Bytes{256};
+  tcp.path_mtu_probing = false;
   tcp.slow_start_segments = Count{2};
   tcp.option_order = wire::OptionOrder::like_freebsd;
   tcp.window_shift_automatic = false;

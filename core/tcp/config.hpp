@@ -197,8 +197,8 @@ struct Config {
   Bytes mss_least{48};
   Bytes path_mtu_least{552};  // of IPv4; IPv6 has 1280
   // RFC 4821, in addition: repeated timeouts may mean that large packets are lost. Packets of
-  // path_mtu_low octets follow, and then probes of larger ones.
-  bool path_mtu_probing = false;
+  // path_mtu_low octets follow, and then probes of larger ones. Nothing is probed before.
+  bool path_mtu_probing = true;
   Bytes path_mtu_low{1024};
 
   std::uint8_t ttl = 64;
