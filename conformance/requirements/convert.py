@@ -50,6 +50,7 @@ TITLES = {
     "4861": "Neighbor Discovery for IP version 6 (IPv6)",
     "4862": "IPv6 Stateless Address Autoconfiguration",
     "4987": "TCP SYN Flooding Attacks and Common Mitigations",
+    "5227": "IPv4 Address Conflict Detection",
     "5482": "TCP User Timeout Option",
     "5681": "TCP Congestion Control",
     "5682": "Forward RTO-Recovery (F-RTO)",

@@ -13,8 +13,6 @@ namespace {
 constexpr std::uint32_t arp_frame_bytes =
     wire::ethernet_header_bytes + wire::vlan_tag_bytes + wire::arp_packet_bytes;
 
-constexpr Duration announce_interval = Duration::seconds(2);  // RFC 5227 1.1
-
 // Whether a host of this link can have this address.
 bool is_host(Ipv4 address) {
   return !address.is_reserved() && !address.is_multicast() && !address.is_loopback();
@@ -42,12 +40,8 @@ Neighbours Neighbours::lay_out(memory::Layout& layout, const NeighbourConfig& co
 
 void Neighbours::start() {
   *state_ = State{};
+  state_->random = Random(config_.seed);
   table_.start();
-}
-
-bool Neighbours::is_ours(Ipv4 address) const {
-  return std::ranges::find(identity_.addresses, IpAddress::from(address)) !=
-         identity_.addresses.end();
 }
 
 bool Neighbours::add_static(IpAddress address, Mac mac) {
@@ -165,35 +159,9 @@ void Neighbours::forget(Index index, Instant now) {
   }
 }
 
-// Hosts with another link address for one of our addresses update it, and switches learn our port,
-// as described in RFC 5227 2.3.
-void Neighbours::announce(Instant now) {
-  if (state_->announced == config_.announcements.value) {
-    return;
-  }
-  std::uint32_t ours = 0;
-  for (std::uint32_t i = 0; i < identity_.addresses.size(); ++i) {
-    ours |= identity_.addresses[i].is_v4() ? 1u << i : 0u;
-  }
-  CHECK((ours & probe_reply_pending) == 0);
-  if (ours == 0) {
-    return;
-  }
-  state_->pending |= ours;
-  ++state_->announced;
-  if (state_->announced == config_.announcements.value) {
-    return;
-  }
-  if (state_->announce_timer == nil) {
-    state_->announce_timer = wheel_.open({first_owner_.value + capacity()});
-    CHECK(state_->announce_timer != nil);
-  }
-  wheel_.set(state_->announce_timer, now + announce_interval);
-}
-
 void Neighbours::expire(Index index, Instant now) {
   if (index == capacity()) {
-    announce(now);
+    expire_own(now);
   } else {
     expire_entry(index, now);
   }
@@ -230,19 +198,6 @@ void Neighbours::expire_entry(Index index, Instant now) {
   }
 }
 
-// A request from 0.0.0.0: a host tests whether an address is free (RFC 5227 1.1).
-Drop Neighbours::receive_probe(const wire::ArpPacket& packet) {
-  if (packet.operation != wire::ArpOperation::request || !is_host(packet.sender_mac) ||
-      packet.sender_mac == identity_.mac) {
-    return Drop::arp_bad_sender;
-  }
-  if (!is_ours(packet.target)) {
-    return Drop::arp_not_for_us;
-  }
-  answer_without_entry(packet);
-  return Drop::none;
-}
-
 void Neighbours::answer_without_entry(const wire::ArpPacket& packet) {
   state_->pending |= probe_reply_pending;
   state_->probe_mac = packet.sender_mac;
@@ -252,11 +207,14 @@ void Neighbours::answer_without_entry(const wire::ArpPacket& packet) {
 
 Drop Neighbours::receive(const wire::ArpPacket& packet, Instant now) {
   if (packet.sender.is_unspecified()) {
-    return receive_probe(packet);
+    return receive_probe(packet, now);
   }
   if (!is_host(packet.sender) || !is_host(packet.sender_mac) ||
-      packet.sender_mac == identity_.mac || is_ours(packet.sender)) {
+      packet.sender_mac == identity_.mac) {
     return Drop::arp_bad_sender;
+  }
+  if (std::uint32_t const ours = bit_of(packet.sender); ours != 0) {
+    return note_conflict(packet, ours, now);
   }
   Index const known = find(IpAddress::from(packet.sender));
   if (known != nil && table_[known].state == NeighbourState::fixed &&
@@ -283,13 +241,17 @@ Drop Neighbours::receive_reply(const wire::ArpPacket& packet, Index known, Insta
 }
 
 Drop Neighbours::receive_request(const wire::ArpPacket& packet, Index known, Instant now) {
-  bool const for_us = is_ours(packet.target);
+  std::uint32_t const ours = bit_of(packet.target);
+  bool const for_us = (ours & ~(state_->tentative | state_->duplicates)) != 0;
   //= rfc826#Packet-Reception
   //# 826:ARP-3 a known sender updates its entry, whatever address it requests
   if (known != nil && table_[known].state != NeighbourState::fixed) {
     confirm(known, packet.sender_mac, now);
   }
   if (!for_us) {
+    if (ours != 0) {
+      return Drop::ip_tentative;
+    }
     //= rfc826#Packet-Reception
     //# 826:ARP-7 a packet for others creates no entry
     return known != nil ? Drop::none : Drop::arp_not_for_us;
@@ -317,7 +279,9 @@ Bytes Neighbours::write_next(Instant now, std::span<std::byte> into) {
   wire::ArpPacket packet;
   packet.sender_mac = identity_.mac;
   Mac destination = Mac::broadcast();
-  if ((state_->pending & probe_reply_pending) != 0) {
+  if (state_->probes_pending != 0) {
+    packet = next_probe();
+  } else if ((state_->pending & probe_reply_pending) != 0) {
     state_->pending &= ~probe_reply_pending;
     packet.operation = wire::ArpOperation::reply;
     packet.sender = state_->probe_target;

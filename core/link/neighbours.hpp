@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <span>
 
+#include "core/link/address_conflict.hpp"
 #include "core/link/neighbour_table.hpp"
 #include "core/units/drop.hpp"
+#include "core/units/random.hpp"
 #include "core/wire/arp.hpp"
 
 namespace lockstep::link {
@@ -17,6 +19,10 @@ struct NeighbourConfig {
   Duration retry_interval = Duration::seconds(1);   // between two requests for one address
   Count tries_max{3};                               // unanswered requests; at least 1
   Count announcements{0};                           // of each of our addresses at start-up
+  Count probes{0};                                  // of each of them before it is used
+  Duration probe_interval = Duration::seconds(2);   // at most, between two of these
+  bool defends = false;                             // our addresses against other hosts
+  std::uint64_t seed = 0;                           // of the time between two probes
   HashKey key;                                      // of the table; secret from attackers
 };
 
@@ -85,7 +91,7 @@ struct NeighbourChange {
   bool resolved = false;
 };
 
-// The ARP cache. A handle on the arena. Packets to send are recorded as state, and written by
+// The ARP cache, and the detection of address conflicts (RFC 5227). A handle on the arena. Packets to send are recorded as state, and written by
 // write_next(). Every function is O(1) apart from hash chains.
 class Neighbours {
  public:
@@ -104,8 +110,13 @@ class Neighbours {
   void identify(const LinkIdentity& identity) { identity_ = identity; }
   // Empties the cache; the wheel must have been started before.
   void start();
-  // Called when the time is first known: announces our addresses.
-  void begin(Instant now) { announce(now); }
+  // Called when the time is first known: tests and announces our addresses.
+  void begin(Instant now);
+  // One bit for each IPv4 address of ours, by its place in the identity: those that are being
+  // tested, and those that another host had before us. Neither is used.
+  std::uint32_t tentative() const { return state_->tentative; }
+  std::uint32_t duplicates() const { return state_->duplicates; }
+  const AddressConflict& last_conflict() const { return state_->conflict; }
 
   // Adds or changes an entry that never expires; false if the cache is full or the addresses are
   // not a host's. Only before the first frame.
@@ -124,7 +135,7 @@ class Neighbours {
   void doubt(IpAddress next_hop, Instant now);
 
   // Processes an ARP packet (RFC 826). Returns Drop::none, arp_unsolicited, arp_not_for_us,
-  // arp_bad_sender, arp_static_conflict or arp_cache_full.
+  // arp_bad_sender, arp_conflict, ip_tentative, arp_static_conflict or arp_cache_full.
   Drop receive(const wire::ArpPacket& packet, Instant now);
 
   // The timer with owner `first_owner + index` fired.
@@ -132,7 +143,9 @@ class Neighbours {
 
   // Whether an ARP packet can be written. If its frame is then not sent, it is lost, as on the
   // wire.
-  bool wants_transmit() const { return table_.wants_transmit() || state_->pending != 0; }
+  bool wants_transmit() const {
+    return table_.wants_transmit() || (state_->pending | state_->probes_pending) != 0;
+  }
   // Writes one ARP packet with its Ethernet header to the front of `into`, which must have space
   // for 46 octets, and returns its length; zero if there is nothing to send.
   Bytes write_next(Instant now, std::span<std::byte> into);
@@ -156,12 +169,26 @@ class Neighbours {
     Ipv4 probe_target;  // getting an entry: it probes, or the cache is full
     Ipv4 probe_sender;  // 0.0.0.0 for a probe
     std::uint32_t pending = 0;  // one bit per address of ours to announce, and probe_reply_pending
-    Index announce_timer = nil;
+    Index own_timer = nil;        // of the next probe or announcement
     std::uint32_t announced = 0;  // number of announcements sent
+    std::uint32_t probed = 0;     // number of probes of each address
+    std::uint32_t tentative = 0;  // one bit per address, as in the next two
+    std::uint32_t probes_pending = 0;
+    std::uint32_t duplicates = 0;
+    Instant defended_at = Instant::never();
+    AddressConflict conflict;
+    Random random{0};
   };
   static constexpr std::uint32_t probe_reply_pending = 1u << 31;
 
-  bool is_ours(Ipv4 address) const;
+  bool is_ours(Ipv4 address) const { return bit_of(address) != 0; }
+  std::uint32_t our_v4() const;
+  std::uint32_t bit_of(Ipv4 address) const;
+  void set_own_timer(Instant at);
+  void expire_own(Instant now);
+  bool may_defend(Instant now) const;
+  Drop note_conflict(const wire::ArpPacket& packet, std::uint32_t ours, Instant now);
+  wire::ArpPacket next_probe();
   void confirm(Index index, Mac mac, Instant now);
   void answer(Index index, Ipv4 asked);
   void announce(Instant now);
@@ -169,7 +196,7 @@ class Neighbours {
   void fail(Index index, Instant now);
   void forget(Index index, Instant now);
   void answer_without_entry(const wire::ArpPacket& packet);
-  Drop receive_probe(const wire::ArpPacket& packet);
+  Drop receive_probe(const wire::ArpPacket& packet, Instant now);
   Drop receive_reply(const wire::ArpPacket& packet, Index known, Instant now);
   Drop receive_request(const wire::ArpPacket& packet, Index known, Instant now);
 
@@ -199,7 +226,18 @@ void Neighbours::visit(Add&& add) const {
   table_.visit_lists(add);
   add((state_->pending & probe_reply_pending) != 0 ? state_->probe_target.value : 0);
   add(std::uint64_t{state_->announced} << 32 | state_->pending);
-  add(state_->announce_timer == nil ? 0 : wheel_.due(state_->announce_timer).ns);
+  add(state_->own_timer == nil ? 0 : wheel_.due(state_->own_timer).ns);
+  if (config_.probes.value != 0) {
+    add(std::uint64_t{state_->tentative} << 32 | state_->probes_pending);
+    add(std::uint64_t{state_->probed} << 32 | state_->duplicates);
+    add(state_->random.state());
+  }
+  if (state_->conflict.count != 0) {
+    add(state_->conflict.count);
+    add(state_->conflict.other.number());
+    add(state_->conflict.at.ns);
+    add(state_->defended_at.ns);
+  }
 }
 
 }  // namespace lockstep::link

@@ -68,6 +68,12 @@ struct Config {
   Duration neighbour_retry = Duration::seconds(1);
   Count neighbour_tries{3};
   Count announcements{2};  // of each address at start-up, by ARP or ND (at most 3); 0: none
+  // ARP probes of each IPv4 address before it is used; 0: none. Two are at most
+  // `address_probe_interval` apart and at least half of it; after the last one it passes whole.
+  // RFC 5227 1.1: three, with two seconds.
+  Count address_probes{0};
+  Duration address_probe_interval = Duration::seconds(2);
+  bool defend_addresses = true;  // announce an IPv4 address again if another host has it, too
   Count icmp_replies_per_second{1000};
 
   // IPv6 on Ethernet, enabled where an IPv6 address is configured; a link-local address is then

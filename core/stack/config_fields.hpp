@@ -192,6 +192,10 @@ constexpr void visit_fields(C& config, Visit&& visit) {
   visit("neighbour_retry", Unit::duration, FieldRange{1, day}, config.neighbour_retry);
   visit("neighbour_tries", Unit::count, FieldRange{1, 100}, config.neighbour_tries);
   visit("announcements", Unit::count, FieldRange{0, 10}, config.announcements);
+  visit("address_probes", Unit::count, FieldRange{0, 10}, config.address_probes);
+  visit("address_probe_interval", Unit::duration, FieldRange{1, day},
+        config.address_probe_interval);
+  visit("defend_addresses", Unit::boolean, FieldRange{0, 1}, config.defend_addresses);
   visit("icmp_replies_per_second", Unit::count, FieldRange{0, million},
         config.icmp_replies_per_second);
   visit("discovery_reachable", Unit::duration, FieldRange{1'000'000, day},

@@ -344,6 +344,14 @@ Drop Stack::Body::process(Parsed& frame) {
       return drop;
     }
   }
+  //= rfc5227#2.1
+  //# 5227:ACD-1 an address that is being tested, or that another host has, is not used
+  if (untested_v4() != 0) [[unlikely]] {
+    bool const v4 = frame.kind != Parsed::Kind::arp && frame.kind != Parsed::Kind::icmp6;
+    if (v4 && !is_usable(frame.ip.local_address)) {
+      return Drop::ip_tentative;
+    }
+  }
   if (frame.kind != Parsed::Kind::tcp) [[unlikely]] {
     return process_other(frame);
   }

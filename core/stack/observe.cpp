@@ -232,6 +232,21 @@ PoolUse Stack::pools() const {
           e.pools.pieces.used(), e.extents.used(), e.pending_acks.used(), e.half_opens.used()};
 }
 
+AddressState Stack::address_state(IpAddress ours) const {
+  Body const& b = body();
+  std::uint16_t const index = b.addresses.find(ours);
+  CHECK(index != internet::no_address);
+  if (b.is_usable(index)) {
+    return AddressState::usable;
+  }
+  bool const duplicate = ours.is_v4()
+                             ? (b.neighbours.duplicates() >> index & 1) != 0
+                             : b.discovery.test_of(index) == link::TestState::duplicate;
+  return duplicate ? AddressState::duplicate : AddressState::tentative;
+}
+
+AddressConflict Stack::last_conflict() const { return body().neighbours.last_conflict(); }
+
 std::uint64_t Stack::fingerprint() const { return print_of(body(), false, Instant{}); }
 
 std::uint64_t Stack::canonical(Instant now) const { return print_of(body(), true, now); }

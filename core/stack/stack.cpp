@@ -24,6 +24,16 @@ Count announcements_of(const Config& config) {
   return config.tcp.shard.value == 0 ? config.announcements : Count{0};
 }
 
+// Different for hosts that start at the same time.
+std::uint64_t link_seed(const Config& config) {
+  Fingerprint seed;
+  for (std::uint8_t const octet : config.mac.octets) {
+    seed.add(octet);
+  }
+  seed.add(config.tcp.port_key.first);
+  return seed.value();
+}
+
 link::NeighbourConfig neighbour_config(const Config& config) {
   link::NeighbourConfig out;
   out.entries_max = config.neighbours_max;
@@ -31,6 +41,10 @@ link::NeighbourConfig neighbour_config(const Config& config) {
   out.retry_interval = config.neighbour_retry;
   out.tries_max = config.neighbour_tries;
   out.announcements = announcements_of(config);
+  out.probes = config.address_probes;
+  out.probe_interval = config.address_probe_interval;
+  out.defends = config.defend_addresses && config.tcp.shard.value == 0;
+  out.seed = link_seed(config);
   out.key = config.tcp.table_key;
   return out;
 }
@@ -57,12 +71,7 @@ link::DiscoveryConfig discovery_config(const Config& config) {
   out.answers = config.tcp.shard.value == 0;
   out.mtu = config.mtu;
   out.key = config.tcp.table_key;
-  Fingerprint seed;
-  for (std::uint8_t const octet : config.mac.octets) {
-    seed.add(octet);
-  }
-  seed.add(config.tcp.port_key.first);
-  out.seed = seed.value();
+  out.seed = link_seed(config);
   return out;
 }
 
@@ -415,7 +424,7 @@ Refusal Stack::Body::choose_local(const Open& open, IpAddress& local, std::uint1
     return Refusal::no_route;
   }
   if (named) {
-    return Refusal::none;
+    return v4 && !is_usable(index) ? Refusal::no_route : Refusal::none;
   }
   //= rfc9293#3.9.1.1
   //# 9293:MUST-44 IP chooses the local address
@@ -424,7 +433,7 @@ Refusal Stack::Body::choose_local(const Open& open, IpAddress& local, std::uint1
   } else {
     index = routed ? hop.source : addresses.first_v4();
   }
-  if (index == internet::no_address) {
+  if (index == internet::no_address || (v4 && !is_usable(index))) {
     return Refusal::no_route;
   }
   //= rfc9293#3.9.1.1

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/link/address_conflict.hpp"
 #include "core/stack/config.hpp"
 #include "core/stack/event.hpp"
 #include "core/stack/frame.hpp"
@@ -127,6 +128,12 @@ class Stack {
   tcp::State state_of(const FourTuple& tuple) const;
   // The configuration. The reference is valid as long as the stack.
   const Config& config() const;
+  // Whether an address of Config may be used: not while it is being tested (Config::address_probes,
+  // duplicate_tests), nor if another host has it. CHECKs that it is ours.
+  AddressState address_state(IpAddress ours) const;
+  // The last packet that claimed an IPv4 address of ours (RFC 5227 2.4). Addresses that are in use
+  // stay in use.
+  AddressConflict last_conflict() const;
   // The counters. The reference is valid as long as the stack.
   const Statistics& statistics() const;
   // How many entries of each pool are in use.

@@ -20,6 +20,7 @@ namespace lockstep {
   X(arp_unsolicited, "a reply without a request")                                  \
   X(arp_not_for_us, "the request asks for another host")                           \
   X(arp_bad_sender, "the sender's addresses are invalid, or ours")                 \
+  X(arp_conflict, "another host has an address of ours")                           \
   X(arp_static_conflict, "contradicts a static entry")                             \
   X(arp_cache_full, "the neighbour cache is full")                                 \
   X(ip_too_short, "the packet ends inside its IP header")                          \

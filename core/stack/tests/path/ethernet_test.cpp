@@ -411,5 +411,47 @@ TEST(Ethernet, AddressesOfIpv6AreAdvertisedOnceTheyAreTested) {
   EXPECT_EQ(first_words(config), "0s advertises; 0s advertises; 1s advertises; 1s advertises; ");
 }
 
+// While an IPv4 address is tested, and if another host has it, nothing is received or sent for it.
+//= rfc5227#2.1
+//= type=test
+//# 5227:ACD-1 until it is tested
+//= rfc5227#2.1.1
+//= type=test
+//# 5227:ACD-4 and never after a conflict
+TEST(Ethernet, AnAddressIsNotUsedBeforeItIsTested) {
+  for (bool const conflict : {false, true}) {
+    Config config = ethernet_config();
+    config.address_probes = Count{1};
+    config.address_probe_interval = Duration::milliseconds(200);
+    Station station(config);
+    station.turn();
+    wire::Segment syn;
+    syn.flags = wire::Flags{wire::flag::syn};
+    auto const tentative = [&] {
+      return station.stack.statistics().drops.of(Drop::ip_tentative);
+    };
+    station.turn({segment_from(well_known, syn)});
+    EXPECT_EQ(tentative(), 1u);
+    Open open;
+    open.remote = {well_known, {Kit::peer_port}};
+    ConnectionId id;
+    EXPECT_EQ(station.stack.connect(open, id), Refusal::no_route);
+    EXPECT_EQ(station.stack.address_state(device), AddressState::tentative);
+    if (conflict) {
+      station.turn({arp_from(device, wire::ArpOperation::reply)});
+    }
+    for (int i = 0; i != 4; ++i) {
+      station.now = station.now + Duration::milliseconds(100);
+      station.turn();
+    }
+    EXPECT_EQ(station.stack.address_state(device),
+              conflict ? AddressState::duplicate : AddressState::usable);
+    EXPECT_EQ(station.stack.last_conflict().other, conflict ? peer_mac : Mac{});
+    EXPECT_EQ(station.stack.connect(open, id), conflict ? Refusal::no_route : Refusal::none);
+    station.turn({segment_from(well_known, syn)});
+    EXPECT_EQ(tentative(), conflict ? 2u : 1u);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::testing
