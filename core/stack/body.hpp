@@ -101,7 +101,7 @@ struct Stack::Body {
   std::uint32_t untested_v4() const { return neighbours.tentative() | neighbours.duplicates(); }
   // The largest body of an ICMP message that we send.
   std::size_t icmp_body_max() const {
-    return config.mtu.count - wire::ipv4_header_bytes - wire::icmp_header_bytes;
+    return engine.state->mtu4.count - wire::ipv4_header_bytes - wire::icmp_header_bytes;
   }
 
   // core/stack/stack.cpp: sets the time; the first call starts the stack.
@@ -146,6 +146,7 @@ struct Stack::Body {
   void doubt6(IpAddress destination);
   void confirm6(IpAddress source);
   Drop process_segment6(const tcp::InboundSegment& arrival);
+  void follow_link();
   Drop process_discovery(const Parsed& frame, const wire::Icmp6Message& message);
   Drop process_icmp6(const Parsed& frame);
   void answer_echo6(const Parsed& frame, wire::Icmp6Message request);

@@ -136,11 +136,19 @@ Drop Stack::Body::process_discovery(const Parsed& frame, const wire::Icmp6Messag
       {header.source, header.destination, frame.from, header.time_to_live, frame.six.has_fragment},
       discovery_message, engine.state->now);
   engine.state->hop_limit6 = discovery.hop_limit();
-  engine.state->mtu6 = discovery.mtu();
-  engine.state->mtu6_lowered = discovery.mtu() < config.mtu;
+  follow_link();
   // At once, so that the result does not depend on how the burst is split (law 8).
   drain_neighbours();
   return drop;
+}
+
+// The MTU for IPv6 is the link's, or less by a router's advertisement.
+void Stack::Body::follow_link() {
+  tcp::EngineState& all = *engine.state;
+  // A link that carries less than 1280 octets cannot carry IPv6: larger packets are lost there.
+  Bytes const link = most(all.mtu4, Bytes{wire::ipv6_mtu_least});
+  all.mtu6 = has_discovery() ? least(discovery.mtu(), link) : link;
+  all.mtu_differs = all.mtu_differs || all.mtu4 < config.mtu || all.mtu6 < config.mtu;
 }
 
 Drop Stack::Body::process_icmp6(const Parsed& frame) {

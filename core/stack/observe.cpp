@@ -206,6 +206,10 @@ std::uint64_t print_of(Stack::Body& b, bool canonical, Instant origin) {
     sink.add(b.statistics->bytes_sent);
     b.fragments.visit([&](std::uint64_t value) { sink.add(value); });
     e.paths.visit([&](std::uint64_t value) { sink.add(value); });
+    if (e.state->mtu_differs) {
+      sink.add(e.state->mtu4);
+      sink.add(e.state->mtu6);
+    }
     if (b.has_link()) {
       b.neighbours.visit([&](std::uint64_t value) { sink.add(value); });
       if (b.has_discovery()) {

@@ -227,7 +227,6 @@ void configure(Stack::Body& b) {
   }
   b.link_bytes = b.has_link() ? wire::ethernet_bytes(config.vlan) : 0;
   b.engine.config = config.tcp;
-  b.engine.mtu_mss = config.mtu - Bytes{40};
   b.engine.mss_alone = tcp::names_mss_alone(config.tcp);
   b.engine.fresh = tcp::fresh_connection(config.tcp);
   b.engine.addresses = b.addresses.all();
@@ -271,6 +270,7 @@ Stack::Stack(const Config& config, std::span<std::byte> arena) {
   b.fragments.start();
   b.engine.paths.start();
   b.engine.state->mtu6 = b.config.mtu;
+  b.engine.state->mtu4 = b.config.mtu;
   b.parked.start();
   for (std::uint32_t i = 0; i < config.static_neighbour_count.value; ++i) {
     StaticNeighbour const& neighbour = config.static_neighbours[i];
@@ -310,6 +310,13 @@ void Stack::Body::set_time(Instant now) {
       discovery.begin(now);
     }
   }
+}
+
+void Stack::set_link_mtu(Bytes mtu) {
+  Body& b = changing();
+  CHECK(mtu.count >= 68);
+  b.engine.state->mtu4 = least(mtu, b.config.mtu);
+  b.follow_link();
 }
 
 // Timers below TCP: first those of neighbours, then neighbour discovery, then fragments.

@@ -53,6 +53,10 @@ class Stack {
   Instant deadline() const;
   // Ends the loan of the frames passed to receive(): unread data is copied first. Cannot fail.
   void settle();
+  // From now on the link carries packets of at most `mtu` octets (at least 68, CHECK; more than
+  // Config::mtu counts as that). Segments become smaller at once, and larger again as well; the
+  // MSS option changes for new connections. Between turns.
+  void set_link_mtu(Bytes mtu);
 
   // --- Calls by the application, between turns or while it takes events. ---
 

@@ -82,7 +82,8 @@ struct EngineState {
   // Of IPv6 router advertisements.
   std::uint8_t hop_limit6 = 0;  // 0: none was advertised
   Bytes mtu6;                   // of the link
-  bool mtu6_lowered = false;    // a router advertised less than Config::mtu
+  Bytes mtu4;                   // of the link, for IPv4
+  bool mtu_differs = false;     // one of them is or was less than Config::mtu
 };
 
 // A driver that runs this much later than the next timer was due has stalled, and may need as long
@@ -139,7 +140,6 @@ struct ReceiveReserves {
 // Handles and configuration, outside of the arena, for the life of the stack.
 struct Engine {
   Config config;
-  Bytes mtu_mss;             // the largest data that the link allows without options
   ReceiveReserves reserves;  // receive_reserves(config)
   bool mss_alone = false;    // names_mss_alone(config)
   KnownOffset ports;         // of the last connection whose port was drawn
@@ -248,7 +248,7 @@ struct Engine {
     //= rfc8200#8.3
     //# 8200:V6-27 the packet's size less 60
     if (remote.is_v4()) {
-      return mtu_mss;
+      return state->mtu4 - Bytes{40};
     }
     //= rfc8200#5
     //# 8200:V6-29 without path MTU discovery no packet has more than 1280 octets
@@ -256,7 +256,7 @@ struct Engine {
   }
   // The MSS option of a SYN to `remote`: not more than the link can deliver.
   Bytes mss_to(IpAddress remote) const {
-    return remote.is_v4() ? config.mss : least(config.mss, mtu_mss - Bytes{20});
+    return least(config.mss, state->mtu4 - Bytes{remote.is_v4() ? 40u : 60u});
   }
 
   IpAddress local_of(const Connection& c) const { return addresses[c.local_address]; }

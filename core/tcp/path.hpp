@@ -44,7 +44,7 @@ void follow_path(Engine& e, Connection& c);
 
 // Whether follow_path has something to do.
 inline bool path_may_differ(const Engine& e, const Connection& c) {
-  return e.paths.any() || c.path_limited || e.state->mtu6_lowered;
+  return e.paths.any() || c.path_limited || e.state->mtu_differs;
 }
 
 }  // namespace lockstep::tcp
