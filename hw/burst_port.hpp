@@ -3,10 +3,12 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 #include "core/stack/driver.hpp"
 #include "core/units/bytes.hpp"
 #include "core/units/check.hpp"
+#include "hw/link_mtu.hpp"
 #include "hw/poll/clock.hpp"
 #include "hw/port_counters.hpp"
 
@@ -14,7 +16,8 @@ namespace lockstep::hw {
 
 struct PortShape {
   Bytes mtu{1500};
-  Count burst_frames{64};  // at most BurstPort::burst_max
+  Count burst_frames{64};   // at most BurstPort::burst_max
+  std::string interface{};  // whose MTU is followed; empty: it stays `mtu`
 };
 
 class BurstPort {
@@ -30,13 +33,17 @@ class BurstPort {
     now_ = clock_.now();
     return now_;
   }
+  // The link's MTU now; the kernel is asked once a second.
+  Bytes link_mtu() { return link_mtu_.look(now_); }
   // The interface was deleted: no frame can arrive or leave any more.
   bool gone() const { return gone_; }
 
  protected:
   // CHECKs 1 <= burst_frames <= burst_max.
   explicit BurstPort(const PortShape& shape)
-      : frame_max_(shape.mtu.count + link_bytes), burst_frames_(shape.burst_frames.value) {
+      : frame_max_(shape.mtu.count + link_bytes),
+        burst_frames_(shape.burst_frames.value),
+        link_mtu_(shape.interface, shape.mtu) {
     CHECK(burst_frames_ >= 1);
     CHECK(burst_frames_ <= burst_max);
   }
@@ -52,6 +59,7 @@ class BurstPort {
 
  private:
   MonotonicClock clock_;
+  LinkMtu link_mtu_;
 };
 
 }  // namespace lockstep::hw

@@ -157,9 +157,9 @@ TEST(Conflicts, AnotherHostHasTheAddress) {
     Ipv4 sender;
     Ipv4 target;
   };
-  for (Row const& row : {Row{ArpOperation::reply, ours, Ipv4{0}},
-                         Row{ArpOperation::request, ours, neighbour},
-                         Row{ArpOperation::request, Ipv4{0}, ours}}) {
+  for (Row const& row :
+       {Row{ArpOperation::reply, ours, Ipv4{0}}, Row{ArpOperation::request, ours, neighbour},
+        Row{ArpOperation::request, Ipv4{0}, ours}}) {
     Host host;
     host.after(Duration::seconds(2));
     EXPECT_EQ(host.hear(ArpOperation::request, neighbour, ours), Drop::ip_tentative);

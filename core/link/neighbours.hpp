@@ -91,8 +91,9 @@ struct NeighbourChange {
   bool resolved = false;
 };
 
-// The ARP cache, and the detection of address conflicts (RFC 5227). A handle on the arena. Packets to send are recorded as state, and written by
-// write_next(). Every function is O(1) apart from hash chains.
+// The ARP cache, and the detection of address conflicts (RFC 5227). A handle on the arena. Packets
+// to send are recorded as state, and written by write_next(). Every function is O(1) apart from
+// hash chains.
 class Neighbours {
  public:
   Neighbours() = default;
@@ -169,7 +170,7 @@ class Neighbours {
     Ipv4 probe_target;  // getting an entry: it probes, or the cache is full
     Ipv4 probe_sender;  // 0.0.0.0 for a probe
     std::uint32_t pending = 0;  // one bit per address of ours to announce, and probe_reply_pending
-    Index own_timer = nil;        // of the next probe or announcement
+    Index own_timer = nil;      // of the next probe or announcement
     std::uint32_t announced = 0;  // number of announcements sent
     std::uint32_t probed = 0;     // number of probes of each address
     std::uint32_t tentative = 0;  // one bit per address, as in the next two

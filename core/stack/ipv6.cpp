@@ -50,10 +50,9 @@ bool path_back(const Stack::Body& b, const internet::IpArrival& about, wire::Icm
 std::uint32_t Stack::Body::usable_addresses() const {
   std::uint32_t usable = 0;
   for (std::uint32_t i = 0; i < addresses.count(); ++i) {
-    bool const tested =
-        addresses.all()[i].is_v4()
-            ? (untested_v4() >> i & 1) == 0
-            : !has_discovery() || discovery.test_of(i) == link::TestState::usable;
+    bool const tested = addresses.all()[i].is_v4()
+                            ? (untested_v4() >> i & 1) == 0
+                            : !has_discovery() || discovery.test_of(i) == link::TestState::usable;
     usable |= tested ? 1u << i : 0u;
   }
   return usable;

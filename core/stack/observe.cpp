@@ -243,11 +243,12 @@ AddressState Stack::address_state(IpAddress ours) const {
   if (b.is_usable(index)) {
     return AddressState::usable;
   }
-  bool const duplicate = ours.is_v4()
-                             ? (b.neighbours.duplicates() >> index & 1) != 0
-                             : b.discovery.test_of(index) == link::TestState::duplicate;
+  bool const duplicate = ours.is_v4() ? (b.neighbours.duplicates() >> index & 1) != 0
+                                      : b.discovery.test_of(index) == link::TestState::duplicate;
   return duplicate ? AddressState::duplicate : AddressState::tentative;
 }
+
+Bytes Stack::link_mtu() const { return body().engine.state->mtu4; }
 
 AddressConflict Stack::last_conflict() const { return body().neighbours.last_conflict(); }
 

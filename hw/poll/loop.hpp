@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/stack/turn.hpp"
+#include "hw/link_mtu.hpp"
 #include "hw/poll/stop.hpp"
 #include "hw/poll/wait.hpp"
 
@@ -110,7 +111,8 @@ class Loop {
         app_(app),
         watch_(watch),
         stop_(stop),
-        settings_(settings) {}
+        settings_(settings),
+        mtu_(stack.config().mtu) {}
 
   // Runs turns until a stop was requested and everything open is closed.
   Ending run() {
@@ -128,6 +130,7 @@ class Loop {
 
   // For a caller that has a loop of its own: one turn, and what was requested meanwhile.
   Step step() {
+    follow_link();
     Outcome const outcome = turn(stack_, driver_, app_);
     ++counters_.turns;
     now_ = driver_.now();
@@ -213,6 +216,16 @@ class Loop {
   static constexpr Duration at_once = Duration::microseconds(20);
   static constexpr Duration pause = Duration::microseconds(100);
 
+  void follow_link() {
+    if constexpr (LinkedDriver<D>) {
+      Bytes const mtu = driver_.link_mtu();
+      if (mtu != mtu_) {
+        mtu_ = mtu;
+        stack_.set_link_mtu(mtu);
+      }
+    }
+  }
+
   // After a stop: whether everything to send has left, or the time for that is over.
   bool ended() {
     if (driver_.gone()) {
@@ -260,6 +273,7 @@ class Loop {
   Watch& watch_;
   Stop& stop_;
   LoopSettings settings_;
+  Bytes mtu_;  // that the stack knows
   LoopCounters counters_;
   Instant patience_ = Instant::never();
   Instant end_ = Instant::never();

@@ -55,6 +55,15 @@ struct OneOfSeveral : Silent {
   bool quiesce() { return ++asked == 4; }
 };
 
+/// A driver whose link's MTU falls after its second turn, and rises after its fourth.
+struct Changing : Silent {
+  std::uint32_t asked = 0;
+  Bytes link_mtu() {
+    ++asked;
+    return Bytes{asked > 2 && asked <= 4 ? 1000u : 1500u};
+  }
+};
+
 /// Needs this many turns after stop() to close everything, unless it is abandoned.
 struct App {
   std::uint32_t runs = 0;
@@ -349,6 +358,18 @@ TEST(Wait, EndsWithEachEventThatItWaitsFor) {
   wait_for({.frames = out.number(), .now = begun});
   wait_for({.stop = out.number(), .now = begun});
   wait_for({.frames = in.number(), .room = true, .now = begun});
+}
+
+TEST_F(Looped, TheStackFollowsTheLinksMtu) {
+  Changing changing;
+  App app;
+  Loop loop(*stack, changing, app, watch, signals, {});
+  std::vector<std::uint32_t> seen;
+  for (int i = 0; i != 6; ++i) {
+    loop.step();
+    seen.push_back(stack->link_mtu().count);
+  }
+  EXPECT_EQ(seen, (std::vector<std::uint32_t>{1500, 1500, 1000, 1000, 1500, 1500}));
 }
 
 }  // namespace

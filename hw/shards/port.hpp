@@ -9,6 +9,7 @@
 #include "core/stack/driver.hpp"
 #include "core/stack/shard.hpp"
 #include "core/units/check.hpp"
+#include "hw/link_mtu.hpp"
 #include "hw/port_counters.hpp"
 #include "hw/shards/mesh.hpp"
 
@@ -71,6 +72,11 @@ class ShardPort {
   bool more() const { return port_.more() || given_waits(); }
   bool down() const { return port_.down(); }
   bool gone() const { return port_.gone(); }
+  Bytes link_mtu()
+    requires LinkedDriver<Port>
+  {
+    return port_.link_mtu();
+  }
 
   // For a loop that is about to sleep: whether it may sleep until doorbell() is readable.
   int doorbell() const { return mesh_.seat(self_).descriptor(); }

@@ -28,12 +28,14 @@ void refuse_trouble(const hw::Trouble& trouble) {
   }
 }
 
-hw::PortShape shape_of(const Config& config) { return {config.mtu, config.burst_frames}; }
+hw::PortShape shape_of(const HostPlan& plan) {
+  return {plan.config.mtu, plan.config.burst_frames, plan.interface};
+}
 
 void open_tap(const HostPlan& plan, lockstep_host& host) {
   refuse_trouble(host.tap.open(plan.tap));
   host.engine =
-      std::make_unique<EngineOn<hw::TapPort>>(plan, host.tap.take_device(), shape_of(plan.config));
+      std::make_unique<EngineOn<hw::TapPort>>(plan, host.tap.take_device(), shape_of(plan));
   host.description = "the TAP " + plan.interface;
 }
 
@@ -42,7 +44,7 @@ void open_packet(const HostPlan& plan, lockstep_host& host) {
   hw::InterfaceFacts facts;
   refuse_trouble(hw::open_packet_socket({.name = plan.interface}, socket, facts));
   host.engine =
-      std::make_unique<EngineOn<hw::AfPacketPort>>(plan, std::move(socket), shape_of(plan.config));
+      std::make_unique<EngineOn<hw::AfPacketPort>>(plan, std::move(socket), shape_of(plan));
   host.description = plan.interface + " (packet socket)";
 }
 
@@ -53,8 +55,8 @@ void open_xdp(const HostPlan& plan, lockstep_host& host) {
       hw::open_xdp_queues({plan.interface, plan.config.mtu, plan.place, plan.must_be_zero_copy},
                           Count{1}, {}, devices, facts));
   host.description = plan.interface + " (" + text_of(devices.front().mode) + ")";
-  host.engine = std::make_unique<EngineOn<hw::XdpPort>>(plan, std::move(devices.front()),
-                                                        shape_of(plan.config));
+  host.engine =
+      std::make_unique<EngineOn<hw::XdpPort>>(plan, std::move(devices.front()), shape_of(plan));
 }
 
 /// The caller's table, with NULL for members that it does not have yet.

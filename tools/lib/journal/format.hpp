@@ -25,6 +25,7 @@ enum class Kind : std::uint8_t {
   abandon = 5,   ///< now: the application was asked to abort what was left
   end = 6,       ///< the stack's fingerprint after the last turn
   snapshot = 7,  ///< the state of stack and application before the first turn of this journal
+  link_mtu = 8,  ///< octets: the link carries packets of at most this size from now on
 };
 
 /// The chain hash after a record of kind and fields.

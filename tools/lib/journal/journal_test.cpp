@@ -96,6 +96,10 @@ class Recorded : public testing::Test {
     Client client(tools::benchmark::server_address());
     auto const advance = [&](Duration by) { joined.advance(by, back, client, recorder, noted); };
     for (std::uint32_t i = 0; i < 20; ++i) {
+      if (i == 10) {
+        log.link_mtu(Bytes{900});
+        joined.server.set_link_mtu(Bytes{900});
+      }
       ClientConnection& connection =
           client.open(joined.client, get("/bytes/" + std::to_string(i * 4321)) + get("/file.txt") +
                                          get("/caf%E9.txt") + get("/caf%E8.txt") + get("/missing"));
@@ -165,7 +169,8 @@ TEST_F(Recorded, PrintsEachFrame) {
   EXPECT_EQ(count(" out "), result.frames_out);
   EXPECT_EQ(count("is asked to stop"), 1u);
   EXPECT_EQ(count("aborts what is open"), 1u);
-  EXPECT_EQ(lines.size(), result.frames_in + result.frames_out + 2);
+  EXPECT_EQ(count("the link's MTU is 900"), 1u);
+  EXPECT_EQ(lines.size(), result.frames_in + result.frames_out + 3);
   EXPECT_NE(lines.front().find("turn 1 in"), std::string::npos) << lines.front();
   EXPECT_EQ(count(" octets, "), result.frames_in + result.frames_out);
   // each frame is printed as a TCP segment

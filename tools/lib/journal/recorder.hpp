@@ -15,7 +15,11 @@ class Recorder {
  public:
   /// `flight_recorder`: set if the log is kept in memory; may be nullptr.
   Recorder(Port& port, TurnLog& log, const Stack& stack, FlightRecorder* flight_recorder = nullptr)
-      : port_(port), log_(log), stack_(stack), flight_recorder_(flight_recorder) {}
+      : port_(port),
+        log_(log),
+        stack_(stack),
+        flight_recorder_(flight_recorder),
+        mtu_(stack.config().mtu) {}
 
   Instant now() {
     now_ = port_.now();
@@ -52,6 +56,17 @@ class Recorder {
   bool more() const { return port_.more(); }
   bool down() const { return port_.down(); }
   bool gone() const { return port_.gone(); }
+  /// Called between turns; a change is recorded.
+  Bytes link_mtu()
+    requires hw::LinkedDriver<Port>
+  {
+    Bytes const mtu = port_.link_mtu();
+    if (mtu != mtu_) {
+      mtu_ = mtu;
+      log_.link_mtu(mtu);
+    }
+    return mtu;
+  }
   bool prepare_sleep()
     requires hw::RestingDriver<Port>
   {
@@ -73,6 +88,7 @@ class Recorder {
   TurnLog& log_;
   const Stack& stack_;
   FlightRecorder* flight_recorder_;
+  Bytes mtu_;
   Instant now_;
   std::span<std::byte> room_;
 };

@@ -185,6 +185,13 @@ class Player {
         tell_order("the application aborts what is open", Instant{number});
         world_.app.abandon(world_.stack, Instant{number});
         break;
+      case Kind::link_mtu:
+        if (number < 68 || number > 65'535) {
+          refuse(record.number, fmt::format("an MTU of {}, expected 68 to 65535", number));
+        }
+        tell_order(fmt::format("the link's MTU is {}", number), playback_.now());
+        world_.stack.set_link_mtu(Bytes{static_cast<std::uint32_t>(number)});
+        break;
       case Kind::end:
         finish(number);
         break;

@@ -70,6 +70,13 @@ void TurnLog::command(Kind kind, Instant now) {
   writer_.finish();
 }
 
+void TurnLog::link_mtu(Bytes mtu) {
+  catch_up();
+  writer_.begin(Kind::link_mtu);
+  writer_.wide(mtu.count);
+  writer_.finish();
+}
+
 void TurnLog::flush() {
   end();
   writer_.flush();

@@ -33,6 +33,8 @@ class TurnLog {
   void catch_up();
   /// Between turns: stop or abandon.
   void command(Kind kind, Instant now);
+  /// Between turns: the link's MTU from now on.
+  void link_mtu(Bytes mtu);
   /// After the last turn.
   void finish(std::uint64_t fingerprint);
   /// Writes everything so far to the file.

@@ -70,7 +70,7 @@ struct Service {
       : config(plan.config_of(self)),
         memory(Stack::arena_bytes(config) / sizeof(ArenaLine) + 1),
         stack(config, std::as_writable_bytes(std::span(memory))),
-        port(std::move(device), {config.mtu, burst_of(plan)}),
+        port(std::move(device), {config.mtu, burst_of(plan), plan.interface}),
         app(role.app(self, config.tcp.connections_max)) {}
 
   /// With several shards the other half of a burst comes from the other shards.

@@ -427,9 +427,7 @@ TEST(Ethernet, AnAddressIsNotUsedBeforeItIsTested) {
     station.turn();
     wire::Segment syn;
     syn.flags = wire::Flags{wire::flag::syn};
-    auto const tentative = [&] {
-      return station.stack.statistics().drops.of(Drop::ip_tentative);
-    };
+    auto const tentative = [&] { return station.stack.statistics().drops.of(Drop::ip_tentative); };
     station.turn({segment_from(well_known, syn)});
     EXPECT_EQ(tentative(), 1u);
     Open open;
