@@ -24,6 +24,7 @@ ordered_json json_of(const http::ServerSettings& server) {
   out["request_ns"] = server.request.ns;
   out["send_ns"] = server.send.ns;
   out["linger_ns"] = server.linger.ns;
+  out["unix_ns"] = server.unix_ns;
   return out;
 }
 
@@ -39,6 +40,7 @@ http::ServerSettings server_from(const ordered_json& json) {
   out.request = time("request_ns");
   out.send = time("send_ns");
   out.linger = time("linger_ns");
+  out.unix_ns = json.at("unix_ns").get<std::uint64_t>();
   return out;
 }
 
@@ -64,7 +66,8 @@ void write_parts(Writer& writer, const Run& run, const http::ServerSettings& ser
   begin["content_octets"] = site.content().size();
   begin["files"] = ordered_json::array();
   for (const http::Site::Entry& each : site.entries()) {
-    begin["files"].push_back({json_of_text(each.path), each.begin, each.length});
+    begin["files"].push_back(
+        {json_of_text(each.path), each.begin, each.length, each.modified.value});
   }
   write_begin(writer, begin);
   auto const content = site.content();
@@ -84,8 +87,11 @@ HttpParts read_http_parts(Reader& reader, Begin& begin) {
     out.server = server_from(begin.json.at("server"));
     octets = begin.json.at("content_octets").get<std::uint64_t>();
     for (auto const& each : begin.json.at("files")) {
-      entries.push_back({text_from(each.at(0)), each.at(1).get<std::uint64_t>(),
-                         each.at(2).get<std::uint64_t>()});
+      entries.push_back({text_from(each.at(0)),
+                         each.at(1).get<std::uint64_t>(),
+                         each.at(2).get<std::uint64_t>(),
+                         {each.at(3).get<std::uint64_t>()},
+                         {}});
     }
   } catch (const nlohmann::json::exception&) {
     refuse_parts(reader, "the first record is no JSON of this version");

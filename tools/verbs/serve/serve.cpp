@@ -58,12 +58,18 @@ int conclude(const std::vector<Finished<ServeTotals>>& shards, const ServePlan& 
   return static_cast<int>(ExitCode::fine);
 }
 
+/// The settings with the time of day, for the Date field. The clock of a shard's port begins now.
+http::ServerSettings with_clock(http::ServerSettings server) {
+  server.unix_ns = unix_ns() - hw::MonotonicClock::start.ns;
+  return server;
+}
+
 /// The web server: one on every shard, over the same site.
 struct HttpRole {
   using App = http::Server;
   using Totals = ServeTotals;
 
-  App app(ShardId, Count connections_max) const { return App(site, plan.server, connections_max); }
+  App app(ShardId, Count connections_max) const { return App(site, server, connections_max); }
   hw::Trouble start(App& app, Stack& stack) const { return not_listening(plan, app.start(stack)); }
   void count(const App& app, Instant, Totals& totals) const {
     totals.server = app.counters();
@@ -81,7 +87,7 @@ struct HttpRole {
   }
   std::string metrics(const std::vector<Totals>& shards) const { return metrics_text(shards); }
   void write_parts(journal::Writer& writer, const journal::Run& run, ShardId) const {
-    journal::write_parts(writer, run, plan.server, site);
+    journal::write_parts(writer, run, server, site);
   }
   static bool is_over(const App&) { return false; }
   static std::uint64_t resets(const App& app) {
@@ -90,6 +96,7 @@ struct HttpRole {
 
   const ServePlan& plan;
   const http::Site& site;
+  http::ServerSettings server = with_clock(plan.server);
 };
 
 static_assert(KeptRole<HttpRole>);

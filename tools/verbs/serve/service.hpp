@@ -285,6 +285,7 @@ class Notes {
 template <Role R>
 http::PageSettings metrics_page(const Common<R>& common) {
   http::PageSettings page;
+  page.unix_ns = unix_ns() - hw::MonotonicClock::start.ns;
   page.local = {common.plan.metrics->address, common.plan.metrics->port, {}};
   page.path = "/metrics";
   page.type = metrics_type;
