@@ -109,8 +109,8 @@ def test_conditions_and_folders(tmp_path):
     (site / "sub" / "index.html").write_text("inside")
     (site / ".secret").write_text("secret")
     with ns.fresh_namespace():
-        with ns.Server(tmp_path, "--record", str(tmp_path / "journal"), "--folder",
-                       str(site)) as server:
+        with ns.Server(tmp_path, "--record", str(tmp_path / "journal"), "--embed",
+                       "--folder", str(site)) as server:
             server.journal = tmp_path / "journal"
             connection = http_connection()
             response, _ = fetch(connection, "/sub")
