@@ -49,7 +49,7 @@ class BurstPort {
   }
   ~BurstPort() = default;
 
-  Instant now_ = Instant{} + MonotonicClock::start;  // the time of the last call of now()
+  Instant now_ = MonotonicClock::first();  // the time of the last call of now()
   std::uint32_t frame_max_;
   std::uint32_t burst_frames_;
   std::uint32_t taken_ = 0;  // frames of the current receive()

@@ -81,7 +81,15 @@ std::optional<ChannelCounts> channels_of(const std::string& name) {
   if (!ask(name, channels)) {
     return std::nullopt;
   }
-  return ChannelCounts{channels.rx_count, channels.combined_count};
+  return ChannelCounts{channels.rx_count, channels.combined_count, channels.tx_count};
+}
+
+std::string channel_words(const ChannelCounts& now, std::uint32_t queues) {
+  std::string const count = std::to_string(queues);
+  if (now.combined != 0) {
+    return "combined " + count + (now.receive != 0 ? " rx 0" : "") + (now.send != 0 ? " tx 0" : "");
+  }
+  return "rx " + count + (now.send < queues ? " tx " + count : "");
 }
 
 Offloads offloads_of(const std::string& name) {

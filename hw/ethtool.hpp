@@ -12,10 +12,16 @@ namespace lockstep::hw {
 struct ChannelCounts {
   std::uint32_t receive = 0;
   std::uint32_t combined = 0;
+  std::uint32_t send = 0;
 
-  // The number of queues on which frames arrive.
+  // The number of queues on which frames arrive, and from which they leave.
   std::uint32_t arriving() const { return receive + combined; }
+  std::uint32_t leaving() const { return send + combined; }
 };
+
+// The words of `ethtool -L` for this many queues that each have both halves: "combined 2", "rx 2",
+// or "rx 2 tx 2" if there are too few to send.
+std::string channel_words(const ChannelCounts& now, std::uint32_t queues);
 
 // Offloads by the driver or by the kernel; nothing if unknown.
 struct Offloads {

@@ -16,6 +16,8 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <vector>
 
 #include "hw/netlink.hpp"
@@ -153,6 +155,21 @@ Trouble refuse_kernel_address(const IpAddress& address) {
                                 " on " + owner->interface + ": choose a free address"
                           : "it is the kernel's own address on " + owner->interface +
                                 ", which would answer for us: choose a free address"};
+}
+
+std::optional<IpAddress> kernel_router(const std::string& interface) {
+  std::ifstream routes("/proc/net/route");  // one line each; addresses as the machine's words
+  for (std::string line; std::getline(routes, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::uint32_t destination = 0;
+    std::uint32_t gateway = 0;
+    words >> name >> std::hex >> destination >> gateway;
+    if (words && name == interface && destination == 0 && gateway != 0) {
+      return IpAddress::from(Ipv4{ntohl(gateway)});
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace lockstep::hw

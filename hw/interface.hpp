@@ -41,4 +41,7 @@ std::optional<KernelOwner> kernel_owner(const IpAddress& address);
 // fault names the interface or the route.
 [[nodiscard]] Trouble refuse_kernel_address(const IpAddress& address);
 
+// The router of the kernel's IPv4 default route through this interface; nothing: there is none.
+std::optional<IpAddress> kernel_router(const std::string& interface);
+
 }  // namespace lockstep::hw

@@ -78,6 +78,8 @@ TITLES = {
     "8201": "Path MTU Discovery for IP version 6",
     "8257": "Data Center TCP (DCTCP): TCP Congestion Control for Data Centers",
     "8985": "The RACK-TLP Loss Detection Algorithm for TCP",
+    "9110": "HTTP Semantics",
+    "9112": "HTTP/1.1",
     "9293": "Transmission Control Protocol (TCP)",
     "9406": "HyStart++: Modified Slow Start for TCP",
     "9438": "CUBIC for Fast and Long-Distance Networks",

@@ -41,17 +41,23 @@ bool set(const Descriptor& socket, int option, const Value& value) {
 Trouble refuse_other_queues(const std::string& name, Count used) {
   auto const channels = channels_of(name);  // a device whose queues cannot be set has one
   std::uint32_t const arriving = channels ? std::max(1u, channels->arriving()) : 1;
+  std::uint32_t const leaving = channels ? std::max(1u, channels->leaving()) : 1;
+  std::string const mend = "`ethtool -L " + name + " " +
+                           channel_words(channels.value_or(ChannelCounts{}), used.value) + "`";
+  if (arriving == used.value && leaving < used.value) {
+    return environment(name + " has " + std::to_string(used.value) + " queues to receive and " +
+                       std::to_string(leaving) + " to send, so frames of the others could not " +
+                       "leave: " + mend + ", or --driver packet");
+  }
   if (arriving == used.value) {
     return {};
   }
-  bool const combined = channels && channels->combined != 0;
   std::string const several =
       arriving > 1 ? " (or --shards " + std::to_string(arriving) + ", one for each)" : "";
   return environment(name + " spreads received frames over " + std::to_string(arriving) +
                      (arriving == 1 ? " queue" : " queues") + ", of which only " +
                      std::to_string(used.value) + (used.value == 1 ? " is" : " are") +
-                     " used: `ethtool -L " + name + (combined ? " combined " : " rx ") +
-                     std::to_string(used.value) + "`" + several + ", or --driver packet");
+                     " used: " + mend + several + ", or --driver packet");
 }
 
 Trouble socket_trouble(int error) {

@@ -23,6 +23,7 @@ std::atomic<std::uint32_t> times_asked = 0;
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 struct sigaction before_interrupt;
 struct sigaction before_terminate;
+struct sigaction before_hangup;
 
 void add_one() {
   std::uint64_t const one = 1;
@@ -81,6 +82,10 @@ Trouble StopSignals::open(Count loops) {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, &before_interrupt);
   sigaction(SIGTERM, &action, &before_terminate);
+  sigaction(SIGHUP, nullptr, &before_hangup);
+  if (before_hangup.sa_handler != SIG_IGN) {  // as nohup leaves it
+    sigaction(SIGHUP, &action, nullptr);
+  }
   return {};
 }
 
@@ -88,6 +93,7 @@ StopSignals::~StopSignals() {
   if (descriptor() >= 0) {
     sigaction(SIGINT, &before_interrupt, nullptr);
     sigaction(SIGTERM, &before_terminate, nullptr);
+    sigaction(SIGHUP, &before_hangup, nullptr);
     std::uint32_t const seats = open_seats;
     open_seats = 0;
     for (std::uint32_t i = 0; i < seats; ++i) {

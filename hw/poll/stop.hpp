@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM as stop requests that a loop can wait for and count.
+// SIGINT, SIGTERM and SIGHUP as stop requests that a loop can wait for and count.
 #pragma once
 
 #include <atomic>
@@ -33,9 +33,9 @@ class alignas(64) StopSeat {
   std::uint32_t taken_ = 0;
 };
 
-// While open, SIGINT and SIGTERM of this process request a stop instead of ending it. Only one may
-// be open in a process (CHECK), because a signal has one handler. It is also the seat of the first
-// loop.
+// While open, SIGINT, SIGTERM and SIGHUP of this process request a stop instead of ending it; a
+// SIGHUP that was ignored before, as by nohup, stays ignored. Only one may be open in a process
+// (CHECK), because a signal has one handler. It is also the seat of the first loop.
 class StopSignals : public StopSeat {
  public:
   static constexpr std::uint32_t seats_max = 256;

@@ -7,16 +7,6 @@
 #include "tools/lib/http/site.hpp"
 
 namespace lockstep::http {
-namespace {
-
-std::string plain_head(Status status) {
-  std::array<char, head_bytes_max> head;
-  std::uint32_t const length = write_head({.status = status, .keep_alive = false}, head);
-  return {head.data(), length};
-}
-
-}  // namespace
-
 Refusal PageServer::start(Stack& stack) {
   Backlog backlog;
   backlog.pending = Count{exchanges_max};
@@ -87,8 +77,8 @@ void PageServer::read(Stack& stack, Exchange& exchange) {
     if (progress != RequestReader::Progress::more) {
       exchange.answering = true;
       exchange.text = progress == RequestReader::Progress::failed
-                          ? plain_head(exchange.reader.failure())
-                          : answer_to(exchange.reader);
+                          ? plain_head(exchange.reader.failure(), stack.now())
+                          : answer_to(exchange.reader, stack.now());
       exchange.finish_pending = true;
       ++answered_;
       return;
@@ -96,16 +86,34 @@ void PageServer::read(Stack& stack, Exchange& exchange) {
   }
 }
 
-std::string PageServer::answer_to(const RequestReader& asked) {
+std::string PageServer::date_at(Instant now) const {
+  if (settings_.unix_ns == 0) {
+    return {};
+  }
+  auto const text = date_text({(settings_.unix_ns + now.since(Instant{}).ns) / 1'000'000'000});
+  return {text.data(), text.size()};
+}
+
+std::string PageServer::plain_head(Status status, Instant now) const {
+  std::array<char, head_bytes_max> head;
+  std::string const date = date_at(now);
+  std::uint32_t const length =
+      write_head({.status = status, .keep_alive = false, .date = date}, head);
+  return {head.data(), length};
+}
+
+std::string PageServer::answer_to(const RequestReader& asked, Instant now) {
   std::array<char, Site::path_max> decoded;
   if (!asked.is_get() && !asked.is_head()) {
-    return plain_head(Status::method_not_allowed);
+    return plain_head(Status::method_not_allowed, now);
   }
   if (path_of(asked.target(), decoded) != settings_.path) {
-    return plain_head(Status::not_found);
+    return plain_head(Status::not_found, now);
   }
   std::string const page = settings_.text();
-  std::string out = "HTTP/1.1 200 OK\r\nContent-Type: " + settings_.type +
+  std::string const date = date_at(now);
+  std::string out = "HTTP/1.1 200 OK\r\n" + (date.empty() ? date : "Date: " + date + "\r\n") +
+                    "Content-Type: " + settings_.type +
                     "\r\nContent-Length: " + std::to_string(page.size()) +
                     "\r\nConnection: close\r\n\r\n";
   return asked.is_head() ? out : out + page;

@@ -17,6 +17,7 @@ struct PageSettings {
   std::string type;                           ///< of the Content-Type field
   std::function<std::string()> text;          ///< called for each request
   Duration patience = Duration::seconds(10);  ///< the longest life of a connection
+  std::uint64_t unix_ns = 0;                  ///< as of ServerSettings
 };
 
 /// For occasional requests: each connection carries one request and is closed after the response.
@@ -62,7 +63,9 @@ class PageServer {
   void read(Stack& stack, Exchange& exchange);
   void send(Stack& stack, Exchange& exchange);
   void abort(Stack& stack, Exchange& exchange);
-  std::string answer_to(const RequestReader& asked);
+  std::string answer_to(const RequestReader& asked, Instant now);
+  std::string plain_head(Status status, Instant now) const;
+  std::string date_at(Instant now) const;
 
   PageSettings settings_;
   ListenerId listener_;

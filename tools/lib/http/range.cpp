@@ -35,6 +35,8 @@ ByteRange range_of(std::string_view value, std::uint64_t length) {
   std::size_t const equals = value.find('=');
   std::size_t const dash = value.find('-');
   if (equals == std::string_view::npos || dash == std::string_view::npos || dash < equals ||
+      //= rfc9110#14.2
+      //# 9110:HTTP-24 a unit that is not understood is ignored
       !is_bytes(value.substr(0, equals))) {
     return whole;
   }
@@ -46,6 +48,8 @@ ByteRange range_of(std::string_view value, std::uint64_t length) {
     bool const some = *end != 0 && length != 0;
     return some ? ByteRange{ByteRange::Kind::part, length - std::min(*end, length), length} : none;
   }
+  //= rfc9110#15.3.7.2
+  //# 9110:HTTP-27 no multipart answer: one range is served, several are ignored
   if (!begin || (!last.empty() && !end) || (end && *end < *begin)) {
     return whole;
   }

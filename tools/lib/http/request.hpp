@@ -10,6 +10,8 @@
 #include <string_view>
 
 #include "core/units/bytes.hpp"
+#include "tools/lib/http/conditions.hpp"
+#include "tools/lib/http/framing.hpp"
 #include "tools/lib/http/sha256.hpp"
 #include "tools/lib/http/status.hpp"
 
@@ -27,8 +29,9 @@ struct RequestLimits {
 /// The response to a PUT or POST here holds the body's length and hash.
 inline constexpr std::string_view sink_path = "/sink";
 
-/// Parses with http_parser. Uses no memory outside the object, so that every connection can have
-/// one.
+/// http_parser takes the head apart into method, target and fields; HeadScan refuses what it lets
+/// pass, and BodyFraming reads the body. Uses no memory outside the object, so that every
+/// connection can have one.
 class RequestReader {
  public:
   enum class Progress : std::uint8_t { more, complete, failed };
@@ -56,25 +59,48 @@ class RequestReader {
   bool take_expectation();
   /// The request target as received; empty if it was longer than any known path.
   std::string_view target() const;
-  /// The value of a Range field that applies, or empty.
+  /// The value of the Range field, if there is exactly one; else empty.
   std::string_view range() const;
+  const ConditionFields& conditions() const { return conditions_; }
 
  private:
   static constexpr std::uint32_t target_kept = 1024;
-  static constexpr std::uint32_t name_kept = 8;
+  static constexpr std::uint32_t name_kept = 20;
   static constexpr std::uint32_t range_kept = 64;
-  enum class Field : std::uint8_t { other, host, range, if_range };
+  static constexpr std::uint32_t word_kept = 24;
+  enum class Field : std::uint8_t { other, host, range, condition, transfer_encoding, expect };
+
+  /// The value of a field of which only one word is known: in small letters, without blanks at its
+  /// ends; several lines are joined by commas.
+  struct Word {
+    std::array<char, word_kept> text{};
+    std::uint8_t length = 0;
+    bool present = false;
+    bool too_long = false;
+    void begin();
+    void add(std::string_view part);
+    std::string_view value() const;
+    bool is(std::string_view known) const { return !too_long && value() == known; }
+  };
 
   static int on_url(http_parser* parser, const char* at, std::size_t length);
   static int on_field(http_parser* parser, const char* at, std::size_t length);
   static int on_value(http_parser* parser, const char* at, std::size_t length);
   static int on_headers_complete(http_parser* parser);
-  static int on_body(http_parser* parser, const char* at, std::size_t length);
-  static int on_message_complete(http_parser* parser);
   static const http_parser_settings& callbacks();
   int fail(Status status);
+  bool reject(Status status);
+  Progress read_head(std::span<const std::byte>& octets, Bytes& used);
+  Progress read_body(std::span<const std::byte>& octets, Bytes& used);
+  Progress refuse(Status status);
+  Progress after_unknown_method();
   int check_head();
-  void begin_value();
+  void add_host(std::string_view part);
+  bool check_target();
+  bool check_framing();
+  bool check_expectation();
+  bool begin_value();
+  bool begin_condition(std::string_view name);
   std::uint64_t content_max() const;
   Status status_of_error() const;
 
@@ -82,12 +108,11 @@ class RequestReader {
   const RequestLimits* limits_ = nullptr;  // while read() runs
   Status failure_ = Status::ok;
   bool head_done_ = false;
-  bool complete_ = false;
+  bool method_unknown_ = false;
   bool keeps_alive_ = false;
   bool in_value_ = false;
   bool host_bad_ = false;
-  bool has_if_range_ = false;
-  bool has_expect_ = false;
+  bool host_ended_ = false;  // by a blank, after which only blanks may follow
   bool is_upload_ = false;
   bool is_awaited_ = false;  // the client waits for 100 Continue
   Field field_ = Field::other;
@@ -99,6 +124,11 @@ class RequestReader {
   std::uint32_t head_octets_ = 0;
   std::uint64_t body_octets_ = 0;     // including chunk framing
   std::uint64_t content_octets_ = 0;  // without chunk framing
+  HeadScan scan_;
+  BodyFraming framing_;
+  ConditionFields conditions_;
+  Word transfer_encoding_;
+  Word expect_;
   Sha256 upload_;
   std::array<char, name_kept> name_{};
   std::array<char, range_kept> range_{};

@@ -64,6 +64,12 @@ TEST(Request, CutAtEveryOctet) {
   }
 }
 
+//= rfc9112#3.2
+//# 9112:MSG-5 Host
+//= rfc9112#6.3
+//# 9112:MSG-15 Content-Length
+//= rfc9112#2.2
+//# 9112:MSG-1 empty lines before a request
 TEST(Request, WhatIsRefused) {
   EXPECT_EQ(status_of("GET / HTTP/1.1\r\nHost: h\r\n\r\n"), 200);
   EXPECT_EQ(status_of("\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n"), 200);
@@ -87,6 +93,109 @@ TEST(Request, WhatIsRefused) {
   EXPECT_EQ(status_of(post + "Expect: 100-continue\r\nContent-Length: 3\r\n\r\n"), 405);
 }
 
+//= rfc9112#5.1
+//# 9112:MSG-8 white space before a colon
+//= rfc9112#2.2
+//# 9112:MSG-2 bare CR
+//= rfc9112#2.2
+//# 9112:MSG-3 white space before the first field
+//= rfc9112#5.2
+//# 9112:MSG-9 folded lines
+//= rfc9110#5.5
+//# 9110:HTTP-5 NUL
+TEST(Request, LinesThatTheParserWouldLetPass) {
+  std::string const line = "PUT / HTTP/1.1\r\nHost: h\r\n";
+  EXPECT_EQ(status_of(line + "Content-Length : 3\r\n\r\nabc"), 400);
+  EXPECT_EQ(status_of(line + "Content-Length\t: 3\r\n\r\nabc"), 400);
+  EXPECT_EQ(status_of(line + "A b: c\r\n\r\n"), 400);
+  EXPECT_EQ(status_of(line + "A(b): c\r\n\r\n"), 400);
+  EXPECT_EQ(status_of(line + ": c\r\n\r\n"), 400);
+  EXPECT_EQ(status_of(line + "A: b\r\n c\r\n\r\n"), 400);
+  EXPECT_EQ(status_of(line + "A: b\rc\r\n\r\n"), 400);
+  EXPECT_EQ(status_of(line + "A: b" + std::string(1, '\0') + "\r\n\r\n"), 400);
+  EXPECT_EQ(status_of("GET / HTTP/1.1\r\n Host: h\r\n\r\n"), 400);
+  EXPECT_EQ(status_of("GET / HTTP/1.1\r\nHost:\t h \r\nA:\r\n\r\n"), 200);
+}
+
+//= rfc9112#6.1
+//# 9112:MSG-14 in HTTP/1.0, and beside Content-Length
+//= rfc9112#6.3
+//# 9112:MSG-16 chunked is not the last coding
+TEST(Request, TransferCodings) {
+  std::string const line = "POST / HTTP/1.1\r\nHost: h\r\n";
+  std::string const body = "\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+  EXPECT_EQ(status_of(line + "Transfer-Encoding: Chunked " + body), 200);
+  EXPECT_EQ(status_of(line + "Transfer-Encoding: gzip, chunked" + body), 501);
+  EXPECT_EQ(status_of(line + "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked" + body), 501);
+  EXPECT_EQ(status_of(line + "Transfer-Encoding: " + std::string(200, 'x') + ", chunked" + body),
+            501);
+  for (const char* const bad : {"gzip", "identity", "chunked, gzip", "xchunked", "chunkedx", "",
+                                "chunked, chunked", "chunked;q=1", "\"chunked\""}) {
+    EXPECT_NE(status_of(line + "Transfer-Encoding: " + bad + body), 200) << bad;
+  }
+  EXPECT_EQ(status_of(line + "Transfer-Encoding: gzip" + body), 400);
+  EXPECT_EQ(status_of(line + "Transfer-Encoding: chunked, gzip" + body), 400);
+  EXPECT_EQ(status_of(line + "Transfer-Encoding: chunked\r\nContent-Length: 3" + body), 400);
+  EXPECT_EQ(status_of(line + "Content-Length: 3\r\nTransfer-Encoding: chunked" + body), 400);
+  EXPECT_EQ(status_of("POST / HTTP/1.0\r\nTransfer-Encoding: chunked" + body), 400);
+  EXPECT_EQ(status_of(line + "Transfer-Encoding: chunked\r\n\r\n3\r\nabcX0\r\n\r\n"), 400);
+}
+
+//= rfc9110#8.6
+//# 9110:HTTP-15 large numerals
+TEST(Request, ContentLengths) {
+  std::string const line = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: ";
+  EXPECT_EQ(status_of(line + "0\r\n\r\n"), 200);
+  EXPECT_EQ(status_of(line + "003\r\n\r\nabc"), 200);
+  for (const char* const bad : {"3, 3", "+3", "-3", "3x", "0x3", "3 3", "", "18446744073709551616",
+                                "18446744073709551619", "3\r\nContent-Length: 3"}) {
+    EXPECT_EQ(status_of(line + bad + "\r\n\r\nabc"), 400) << bad;
+  }
+  EXPECT_EQ(status_of(line + "9999999999999999999\r\n\r\n"), 413);
+}
+
+TEST(Request, Methods) {
+  std::string const rest = " / HTTP/1.1\r\nHost: h\r\n\r\n";
+  for (const char* const known : {"GET", "HEAD", "OPTIONS", "TRACE", "DELETE"}) {
+    EXPECT_EQ(status_of(known + rest), 200) << known;
+  }
+  EXPECT_EQ(status_of("BREW" + rest), 501);
+  EXPECT_EQ(status_of("get" + rest), 501);
+  EXPECT_EQ(status_of("GETS" + rest), 501);
+  EXPECT_EQ(status_of("BR{W" + rest), 400);
+  EXPECT_EQ(status_of("BREW\r\n\r\n"), 400);
+}
+
+//= rfc9110#10.1.1
+//# 9110:HTTP-12 in HTTP/1.0
+TEST(Request, Expectations) {
+  std::string const put = "PUT /sink HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\nExpect: ";
+  EXPECT_EQ(status_of(put + "100-Continue\r\n\r\n"), 200);
+  EXPECT_EQ(status_of(put + "magic\r\n\r\n"), 417);
+  EXPECT_EQ(status_of(put + "100-continue, magic\r\n\r\n"), 417);
+  EXPECT_EQ(status_of("GET / HTTP/1.0\r\nExpect: magic\r\n\r\n"), 200);
+}
+
+//= rfc9110#7.4
+//# 9110:HTTP-34 https
+//= rfc9110#4.2.1
+//# 9110:HTTP-35 no host
+//= rfc9112#3.2.2
+//# 9112:MSG-6 the absolute form
+TEST(Request, AbsoluteTargets) {
+  std::string const rest = " HTTP/1.1\r\nHost: other\r\n\r\n";
+  EXPECT_EQ(status_of("GET http://h/x" + rest), 200);
+  EXPECT_EQ(status_of("GET HTTP://h" + rest), 200);
+  EXPECT_EQ(status_of("GET https://h/x" + rest), 400);
+  EXPECT_EQ(status_of("GET ftp://h/x" + rest), 400);
+  EXPECT_EQ(status_of("GET http:///x" + rest), 400);
+  EXPECT_EQ(status_of("GET http://:80/x" + rest), 400);
+}
+
+//= rfc9112#3
+//# 9112:MSG-4 414
+//= rfc9110#5.4
+//# 9110:HTTP-4 431
 TEST(Request, Limits) {
   RequestLimits limits;
   limits.target_max = Bytes{100};
@@ -126,8 +235,19 @@ TEST(Request, RangesThatApply) {
   };
   EXPECT_EQ(range_in("rAnGe: bytes=0-\r\n"), "bytes=0-");
   EXPECT_EQ(range_in("Range: bytes=0-1\r\nRange: bytes=2-3\r\n"), "");
-  EXPECT_EQ(range_in("Range: bytes=0-1\r\nIf-Range: \"a\"\r\n"), "");
   EXPECT_EQ(range_in("Range: bytes=" + std::string(70, '1') + "-\r\n"), "");
+}
+
+TEST(Request, ConditionsAreKept) {
+  RequestReader reader;
+  std::string const head = "GET / HTTP/1.1\r\nHost: h\r\n";
+  ASSERT_EQ(feed(reader, head + "If-None-Match: \"a\"\r\nif-Match:*\r\nIf-Range: x\r\n\r\n", 3),
+            Progress::complete);
+  EXPECT_EQ(reader.conditions().only(ConditionKind::if_none_match), "\"a\"");
+  EXPECT_EQ(reader.conditions().only(ConditionKind::if_match), "*");
+  EXPECT_EQ(reader.conditions().only(ConditionKind::if_range), "x");
+  EXPECT_FALSE(reader.conditions().has(ConditionKind::if_modified_since));
+  EXPECT_EQ(status_of(head + "If-None-Match: " + std::string(600, 'x') + "\r\n\r\n"), 431);
 }
 
 TEST(Request, PathOf) {
@@ -143,6 +263,10 @@ TEST(Request, PathOf) {
   EXPECT_EQ(path_of("/12345678", room), "");
 }
 
+//= rfc9110#14.2
+//# 9110:HTTP-24 other units
+//= rfc9110#15.3.7.2
+//# 9110:HTTP-27 several ranges
 TEST(Range, OfTen) {
   auto const text = [](std::string_view value, std::uint64_t length = 10) {
     ByteRange const range = range_of(value, length);

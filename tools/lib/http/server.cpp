@@ -22,6 +22,40 @@ std::span<const std::byte> octets_of(const char* at, std::size_t length) {
   return std::as_bytes(std::span(at, length));
 }
 
+/// Whether an octet stands for itself in a path (RFC 3986 3.3).
+bool is_plain(char letter) {
+  constexpr std::string_view marks = "-._~!$&'()*+,;=:@/";
+  bool const alphanumeric = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+                            (letter >= '0' && letter <= '9');
+  return alphanumeric || marks.find(letter) != std::string_view::npos;
+}
+
+/// The path, percent-encoded, with a slash and the query; empty if it is too long. It begins with
+/// one slash only, so that it names no other host.
+std::string_view folder_location(std::string_view path, std::string_view query,
+                                 std::span<char, location_max> into) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  if (path.starts_with("//") || path.size() * 3 + 1 + query.size() > into.size()) {
+    return {};
+  }
+  std::size_t length = 0;
+  for (char const letter : path) {
+    if (is_plain(letter)) {
+      into[length++] = letter;
+      continue;
+    }
+    auto const octet = static_cast<unsigned char>(letter);
+    into[length++] = '%';
+    into[length++] = digits[octet / 16];
+    into[length++] = digits[octet % 16];
+  }
+  into[length++] = '/';
+  for (char const letter : query) {
+    into[length++] = letter;
+  }
+  return {into.data(), length};
+}
+
 }  // namespace
 
 Server::Server(const Site& site, const ServerSettings& settings, Count connections_max)
@@ -129,6 +163,8 @@ void Server::earn(Slot& slot, Wait kind, Bytes octets, Instant now) {
   }
 }
 
+//= rfc9112#9.3.2
+//# 9112:MSG-19 a request is read when the answer before it is queued, so the order stays
 void Server::go_on(Stack& stack, Slot& slot) {
   for (std::uint32_t i = 0; i < requests_at_once; ++i) {
     if (slot.phase == Phase::reading && !read_request(stack, slot)) {
@@ -171,10 +207,14 @@ bool Server::read_request(Stack& stack, Slot& slot) {
     if (progress == RequestReader::Progress::more && !send_go_ahead(stack, slot)) {
       return false;
     }
+    //= rfc9110#5.3
+    //# 9110:HTTP-1 a request is applied once its head is whole
     if (progress == RequestReader::Progress::complete) {
       answer(slot, now);
       return true;
     }
+    //= rfc9112#9.3
+    //# 9112:MSG-18 after a body that is not read the connection closes
     if (progress == RequestReader::Progress::failed) {
       answer_with(slot,
                   {.status = slot.reader.failure(),
@@ -184,13 +224,17 @@ bool Server::read_request(Stack& stack, Slot& slot) {
       return true;
     }
   }
+  //= rfc9112#6.3
+  //# 9112:MSG-17 a request that is cut off is not answered; the connection closes
   if (slot.peer_finished) {
     finish(stack, slot);
   }
   return false;
 }
 
-// RFC 9110 10.1.1: sends 100 Continue to a client that waits for it. True once it is queued.
+// Sends 100 Continue to a client that waits for it. True once it is queued.
+//= rfc9110#10.1.1
+//# 9110:HTTP-13 100 or a final status before the body is read
 bool Server::send_go_ahead(Stack& stack, Slot& slot) {
   if (slot.reader.take_expectation()) {
     slot.go_ahead = static_cast<std::uint8_t>(go_ahead.size());
@@ -225,6 +269,11 @@ void Server::answer_upload(Slot& slot, ResponseHead head, Instant now) {
   answer_with(slot, head, now);
 }
 
+UnixSeconds Server::date_at(Instant now) const {
+  return {settings_.unix_ns == 0 ? 0
+                                 : (settings_.unix_ns + now.since(Instant{}).ns) / 1'000'000'000};
+}
+
 void Server::answer(Slot& slot, Instant now) {
   const RequestReader& asked = slot.reader;
   ResponseHead head;
@@ -238,29 +287,79 @@ void Server::answer(Slot& slot, Instant now) {
   std::array<char, Site::path_max> decoded;
   auto const path = path_of(asked.target(), decoded);
   auto const resource = site_.find(path);
+  //= rfc9110#9.1
+  //# 9110:HTTP-2 GET and HEAD are supported
   bool const reads = asked.is_get() || asked.is_head();
   head.to_sink = !resource && path == sink_path && settings_.limits.sink_max != 0;
+  //= rfc9110#13.2.1
+  //# 9110:HTTP-22 conditions do not change an answer that is neither 2xx nor 412
   if (!reads || head.to_sink) {
     head.status = Status::method_not_allowed;
-  } else if (!resource) {
-    head.status = Status::not_found;
+    answer_with(slot, head, now);
+  } else if (resource) {
+    answer_found(slot, *resource, head, now);
   } else {
-    head.type = resource->type;
-    head.length = resource->body.length;
-    head.range = {ByteRange::Kind::whole, 0, head.length};
-    // RFC 9110 14.2: a Range field applies only to GET.
-    if (asked.is_get() && !asked.range().empty()) {
-      head.range = range_of(asked.range(), head.length);
-    }
-    slot.body = resource->body;
-    head.status = head.range.kind == ByteRange::Kind::unsatisfiable ? Status::range_not_satisfiable
-                  : head.range.kind == ByteRange::Kind::part        ? Status::partial_content
-                                                                    : Status::ok;
+    answer_other(slot, path, head, now);
   }
+}
+
+void Server::answer_found(Slot& slot, const Resource& resource, ResponseHead head, Instant now) {
+  const RequestReader& asked = slot.reader;
+  UnixSeconds const date = date_at(now);
+  //= rfc9110#8.8.2.1
+  //# 9110:HTTP-14 Last-Modified is not later than Date, and needs a clock that gave the time
+  UnixSeconds const modified =
+      date.value == 0 ? resource.validators.modified : std::min(resource.validators.modified, date);
+  DateText const text = date_text(modified);
+  head.type = resource.type;
+  head.length = resource.body.length;
+  head.range = {ByteRange::Kind::whole, 0, head.length};
+  head.etag = resource.validators.etag;
+  head.modified =
+      modified.value == 0 ? std::string_view{} : std::string_view(text.data(), text.size());
+  Validators const validators{head.etag, modified};
+  Verdict const verdict = asked.conditions().empty()
+                              ? Verdict::proceed
+                              : verdict_of(asked.conditions(), validators, date);
+  slot.body = resource.body;
+  if (verdict != Verdict::proceed) {
+    head.status =
+        verdict == Verdict::not_modified ? Status::not_modified : Status::precondition_failed;
+    answer_with(slot, head, now);
+    return;
+  }
+  //= rfc9110#14.2
+  //# 9110:HTTP-23 a Range field applies only to GET
+  if (asked.is_get() && !asked.range().empty() &&
+      range_applies(asked.conditions(), validators, date)) {
+    head.range = range_of(asked.range(), head.length);
+  }
+  head.status = head.range.kind == ByteRange::Kind::unsatisfiable ? Status::range_not_satisfiable
+                : head.range.kind == ByteRange::Kind::part        ? Status::partial_content
+                                                                  : Status::ok;
   answer_with(slot, head, now);
 }
 
-void Server::answer_with(Slot& slot, const ResponseHead& head, Instant now) {
+/// 301 to the path of a folder without its slash, else 404.
+void Server::answer_other(Slot& slot, std::string_view path, ResponseHead head, Instant now) {
+  std::array<char, location_max> room;
+  std::string_view const target = slot.reader.target();
+  std::size_t const query = target.find('?');
+  std::string_view const location =
+      site_.is_folder(path)
+          ? folder_location(path, query == target.npos ? "" : target.substr(query), room)
+          : std::string_view{};
+  head.status = location.empty() ? Status::not_found : Status::moved_permanently;
+  head.location = location;
+  answer_with(slot, head, now);
+}
+
+void Server::answer_with(Slot& slot, ResponseHead head, Instant now) {
+  UnixSeconds const date = date_at(now);
+  DateText const text = date_text(date);
+  //= rfc9110#6.6.1
+  //# 9110:HTTP-10 no Date without a clock
+  head.date = date.value == 0 ? std::string_view{} : std::string_view(text.data(), text.size());
   slot.head_length = static_cast<std::uint16_t>(write_head(head, slot.head));
   slot.head_sent = 0;
   bool const found = head.status == Status::ok || head.status == Status::partial_content;
@@ -295,6 +394,10 @@ bool Server::send_answer(Stack& stack, Slot& slot) {
   if (!send_body(stack, slot)) {
     return false;
   }
+  //= rfc9112#9.6
+  //# 9112:MSG-20 a client that asked for `close` gets it after the answer
+  //= rfc9112#9.6
+  //# 9112:MSG-21 so does one that we sent `close`; further requests are discarded
   if (slot.close_after || stopping_) {
     finish(stack, slot);
   } else {

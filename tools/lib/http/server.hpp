@@ -26,6 +26,9 @@ struct ServerSettings {
   Duration send = Duration::seconds(30);
   /// For the peer's FIN after ours; then the connection is aborted.
   Duration linger = Duration::seconds(10);
+  /// The time of day at Instant{}, in nanoseconds since 1970; 0: no clock, so no Date fields, as in
+  /// a simulation.
+  std::uint64_t unix_ns = 0;
 
   /// The timeouts of an upload's body, `send` and `linger` start anew once this many octets for
   /// each of their seconds have arrived or been acknowledged. So a few octets now and then cannot
@@ -127,7 +130,10 @@ class Server {
   bool queue_go_ahead(Stack& stack, Slot& slot);
   void answer_upload(Slot& slot, ResponseHead head, Instant now);
   void answer(Slot& slot, Instant now);
-  void answer_with(Slot& slot, const ResponseHead& head, Instant now);
+  void answer_found(Slot& slot, const Resource& resource, ResponseHead head, Instant now);
+  void answer_other(Slot& slot, std::string_view path, ResponseHead head, Instant now);
+  void answer_with(Slot& slot, ResponseHead head, Instant now);
+  UnixSeconds date_at(Instant now) const;
   bool send_answer(Stack& stack, Slot& slot);
   bool send_body(Stack& stack, Slot& slot);
   void finish(Stack& stack, Slot& slot);

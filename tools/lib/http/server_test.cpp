@@ -26,7 +26,11 @@ class Served : public ::testing::Test {
     EXPECT_TRUE(site.add("/long.html", octets(long_text)));
     EXPECT_TRUE(site.add("/empty", octets("")));
     EXPECT_TRUE(site.add_alias("/", "/long.html"));
+    EXPECT_TRUE(site.add("/a b/index.html", octets("sub"), modified));
+    EXPECT_TRUE(site.add_alias("/a b/", "/a b/index.html"));
     site.complete();
+    // At the virtual 1000 s, when a test begins, it is Sun, 06 Nov 1994 08:49:37 GMT.
+    server_settings.unix_ns = (784'111'777 - 1000) * std::uint64_t{1'000'000'000};
     server = std::make_unique<Server>(site, server_settings, joined.config.tcp.connections_max);
     EXPECT_EQ(server->start(joined.server), Refusal::none);
   }
@@ -59,6 +63,7 @@ class Served : public ::testing::Test {
     return out;
   }
 
+  static constexpr UnixSeconds modified{784'000'000};
   ServerSettings server_settings;
   std::string long_text;
   Site site;
@@ -103,6 +108,10 @@ TEST_F(Served, GeneratedBodies) {
   EXPECT_EQ(fetch(get("/bytes/9999999999999")).status, 404);
 }
 
+//= rfc9110#15.3.7.1
+//# 9110:HTTP-25 Content-Range
+//= rfc9110#14.2
+//# 9110:HTTP-23 a range of a HEAD
 TEST_F(Served, Ranges) {
   Response const part = fetch(get("/short.txt", "Range: bytes=1-2\r\n"));
   EXPECT_EQ(part.status, 206);
@@ -117,6 +126,134 @@ TEST_F(Served, Ranges) {
   EXPECT_EQ(fetch("HEAD /short.txt HTTP/1.1\r\nHost: h\r\nRange: bytes=1-2\r\n\r\n").status, 200);
 }
 
+std::string head_of(const std::string& path, const std::string& fields = "") {
+  return "HEAD " + path + " HTTP/1.1\r\nHost: h\r\n" + fields + "\r\n";
+}
+
+//= rfc9110#6.6.1
+//# 9110:HTTP-9 with a clock
+TEST_F(Served, DateInEveryAnswer) {
+  EXPECT_EQ(fetch(get("/bytes/1")).fields.at("Date"), "Sun, 06 Nov 1994 08:49:37 GMT");
+  advance(Duration::seconds(120));
+  for (auto const& text :
+       {get("/bytes/1"), get("/missing"), get("/a%20b"), std::string("x y\r\n"),
+        get("/bytes/1", "If-None-Match: *\r\n"), get("/bytes/9", "Range: bytes=9-\r\n")}) {
+    EXPECT_EQ(fetch(text).fields["Date"].substr(0, 19), "Sun, 06 Nov 1994 08") << text;
+  }
+  EXPECT_NE(fetch(get("/bytes/1")).fields.at("Date"), "Sun, 06 Nov 1994 08:49:37 GMT");
+}
+
+//= rfc9110#6.6.1
+//# 9110:HTTP-10 without a clock
+TEST_F(Served, NoDateWithoutAClock) {
+  server_settings.unix_ns = 0;
+  server_settings.port = Port{81};
+  Server other(site, server_settings, joined.config.tcp.connections_max);
+  ASSERT_EQ(other.start(joined.server), Refusal::none);
+  Client caller(tools::benchmark::server_address(), Port{81});
+  ClientConnection& connection = caller.open(joined.client, get("/short.txt"));
+  joined.advance(Duration::seconds(1), joined.client_port, caller, joined.server_port, other);
+  EXPECT_EQ(response_in(connection.received).body, "hello");
+  EXPECT_EQ(response_in(connection.received).fields.count("Date"), 0u);
+}
+
+//= rfc9110#8.8.2.1
+//# 9110:HTTP-14 a file from the future
+TEST_F(Served, LastModifiedIsNotLaterThanDate) {
+  EXPECT_EQ(fetch(get("/a%20b/")).fields.at("Last-Modified"), "Sat, 05 Nov 1994 01:46:40 GMT");
+  Site later;
+  ASSERT_TRUE(later.add("/f", octets("f"), {900'000'000}));
+  later.complete();
+  server_settings.port = Port{81};
+  Server other(later, server_settings, joined.config.tcp.connections_max);
+  ASSERT_EQ(other.start(joined.server), Refusal::none);
+  Client caller(tools::benchmark::server_address(), Port{81});
+  ClientConnection& connection = caller.open(joined.client, get("/f"));
+  joined.advance(Duration::seconds(1), joined.client_port, caller, joined.server_port, other);
+  Response out = response_in(connection.received);
+  EXPECT_EQ(out.fields["Last-Modified"], out.fields["Date"]);
+  EXPECT_FALSE(out.fields["Date"].empty());
+}
+
+//= rfc9110#15.4.5
+//# 9110:HTTP-31 no content
+//= rfc9110#15.4.5
+//# 9110:HTTP-32 its fields
+//= rfc9110#13.1.2
+//# 9110:HTTP-17 to GET and to HEAD
+TEST_F(Served, NotModified) {
+  Response whole = fetch(get("/a%20b/"));
+  std::string const etag = whole.fields["ETag"];
+  ASSERT_EQ(etag.size(), 34u) << etag;
+  EXPECT_NE(etag, fetch(get("/short.txt")).fields["ETag"]);
+  for (auto const& text :
+       {get("/a%20b/", "If-None-Match: " + etag + "\r\n"),
+        head_of("/a%20b/", "If-None-Match: " + etag + "\r\n"),
+        get("/a%20b/", "If-Modified-Since: " + whole.fields["Last-Modified"] + "\r\n")}) {
+    Response out = fetch(text);
+    EXPECT_EQ(out.status, 304) << text;
+    EXPECT_EQ(out.body + out.rest, "");
+    EXPECT_EQ(out.fields["ETag"], etag);
+    EXPECT_FALSE(out.fields["Date"].empty());
+    EXPECT_EQ(out.fields["Content-Length"], "");
+  }
+  EXPECT_EQ(fetch(get("/a%20b/", "If-Match: \"x\"\r\n")).status, 412);
+  EXPECT_EQ(fetch(get("/a%20b/", "If-None-Match: \"x\"\r\n")).body, "sub");
+}
+
+//= rfc9110#13.2.1
+//# 9110:HTTP-22 other answers
+TEST_F(Served, ConditionsDoNotChangeOtherAnswers) {
+  EXPECT_EQ(fetch(get("/missing", "If-None-Match: *\r\n")).status, 404);
+  EXPECT_EQ(fetch(get("/missing", "If-Match: \"x\"\r\n")).status, 404);
+  EXPECT_EQ(fetch("DELETE / HTTP/1.1\r\nHost: h\r\nIf-Match: \"x\"\r\n\r\n").status, 405);
+  EXPECT_EQ(fetch(get("/a%20b", "If-None-Match: *\r\n")).status, 301);
+}
+
+//= rfc9110#15.3.7
+//# 9110:HTTP-26 the fields of a 206
+//= rfc9110#13.1.5
+//# 9110:HTTP-21 If-Range
+TEST_F(Served, IfRange) {
+  Response whole = fetch(get("/a%20b/"));
+  std::string const part = "Range: bytes=1-1\r\nIf-Range: ";
+  Response out = fetch(get("/a%20b/", part + whole.fields["ETag"] + "\r\n"));
+  EXPECT_EQ(out.status, 206);
+  EXPECT_EQ(out.body, "u");
+  EXPECT_EQ(out.fields["ETag"], whole.fields["ETag"]);
+  EXPECT_EQ(out.fields["Last-Modified"], whole.fields["Last-Modified"]);
+  EXPECT_FALSE(out.fields["Date"].empty());
+  EXPECT_EQ(fetch(get("/a%20b/", part + "\"x\"\r\n")).status, 200);
+  EXPECT_EQ(fetch(get("/a%20b/", part + whole.fields["Last-Modified"] + "\r\n")).status, 206);
+}
+
+TEST_F(Served, AFolderWithoutItsSlashIsRedirected) {
+  Response out = fetch(get("/a%20b"));
+  EXPECT_EQ(out.status, 301);
+  EXPECT_EQ(out.fields["Location"], "/a%20b/");
+  EXPECT_EQ(out.body, "301 Moved Permanently\n");
+  EXPECT_EQ(fetch(get("/a%20b?x=1&y")).fields["Location"], "/a%20b/?x=1&y");
+  EXPECT_EQ(fetch(head_of("/a%20b")).rest, "");
+  EXPECT_EQ(fetch(get("//a%20b")).status, 404);
+  EXPECT_EQ(fetch(get("/a")).status, 404);
+  EXPECT_EQ(fetch(get("/a%20b?" + std::string(900, 'q'))).status, 404);
+}
+
+TEST_F(Served, PathsLeadNowhereElse) {
+  for (const char* const path :
+       {"/../short.txt", "/%2e%2e/short.txt", "/short.txt%00", "/%00", "/a%20b/../short.txt",
+        "/short.txt/", "//short.txt", "/%2fshort.txt", "/short.txt%", "/short.txt%0", "/%zz",
+        "/short%2"}) {
+    EXPECT_EQ(fetch(get(path)).status, 404) << path;
+  }
+}
+
+//= rfc9110#9.3.2
+//# 9110:HTTP-3 no content
+//= rfc9110#8.6
+//# 9110:HTTP-28 the length of the GET
+//= rfc9110#9.1
+//# 9110:HTTP-2 both methods
 TEST_F(Served, HeadHasNoBody) {
   Response const out = fetch("HEAD /long.html HTTP/1.1\r\nHost: h\r\n\r\n");
   EXPECT_EQ(out.status, 200);
@@ -125,6 +262,14 @@ TEST_F(Served, HeadHasNoBody) {
   EXPECT_EQ(fetch("HEAD /missing HTTP/1.1\r\nHost: h\r\n\r\n").rest, "");
 }
 
+//= rfc9110#15.5.6
+//# 9110:HTTP-33 Allow
+//= rfc9112#9.3
+//# 9112:MSG-18 after a body that is not read
+//= rfc9112#9.6
+//# 9112:MSG-21 after a `close` of ours
+//= rfc9112#4
+//# 9112:MSG-7 the status line
 TEST_F(Served, ErrorsHaveAStatusAndClose) {
   EXPECT_EQ(fetch("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nab").status, 405);
   EXPECT_EQ(fetch("DELETE / HTTP/1.1\r\nHost: h\r\n\r\n").fields.at("Allow"), "GET, HEAD");
@@ -148,6 +293,26 @@ TEST_F(Served, ErrorsHaveAStatusAndClose) {
   }
 }
 
+//= rfc9110#5.3
+//# 9110:HTTP-1 nothing is answered before the head is whole
+TEST_F(Served, NothingIsAnsweredEarly) {
+  ClientConnection& connection = ask("GET /short.txt HTTP/1.1\r\nHost: h\r\n");
+  advance(Duration::seconds(1));
+  EXPECT_EQ(connection.received, "");
+  connection.to_send = "If-Match: \"x\"\r\n\r\n";
+  advance(Duration::seconds(1));
+  EXPECT_EQ(response_in(connection.received).status, 412);
+}
+
+//= rfc9110#7.8
+//# 9110:HTTP-11 Upgrade
+TEST_F(Served, UpgradesAreIgnored) {
+  Response const out =
+      fetch(get("/short.txt", "Connection: upgrade\r\nUpgrade: h2c\r\n") + get("/empty"));
+  EXPECT_EQ(out.body, "hello");
+  EXPECT_EQ(response_in(out.rest).status, 200);
+}
+
 TEST_F(Served, CutAtEveryOctet) {
   ClientConnection& connection = ask(get("/short.txt") + get("/empty") + get("/missing"));
   connection.piece = 1;
@@ -162,6 +327,10 @@ TEST_F(Served, CutAtEveryOctet) {
   EXPECT_FALSE(connection.peer_finished);
 }
 
+//= rfc9112#9.3.2
+//# 9112:MSG-19 the order
+//= rfc9112#9.6
+//# 9112:MSG-20 after the client's `close`
 TEST_F(Served, PipelinedInOrder) {
   std::string all;
   std::string expected;
@@ -214,6 +383,14 @@ TEST_F(Served, TheSinkReportsLengthAndHash) {
   }
   EXPECT_EQ(server->counters().upload_octets, 3'201'460u);
   std::string const chunks = "3\r\nabc\r\n1;x=y\r\nd\r\n0\r\n\r\n";
+  //= rfc9112#7.1.2
+  //# 9112:MSG-24 a trailer field changes nothing
+  EXPECT_EQ(response_in(fetch("PUT /sink HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+                              "1\r\na\r\n0\r\nConnection: close\r\n\r\n" +
+                              get("/short.txt"))
+                            .rest)
+                .body,
+            "hello");
   EXPECT_EQ(
       fetch("POST /%73ink?a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks)
           .body,
@@ -228,6 +405,8 @@ TEST_F(Served, TheSinkRefusesOtherMethods) {
   EXPECT_EQ(fetch(put((std::uint64_t{1} << 40) + 1)).status, 413);
 }
 
+//= rfc9110#10.1.1
+//# 9110:HTTP-13 100 Continue
 TEST_F(Served, AClientThatWaitsGetsContinueOnce) {
   ClientConnection& connection = ask(put(5, "Expect: 100-continue\r\n"));
   advance(Duration::seconds(1));
@@ -280,6 +459,8 @@ TEST_F(Served, AReaderInDribletsIsAbortedOnceAllIsQueued) {
   EXPECT_EQ(server->counters().linger_timeouts, 1u);
 }
 
+//= rfc9112#6.1
+//# 9112:MSG-11 no Transfer-Encoding
 TEST_F(Served, Http10) {
   ClientConnection& once = ask("GET /short.txt HTTP/1.0\r\n\r\n");
   ClientConnection& again = ask("GET /short.txt HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
@@ -287,6 +468,7 @@ TEST_F(Served, Http10) {
   EXPECT_TRUE(once.closed);
   EXPECT_FALSE(again.closed);
   EXPECT_EQ(response_in(again.received).fields.at("Connection"), "keep-alive");
+  EXPECT_EQ(response_in(again.received).fields.count("Transfer-Encoding"), 0u);
 }
 
 TEST_F(Served, AnIdleConnectionIsClosed) {
@@ -343,6 +525,8 @@ TEST_F(Served, AClientThatNeverClosesIsAborted) {
   EXPECT_TRUE(server->done());
 }
 
+//= rfc9112#6.3
+//# 9112:MSG-17 the last request is cut off
 TEST_F(Served, HalfClosedClientsGetTheirResponses) {
   ClientConnection& connection = ask(get("/bytes/100000") + get("/short.txt") + "GET / HT");
   connection.half_close = true;

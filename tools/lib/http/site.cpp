@@ -6,6 +6,7 @@
 
 #include "core/units/check.hpp"
 #include "core/units/random.hpp"
+#include "tools/lib/http/sha256.hpp"
 
 namespace lockstep::http {
 namespace {
@@ -48,6 +49,15 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
   return value <= Site::generated_max ? std::optional(value) : std::nullopt;
 }
 
+/// 128 bits of the hash: enough that no two versions of a file share a tag.
+std::string etag_of(std::span<const std::byte> content) {
+  constexpr std::size_t digits = 32;
+  Sha256 hash;
+  hash.add(content);
+  auto const hex = hash.hex();
+  return '"' + std::string(hex.begin(), hex.begin() + digits) + '"';
+}
+
 wire::ChecksumTable summed(std::span<const std::byte> content, std::vector<std::uint16_t>& sums) {
   sums.resize(wire::checksum_table_entries(content.size(), stride_bytes));
   return wire::build_checksum_table(content, sums, stride_bytes);
@@ -65,12 +75,12 @@ Site::Site() : pattern_(pattern_bytes) {
   pattern_table_ = summed(pattern_, pattern_sums_);
 }
 
-bool Site::add(std::string_view path, std::span<const std::byte> content) {
+bool Site::add(std::string_view path, std::span<const std::byte> content, UnixSeconds modified) {
   CHECK(!complete_);
   if (path.size() > path_max || entry(path) != nullptr) {
     return false;
   }
-  entries_.push_back({std::string(path), content_.size(), content.size()});
+  entries_.push_back({std::string(path), content_.size(), content.size(), modified, {}});
   content_.insert(content_.end(), content.begin(), content.end());
   return true;
 }
@@ -91,6 +101,9 @@ void Site::complete() {
   CHECK(!complete_);
   std::sort(entries_.begin(), entries_.end(),
             [](const Entry& a, const Entry& b) { return a.path < b.path; });
+  for (Entry& each : entries_) {
+    each.etag = etag_of(content().subspan(each.begin, each.length));
+  }
   content_table_ = summed(content_, content_sums_);
   complete_ = true;
 }
@@ -126,14 +139,24 @@ std::optional<Resource> Site::find(std::string_view path) const {
   if (const Entry* const known = entry(path); known != nullptr) {
     std::string_view const name = known->path;
     return Resource{{content_region, known->begin, 0, known->length},
-                    type_of(name.ends_with('/') ? ".html" : name)};
+                    type_of(name.ends_with('/') ? ".html" : name),
+                    {known->etag, known->modified}};
   }
   if (path.starts_with(generated_prefix)) {
     if (auto const bytes = number_in(path.substr(generated_prefix.size()))) {
-      return Resource{{pattern_region, 0, pattern_bytes, *bytes}, type_of("")};
+      return Resource{{pattern_region, 0, pattern_bytes, *bytes}, type_of(""), {}};
     }
   }
   return std::nullopt;
+}
+
+bool Site::is_folder(std::string_view path) const {
+  if (path.empty() || path.size() >= path_max) {
+    return false;
+  }
+  std::array<char, path_max> with_slash;
+  *std::copy(path.begin(), path.end(), with_slash.begin()) = '/';
+  return entry({with_slash.data(), path.size() + 1}) != nullptr;
 }
 
 std::string_view type_of(std::string_view path) {

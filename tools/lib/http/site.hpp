@@ -11,6 +11,7 @@
 
 #include "core/stack/event.hpp"
 #include "core/wire/checksum.hpp"
+#include "tools/lib/http/conditions.hpp"
 
 namespace lockstep::http {
 
@@ -26,6 +27,7 @@ struct Body {
 struct Resource {
   Body body;
   std::string_view type;  ///< of the Content-Type field; a string literal
+  Validators validators;  ///< none of a generated body
 };
 
 /// Filled once, before a stack is bound to it; read-only afterwards.
@@ -40,14 +42,17 @@ class Site {
   Site();
   /// Adds a file under a path such as "/a/b.html". False if the path is longer than path_max octets
   /// or already known.
-  bool add(std::string_view path, std::span<const std::byte> content);
+  bool add(std::string_view path, std::span<const std::byte> content, UnixSeconds modified = {});
   /// Serves the body of `of` under another path too. False if `of` is not known.
   bool add_alias(std::string_view path, std::string_view of);
-  /// Ends adding: sorts the entries and computes checksums of what will be lent.
+  /// Ends adding: sorts the entries, and computes their entity tags and the checksums of what will
+  /// be lent. An entity tag is the beginning of the content's SHA-256.
   void complete();
 
   /// Looks up a decoded path. Cost: a binary search.
   std::optional<Resource> find(std::string_view path) const;
+  /// Whether a decoded path plus "/" is that of a file, so that the path is a folder's.
+  bool is_folder(std::string_view path) const;
 
   std::span<const std::byte> content() const { return content_; }
   std::span<const std::byte> pattern() const { return pattern_; }
@@ -60,6 +65,8 @@ class Site {
     std::string path;
     std::uint64_t begin = 0;
     std::uint64_t length = 0;
+    UnixSeconds modified = {};
+    std::string etag = {};  ///< by complete()
   };
   const std::vector<Entry>& entries() const { return entries_; }
   /// Restores a site from entries() and content(). False if an entry lies outside the content.

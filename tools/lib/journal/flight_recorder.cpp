@@ -138,12 +138,21 @@ void FlightRecorder::write_out() {
     file.wide(stack_.fingerprint());
     file.finish();
     file.flush();
-    failed_ = failed_ != 0 ? failed_ : file.failed();
+    note_failure(name, file.failed());
     bytes_ += file.bytes();
     files_.push_back(name);
   } catch (const tools::Failure&) {
-    failed_ = failed_ != 0 ? failed_ : EIO;  // a full disk, for example, must not stop the server
+    note_failure(name, EIO);  // a full disk, for example, must not stop the server
   }
+}
+
+void FlightRecorder::note_failure(const std::string& name, int error) {
+  if (error == 0 || failed_ != 0) {
+    return;
+  }
+  failed_ = error;
+  fmt::print(stderr, "{}: {}: the seconds around an event are lost; the program goes on\n", name,
+             std::strerror(error));
 }
 
 void FlightRecorder::append(Writer& to, const std::vector<std::byte>& records) const {

@@ -72,6 +72,7 @@ class FlightRecorder {
   std::uint64_t troubles_so_far() const;
   void begin_piece(Instant now);
   void write_out();
+  void note_failure(const std::string& name, int error);
   void append(Writer& to, const std::vector<std::byte>& records) const;
 
   std::string path_;

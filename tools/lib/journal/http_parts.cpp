@@ -1,8 +1,13 @@
 // JSON for named values, raw octets for lent content.
 #include "tools/lib/journal/http_parts.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
+
+#include "tools/lib/http/sha256.hpp"
 
 namespace lockstep::journal {
 namespace {
@@ -24,6 +29,7 @@ ordered_json json_of(const http::ServerSettings& server) {
   out["request_ns"] = server.request.ns;
   out["send_ns"] = server.send.ns;
   out["linger_ns"] = server.linger.ns;
+  out["unix_ns"] = server.unix_ns;
   return out;
 }
 
@@ -39,6 +45,7 @@ http::ServerSettings server_from(const ordered_json& json) {
   out.request = time("request_ns");
   out.send = time("send_ns");
   out.linger = time("linger_ns");
+  out.unix_ns = json.at("unix_ns").get<std::uint64_t>();
   return out;
 }
 
@@ -55,19 +62,67 @@ std::vector<std::byte> read_content(Reader& reader, std::uint64_t octets, bool& 
   return content;
 }
 
+std::string content_hash(std::span<const std::byte> content) {
+  http::Sha256 hash;
+  hash.add(content);
+  auto const hex = hash.hex();
+  return {hex.begin(), hex.end()};
+}
+
+/// Reads a file of the site to its place in the content. False if it has another length.
+bool read_file(const std::string& path, std::span<std::byte> into) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file || static_cast<std::uint64_t>(file.tellg()) != into.size()) {
+    return false;
+  }
+  file.seekg(0);
+  return static_cast<bool>(
+      file.read(reinterpret_cast<char*>(into.data()), static_cast<std::streamsize>(into.size())));
+}
+
+/// The content of a site that the journal knows by its hash.
+std::vector<std::byte> content_of_folder(Reader& reader, const std::string& folder,
+                                         const std::vector<http::Site::Entry>& entries,
+                                         std::uint64_t octets, const std::string& hash) {
+  if (folder.empty()) {
+    refuse_parts(reader, "it has only the hash of the served files: give their --folder");
+  }
+  std::vector<std::byte> content(octets);
+  for (const http::Site::Entry& each : entries) {
+    bool const inside = each.begin <= octets && each.length <= octets - each.begin;
+    if (!inside) {
+      refuse_parts(reader, "a file lies outside of the content");
+    }
+    if (!each.path.ends_with('/') &&
+        !read_file(folder + each.path, std::span(content).subspan(each.begin, each.length))) {
+      refuse_parts(reader, fmt::format("{}{} is not the file that was served: restore it", folder,
+                                       each.path));
+    }
+  }
+  if (content_hash(content) != hash) {
+    refuse_parts(reader, fmt::format("the files of {} have changed since: restore them", folder));
+  }
+  return content;
+}
+
 }  // namespace
 
 void write_parts(Writer& writer, const Run& run, const http::ServerSettings& server,
-                 const http::Site& site) {
+                 const http::Site& site, SitePlace place) {
+  bool const outside = place == SitePlace::folder && !site.content().empty();
   ordered_json begin = begin_of(run, http_application);
   begin["server"] = json_of(server);
   begin["content_octets"] = site.content().size();
+  if (outside) {
+    begin["content_sha256"] = content_hash(site.content());
+  }
   begin["files"] = ordered_json::array();
   for (const http::Site::Entry& each : site.entries()) {
-    begin["files"].push_back({json_of_text(each.path), each.begin, each.length});
+    begin["files"].push_back(
+        {json_of_text(each.path), each.begin, each.length, each.modified.value});
   }
   write_begin(writer, begin);
-  auto const content = site.content();
+  auto const content = outside ? std::span<const std::byte>{} : site.content();
   for (std::size_t at = 0; at < content.size(); at += piece_bytes) {
     writer.begin(Kind::content);
     writer.octets(content.subspan(at, std::min(piece_bytes, content.size() - at)));
@@ -76,21 +131,28 @@ void write_parts(Writer& writer, const Run& run, const http::ServerSettings& ser
   writer.flush();
 }
 
-HttpParts read_http_parts(Reader& reader, Begin& begin) {
+HttpParts read_http_parts(Reader& reader, Begin& begin, const std::string& folder) {
   HttpParts out;
   std::vector<http::Site::Entry> entries;
   std::uint64_t octets = 0;
+  std::string hash;
   try {
     out.server = server_from(begin.json.at("server"));
     octets = begin.json.at("content_octets").get<std::uint64_t>();
+    hash = begin.json.value("content_sha256", std::string());
     for (auto const& each : begin.json.at("files")) {
-      entries.push_back({text_from(each.at(0)), each.at(1).get<std::uint64_t>(),
-                         each.at(2).get<std::uint64_t>()});
+      entries.push_back({text_from(each.at(0)),
+                         each.at(1).get<std::uint64_t>(),
+                         each.at(2).get<std::uint64_t>(),
+                         {each.at(3).get<std::uint64_t>()},
+                         {}});
     }
   } catch (const nlohmann::json::exception&) {
     refuse_parts(reader, "the first record is no JSON of this version");
   }
-  if (!out.site->restore(std::move(entries), read_content(reader, octets, begin.edited))) {
+  auto content = hash.empty() ? read_content(reader, octets, begin.edited)
+                              : content_of_folder(reader, folder, entries, octets, hash);
+  if (!out.site->restore(std::move(entries), std::move(content))) {
     refuse_parts(reader, "a file lies outside of the content");
   }
   return out;

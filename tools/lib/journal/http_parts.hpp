@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "tools/lib/http/server.hpp"
 #include "tools/lib/http/site.hpp"
@@ -17,10 +18,17 @@ struct HttpParts {
   std::unique_ptr<http::Site> site = std::make_unique<http::Site>();
 };
 
+/// Where the content of the site is.
+enum class SitePlace : std::uint8_t {
+  journal,  ///< whole in the journal
+  folder,   ///< outside; the journal has its hash
+};
+
 void write_parts(Writer& writer, const Run& run, const http::ServerSettings& server,
-                 const http::Site& site);
+                 const http::Site& site, SitePlace place = SitePlace::journal);
 /// Reads the rest of the begin record and the content; sets begin.edited if a chain hash does not
-/// match. Throws tools::Failure (bad input) naming what is missing or wrong.
-HttpParts read_http_parts(Reader& reader, Begin& begin);
+/// match. `folder` has the content if the journal has only its hash. Throws tools::Failure (bad
+/// input) naming what is missing or wrong.
+HttpParts read_http_parts(Reader& reader, Begin& begin, const std::string& folder = {});
 
 }  // namespace lockstep::journal

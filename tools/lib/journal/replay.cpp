@@ -299,7 +299,7 @@ void play(Reader& reader, const ReplayRequest& request, ReplayResult& result, Ca
           Begin& begin) {
   const Config& config = begin.run.config;
   if (begin.application == http_application) {
-    HttpParts const parts = read_http_parts(reader, begin);
+    HttpParts const parts = read_http_parts(reader, begin, request.folder);
     play_server<http::Server>(reader, request, result, capture, config, *parts.site, parts.server);
   } else if (begin.application == load_application) {
     play_load(reader, request, result, capture, begin);

@@ -14,8 +14,9 @@ namespace lockstep::journal {
 
 struct ReplayRequest {
   std::string journal;
-  std::string pcapng;  ///< path of a capture to write; empty: none
-  std::string json;    ///< path of the result to write; empty: none
+  std::string pcapng;       ///< path of a capture to write; empty: none
+  std::string json;         ///< path of the result to write; empty: none
+  std::string folder = {};  ///< the served files, if the journal has only their hash
   /// Where to stop early: after the last turn that began within this time of the first, or after
   /// this many turns.
   std::optional<Duration> until = std::nullopt;

@@ -93,6 +93,7 @@ void Writer::flush() {
     return;
   }
   std::size_t done = 0;
+  bool const worked = failed_ == 0;
   while (done < buffer_.size() && failed_ == 0) {
     ssize_t const put = write(file_.number(), buffer_.data() + done, buffer_.size() - done);
     if (put < 0 && errno != EINTR) {
@@ -101,6 +102,9 @@ void Writer::flush() {
     done += put < 0 ? 0 : static_cast<std::size_t>(put);
   }
   bytes_ += done;
+  if (worked && failed_ != 0 && tell_) {
+    tell_(*this);
+  }
   buffer_.clear();
 }
 

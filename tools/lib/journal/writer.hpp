@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,6 +43,8 @@ class Writer {
 
   /// Writes everything buffered to the file.
   void flush();
+  /// `tell` is called at once if a write fails.
+  void on_failure(std::function<void(const Writer&)> tell) { tell_ = std::move(tell); }
   /// The errno of the first write that failed, after which nothing more is written; 0 if none did.
   int failed() const { return failed_; }
   std::uint64_t bytes() const { return bytes_; }
@@ -56,6 +59,7 @@ class Writer {
   bool is_new_ = false;
   bool has_record_ = false;
   int failed_ = 0;
+  std::function<void(const Writer&)> tell_;
   std::uint64_t chain_ = 0;
   std::uint64_t bytes_ = 0;
   std::vector<std::byte> record_;

@@ -119,10 +119,17 @@ TEST(Doctor, QueuesThatNoShardReads) {
   facts.channels = hw::ChannelCounts{0, 8};
   EXPECT_EQ(only(facts, DriverKind::packet, "queues and RSS").severity, Severity::fine);
   EXPECT_EQ(only(facts, DriverKind::xdp, "queues and RSS").mend, "ethtool -L eth1 combined 1");
-  facts.channels = hw::ChannelCounts{2, 0};
+  facts.channels = hw::ChannelCounts{2, 0, 2};
   EXPECT_EQ(only(facts, DriverKind::xdp, "queues and RSS").mend, "ethtool -L eth1 rx 1");
   DoctorQuestion const two{DriverKind::xdp, 0, 2};
   EXPECT_EQ(only(facts, two, "queues and RSS").severity, Severity::fine);
+  facts.channels = hw::ChannelCounts{2, 0, 1};
+  EXPECT_EQ(only(facts, two, "queues and RSS").severity, Severity::breaks);
+  EXPECT_EQ(only(facts, two, "queues and RSS").mend, "ethtool -L eth1 rx 2 tx 2");
+  EXPECT_NE(only(facts, two, "queues and RSS").found.find("of which 1 can send"),
+            std::string::npos);
+  facts.channels = hw::ChannelCounts{1, 1};
+  EXPECT_EQ(only(facts, two, "queues and RSS").mend, "ethtool -L eth1 combined 2 rx 0");
   facts.channels = hw::ChannelCounts{0, 1};
   EXPECT_EQ(only(facts, two, "queues and RSS").mend, "ethtool -L eth1 combined 2");
   facts.channels = std::nullopt;

@@ -131,20 +131,24 @@ Check program_check(const DoctorFacts& facts, const DoctorQuestion& question) {
                : ""};
 }
 
-/// AF_XDP reads one queue per shard, so frames in other queues would be lost.
+/// AF_XDP reads and writes one queue per shard: frames in other queues would be lost, and a shard
+/// whose queue cannot send would not answer.
 Check queues_check(const DoctorFacts& facts, const DoctorQuestion& question) {
   Check out{"queues and RSS", Severity::fine, "one queue: the driver has no setting for it", ""};
   std::uint32_t const count = facts.channels ? std::max(1u, facts.channels->arriving()) : 1;
   if (facts.channels) {
     out.found = count == 1 ? "one queue" : fmt::format("RSS spreads frames over {} queues", count);
   }
-  if (is_xdp(question.driver) && count != question.shards) {
+  std::uint32_t const leaving = facts.channels ? std::max(1u, facts.channels->leaving()) : 1;
+  if (leaving < count) {
+    out.found += fmt::format(", of which {} can send", leaving);
+  }
+  if (is_xdp(question.driver) && (count != question.shards || leaving < question.shards)) {
     out.severity = Severity::breaks;
     out.found += question.shards == 1 ? "" : fmt::format(", for {} shards", question.shards);
-    out.mend = facts.channels
-                   ? fmt::format("ethtool -L {} {} {}", facts.name,
-                                 facts.channels->combined != 0 ? "combined" : "rx", question.shards)
-                   : "--shards 1";
+    out.mend = facts.channels ? fmt::format("ethtool -L {} {}", facts.name,
+                                            hw::channel_words(*facts.channels, question.shards))
+                              : "--shards 1";
   }
   return out;
 }

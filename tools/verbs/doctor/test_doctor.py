@@ -133,6 +133,18 @@ def test_queues():
     assert doctor("--driver", "xdp")[0] == 0
 
 
+@needs_xdp
+@needs_ethtool
+def test_queues_that_cannot_send():
+    ns.run("ip", "link", "delete", "dev", ns.NAME)
+    ns.make_pair(2)
+    ns.run("ethtool", "-L", ns.NAME, "tx", "1")
+    _, checks = doctor("--driver", "xdp", "--shards", "2")
+    assert broken(checks) == ["queues and RSS"]
+    mend(checks["queues and RSS"])
+    assert doctor("--driver", "xdp", "--shards", "2")[0] == 0
+
+
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv is missing")
 def test_without_rights():
     nobody = ["setpriv", "--reuid", "65534", "--clear-groups"]

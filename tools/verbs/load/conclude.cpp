@@ -22,6 +22,25 @@ std::string wrong_answers(const load::Counters& counters) {
   return {};
 }
 
+/// More connections failed than were established: the load is not the one that was asked for.
+std::string no_connections(const load::Counters& counters) {
+  std::uint64_t failed = 0;
+  std::string names;
+  for (load::Fault const fault : {load::Fault::refused, load::Fault::unreachable,
+                                  load::Fault::no_connect, load::Fault::no_port}) {
+    std::uint64_t const count = counters.faults[static_cast<std::uint32_t>(fault)];
+    failed += count;
+    names +=
+        count == 0 ? "" : fmt::format("{}{} {}", names.empty() ? "" : ", ", count, name_of(fault));
+  }
+  return failed <= counters.connections
+             ? std::string()
+             : fmt::format(
+                   "could not connect: {} attempts failed ({}), {} connections were "
+                   "established: check the server's limits and the way to it",
+                   failed, names, counters.connections);
+}
+
 }  // namespace
 
 Conclusion::Conclusion(const LoadOptions& options) {
@@ -34,7 +53,8 @@ Conclusion::Conclusion(const LoadOptions& options) {
 }
 
 int Conclusion::draw(const LoadResult& result, const std::string& json, const std::string& last) {
-  fmt::print("{}{}", load_text(result), last);
+  std::string const unconnected = no_connections(result.counters);
+  fmt::print("{}{}{}{}", unconnected, unconnected.empty() ? "" : "\n", load_text(result), last);
   if (json_ != nullptr) {
     json_->put(load_json(result, json));
     json_->keep();
@@ -47,7 +67,7 @@ int Conclusion::draw(const LoadResult& result, const std::string& json, const st
   if (result.counters.answered == 0) {
     findings.emplace_back("no request was answered: see the errors above");
   }
-  bool is_fine = true;
+  bool is_fine = unconnected.empty();
   for (const std::string& each : findings) {
     if (!each.empty()) {
       fmt::print("{}\n", each);

@@ -45,6 +45,7 @@ struct LoadOptions {
   std::string cpus;     ///< processors of the shards, in their order; empty: not pinned
   std::string metrics;  ///< address and port of the metrics; empty: none
   std::string record;   ///< file for the journal
+  bool force = false;   ///< overwrite an existing journal
   std::string sim;      ///< the world's file
   std::string from;     ///< the client host
   std::vector<std::string> settings;  ///< --set, for the world's hosts

@@ -125,7 +125,8 @@ void add_wire(CLI::App& verb, LoadOptions& options) {
   wire->add_option(
       "--record", options.record,
       "write a journal of every input to this file, for lockstep replay --journal; with "
-      "several shards FILE.0, FILE.1 and so on");
+      "several shards FILE.0, FILE.1 and so on; an existing file is refused");
+  wire->add_flag("--force", options.force, "with --record: overwrite existing files");
   wire->add_option("--time-wait", options.time_wait,
                    "TIME-WAIT of connections that we close first; then the port can be reused "
                    "(default: 1min)");

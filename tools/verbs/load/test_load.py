@@ -1,6 +1,7 @@
 # The load on a TAP and on a veth pair against other servers, in a network namespace.
 """Needs root; otherwise skipped, with the reason, and counted as skipped."""
 import os
+import shutil
 import signal
 import subprocess
 
@@ -69,6 +70,33 @@ def test_pipelined(tmp_path, alone, name):
         result = load(tmp_path, "/bytes/1460", "--requests", 2000, "--connections", 4,
                       "--pipeline", 16)
         assert result["connections"] == 4
+
+
+@pytest.mark.skipif(servers.why_not("nginx") is not None, reason=str(servers.why_not("nginx")))
+def test_a_run_after_a_run(tmp_path, alone):
+    """The server closes first and keeps each connection in TIME-WAIT for a minute. More connections
+    than there are ports: the runs use the same ones, which their timestamps let the server take."""
+    ns.make_pair()
+    with servers.nginx(tmp_path, servers.make_site(tmp_path), PORT):
+        for _ in range(2):
+            result = load(tmp_path, "/bytes/64", "--requests", 66_000, "--connections", 32,
+                          "--requests-per-connection", 1, kind="packet")
+            assert result["connections"] == 66_000
+
+
+@pytest.mark.skipif(shutil.which("nft") is None, reason="nft is missing: tools/setup")
+def test_a_run_that_cannot_connect_says_so_first(tmp_path, alone):
+    """The kernel drops all SYNs but the first two."""
+    ns.make_pair()
+    with servers.python(tmp_path, servers.make_site(tmp_path), PORT):
+        ns.run("nft", "add table ip t; add chain ip t in { type filter hook input priority 0; }; "
+               "add rule ip t in tcp flags syn limit rate over 1/hour burst 2 packets drop")
+        code, result, said = servers.run_load(
+            tmp_path, f"http://{ns.KERNEL}:{PORT}/bytes/64", "--requests", 20, "--connections", 8,
+            "--requests-per-connection", 1, "--timeout", "1s", kind="packet")
+    assert code == 1, said
+    assert said.startswith("could not connect: "), said
+    assert result["connections"] < result["errors"]["no_connect"]
 
 
 def test_memcached(tmp_path, kind):

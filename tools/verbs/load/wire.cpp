@@ -3,12 +3,16 @@
 
 #include <fmt/core.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "hw/poll/clock.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/lib/host/rules.hpp"
 #include "tools/lib/journal/load_parts.hpp"
 #include "tools/verbs/load/conclude.hpp"
 #include "tools/verbs/load/metrics.hpp"
@@ -159,6 +163,25 @@ int conclude(const Frame& frame, const std::vector<Finished<LoadTotals>>& shards
   return verdict;
 }
 
+/// Lets initial sequence numbers and timestamps continue over runs, so that a server whose
+/// TIME-WAIT has a connection of the run before takes the new one (RFC 6191; RFC 9293 3.6.1): the
+/// clock is the machine's, and the offset of each four-tuple is drawn from a number of this boot.
+/// Without that number they begin anew.
+void continue_runs(Config& config) {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string text;
+  std::uint64_t boot = 0;
+  while (std::getline(file, text, '-')) {
+    boot = boot * 31 + std::strtoull(text.c_str(), nullptr, 16);
+  }
+  Config drawn;
+  if (boot != 0 && draw_secrets(boot, drawn)) {
+    config.tcp.isn_key = drawn.tcp.isn_key;
+    config.tcp.timestamp_key = drawn.tcp.timestamp_key;
+    hw::MonotonicClock::follow_machine();
+  }
+}
+
 /// The interface options are those of `serve`, and are checked in the same way.
 ServePlan place_of(const LoadOptions& options, const load::LoadPlan& plan) {
   ServeOptions where;
@@ -182,6 +205,7 @@ ServePlan place_of(const LoadOptions& options, const load::LoadPlan& plan) {
   out.config.tcp.port_first = Port{1'024};
   out.config.tcp.port_last = Port{65'535};
   out.config.duplicate_tests = Count{0};
+  continue_runs(out.config);
   return out;
 }
 
@@ -260,7 +284,7 @@ int load_on_the_wire(const LoadOptions& options, load::LoadPlan plan) {
       where, [&]<class Port, class Device>(std::type_identity<Port>, std::vector<Device> devices,
                                            const std::string& how) {
         Conclusion conclusion(options);
-        Journals const journals = open_journals(where, options.record);
+        Journals const journals = open_journals(where, options.record, options.force);
         auto const shards =
             run_role<Port>(where, LoadRole{plans, site}, std::move(devices), journals, [] {});
         return conclude(

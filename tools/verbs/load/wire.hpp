@@ -6,7 +6,7 @@
 
 namespace lockstep::tools {
 
-/// Runs until the plan is done, or SIGINT or SIGTERM arrives; then reports. Throws Failure.
+/// Runs until the plan is done, or SIGINT, SIGTERM or SIGHUP arrives; then reports. Throws Failure.
 int load_on_the_wire(const LoadOptions& options, load::LoadPlan plan);
 
 }  // namespace lockstep::tools

@@ -26,7 +26,7 @@ namespace {
 using namespace lockstep::conformance;
 
 struct ReplayOptions {
-  std::string capture, journal, device, scenario, json, pcapng, until;
+  std::string capture, journal, device, scenario, json, pcapng, until, folder;
   std::optional<std::uint64_t> turns;
   bool frames = false, inspect = false;
 };
@@ -326,6 +326,7 @@ journal::ReplayRequest journal_request(const ReplayOptions& options) {
   }
   request.turns = options.turns;
   request.inspect = options.inspect;
+  request.folder = options.folder;
   if (options.frames) {
     request.on_line = [](const std::string& line) { fmt::print("{}\n", line); };
   }
@@ -337,6 +338,9 @@ void add_journal_options(CLI::App& verb, ReplayOptions& options, CLI::Option* ca
                   "journal only: stop this long after the first turn, like 1.5s")
       ->excludes(capture);
   verb.add_option("--turns", options.turns, "journal only: stop after this number of turns")
+      ->excludes(capture);
+  verb.add_option("--folder", options.folder,
+                  "journal only: the files that were served, if it has only their hash")
       ->excludes(capture);
   verb.add_flag("--frames", options.frames, "journal only: print a line for each replayed frame")
       ->excludes(capture);

@@ -131,7 +131,7 @@ int serve(std::string_view scheme, const ServePlan& plan, const R& role,
   return with_ports(
       plan, [&]<class Port, class Device>(std::type_identity<Port>, std::vector<Device> devices,
                                           const std::string& how) {
-        Journals const journals = open_journals(plan, options.record);
+        Journals const journals = open_journals(plan, options.record, options.force);
         std::unique_ptr<AtomicFile> json;
         if (!options.json.empty()) {
           json = std::make_unique<AtomicFile>(options.json);

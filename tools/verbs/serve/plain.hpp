@@ -7,9 +7,9 @@ namespace lockstep::tools {
 
 enum class PlainServer : unsigned char { echo, memcached };
 
-/// Serves until SIGINT or SIGTERM, then prints a summary. Throws Failure before it starts. Options
-/// that belong to http only are ignored. memcached has one shard, because each shard would have its
-/// own keys.
+/// Serves until SIGINT, SIGTERM or SIGHUP, then prints a summary. Throws Failure before it starts.
+/// Options that belong to http only are ignored. memcached has one shard, because each shard would
+/// have its own keys.
 int run_serve_plain(PlainServer what, const ServeOptions& options);
 
 }  // namespace lockstep::tools

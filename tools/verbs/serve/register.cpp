@@ -105,7 +105,8 @@ void add_books(CLI::App& verb, ServeOptions& options, const std::string& more) {
   verb.add_option(
       "--record", options.record,
       "write a journal of every input to this file, for lockstep replay --journal; with "
-      "several shards FILE.0, FILE.1 and so on");
+      "several shards FILE.0, FILE.1 and so on; an existing file is refused");
+  verb.add_flag("--force", options.force, "with --record: overwrite existing files");
 }
 
 void register_plain(CLI::App& serve, int& exit_code, PlainServer what) {
@@ -121,11 +122,11 @@ void register_plain(CLI::App& serve, int& exit_code, PlainServer what) {
     add_shards(*verb, *options);  // memcached has one shard, because each would have its own keys
   }
   add_books(*verb, *options, "");
-  verb->footer(
-      fmt::format("A server for `lockstep load`. SIGINT or SIGTERM ends it with a summary.\n"
-                  "Example: lockstep serve {0} --iface eth1 --driver xdp --address 10.9.0.2/24\n"
-                  "         lockstep load {0}://10.9.0.2 --workload {1} --tap ...",
-                  echo ? "echo" : "memcached", echo ? "pingpong64" : "memcached"));
+  verb->footer(fmt::format(
+      "A server for `lockstep load`. SIGINT, SIGTERM or SIGHUP ends it with a summary.\n"
+      "Example: lockstep serve {0} --iface eth1 --driver xdp --address 10.9.0.2/24\n"
+      "         lockstep load {0}://10.9.0.2 --workload {1} --tap ...",
+      echo ? "echo" : "memcached", echo ? "pingpong64" : "memcached"));
   verb->callback([options, &exit_code, what] { exit_code = run_serve_plain(what, *options); });
 }
 
@@ -150,6 +151,9 @@ void register_serve(CLI::App& app, int& exit_code) {
                    "draw the stack's keys from this 64-bit number: predictable, for tests only "
                    "(default: random)");
   add_books(*verb, *options, " (dashboard: tools/verbs/serve/grafana.json)");
+  verb->add_flag("--embed", options->embed,
+                 "with --record: put the files of --folder into the journal, else only their "
+                 "hash; then a replay needs --folder too");
   verb->add_option(
       "--record-on", options->record_on,
       "with --record: keep the last seconds in memory; at each of these events write from "
@@ -159,8 +163,8 @@ void register_serve(CLI::App& app, int& exit_code) {
       "--tap needs /dev/net/tun and CAP_NET_ADMIN, --iface CAP_NET_RAW, AF_XDP also CAP_BPF and\n"
       "CAP_NET_ADMIN. AF_XDP takes all frames of the interface: the kernel gets none.\n"
       "PUT or POST to /sink discards the body; the answer is its length and SHA-256.\n"
-      "SIGINT or SIGTERM closes open connections and prints a summary; a second one ends at\n"
-      "once. Exit code 3 also if the interface is deleted.\n"
+      "SIGINT, SIGTERM or SIGHUP closes open connections and prints a summary; a second one ends\n"
+      "at once. Exit code 3 also if the interface is deleted.\n"
       "Example: lockstep serve http --tap lock0 --address 10.9.0.2/24 --host 10.9.0.1/24 &\n"
       "         curl http://10.9.0.2/bytes/1000 | wc -c\n"
       "         lockstep serve http --iface eth1 --address 10.9.0.2/24 --shards 2 --cpus 0,1");

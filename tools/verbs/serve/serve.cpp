@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "hw/interface.hpp"
 #include "tools/base/output/atomic_file.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
@@ -19,6 +20,22 @@
 
 namespace lockstep::tools {
 namespace {
+
+/// Without a router only clients on the link get answers: names them, and the kernel's router.
+void tell_gateway(const ServePlan& plan) {
+  for (std::uint32_t i = 0; i < plan.config.address_count.value; ++i) {
+    HostAddress const& ours = plan.config.addresses[i];
+    if (plan.port != PortKind::tap && ours.address.is_v4() &&
+        plan.config.gateway.is_unspecified()) {
+      auto const router = hw::kernel_router(plan.interface);
+      fmt::print("no --gateway: clients outside of {}/{} get no answer{}\n", text_of(ours.address),
+                 ours.prefix_bits,
+                 router ? fmt::format("; the kernel's router on {} is {}", plan.interface,
+                                      text_of(*router))
+                        : "");
+    }
+  }
+}
 
 void announce(const ServePlan& plan, const http::Site& site, const std::string& how) {
   for (std::uint32_t i = 0; i < plan.config.address_count.value; ++i) {
@@ -35,6 +52,7 @@ void announce(const ServePlan& plan, const http::Site& site, const std::string& 
     fmt::print("memory of each shard on the NUMA node of its processor: {}\n",
                nodes == 1 ? std::string("there is one") : fmt::format("there are {}", nodes));
   }
+  tell_gateway(plan);
   std::fflush(stdout);
 }
 
@@ -58,12 +76,18 @@ int conclude(const std::vector<Finished<ServeTotals>>& shards, const ServePlan& 
   return static_cast<int>(ExitCode::fine);
 }
 
+/// The settings with the time of day, for the Date field. The clock of a shard's port begins now.
+http::ServerSettings with_clock(http::ServerSettings server) {
+  server.unix_ns = unix_ns() - hw::MonotonicClock::first().since(Instant{}).ns;
+  return server;
+}
+
 /// The web server: one on every shard, over the same site.
 struct HttpRole {
   using App = http::Server;
   using Totals = ServeTotals;
 
-  App app(ShardId, Count connections_max) const { return App(site, plan.server, connections_max); }
+  App app(ShardId, Count connections_max) const { return App(site, server, connections_max); }
   hw::Trouble start(App& app, Stack& stack) const { return not_listening(plan, app.start(stack)); }
   void count(const App& app, Instant, Totals& totals) const {
     totals.server = app.counters();
@@ -81,7 +105,7 @@ struct HttpRole {
   }
   std::string metrics(const std::vector<Totals>& shards) const { return metrics_text(shards); }
   void write_parts(journal::Writer& writer, const journal::Run& run, ShardId) const {
-    journal::write_parts(writer, run, plan.server, site);
+    journal::write_parts(writer, run, server, site, place);
   }
   static bool is_over(const App&) { return false; }
   static std::uint64_t resets(const App& app) {
@@ -90,6 +114,8 @@ struct HttpRole {
 
   const ServePlan& plan;
   const http::Site& site;
+  journal::SitePlace place;
+  http::ServerSettings server = with_clock(plan.server);
 };
 
 static_assert(KeptRole<HttpRole>);
@@ -107,12 +133,13 @@ int run_serve_http(const ServeOptions& options) {
   return with_ports(
       plan, [&]<class Port, class Device>(std::type_identity<Port>, std::vector<Device> devices,
                                           const std::string& how) {
-        Journals const journals = open_journals(plan, options.record);
+        Journals const journals = open_journals(plan, options.record, options.force);
         std::unique_ptr<AtomicFile> json;
         if (!options.json.empty()) {
           json = std::make_unique<AtomicFile>(options.json);
         }
-        HttpRole const role{plan, site};
+        auto const place = options.embed ? journal::SitePlace::journal : journal::SitePlace::folder;
+        HttpRole const role{plan, site, place};
         auto const shards = run_role<Port>(plan, role, std::move(devices), journals,
                                            [&] { announce(plan, site, how); });
         return conclude(shards, plan, journals, json.get());

@@ -28,10 +28,13 @@ struct ServeOptions {
   std::string json;       ///< file for the summary
   std::string metrics;    ///< address and port of the metrics; empty: none
   std::string record;     ///< file for the journal
+  bool force = false;     ///< overwrite existing journals
+  bool embed = false;     ///< put the site into the journal
   std::string record_on;  ///< the events around which the journal is kept
 };
 
-/// Serves until SIGINT or SIGTERM, then prints the summary. Throws Failure before it starts.
+/// Serves until SIGINT, SIGTERM or SIGHUP, then prints the summary. Throws Failure before it
+/// starts.
 int run_serve_http(const ServeOptions& options);
 
 }  // namespace lockstep::tools

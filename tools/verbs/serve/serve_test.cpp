@@ -125,10 +125,31 @@ TEST(Folder, FilesByTheirPathsAndNothingElse) {
   std::ofstream(folder / "sub" / "index.html") << "two";
   std::ofstream(folder / "empty");
   fs::create_symlink("/etc/passwd", folder / "link");
+  fs::create_symlink("nowhere", folder / "broken");
+  fs::create_symlink("sub", folder / "again");
+  fs::create_symlink("..", folder / "sub" / "up");
+  fs::create_symlink("../a.txt", folder / "sub" / "b.txt");
+  fs::create_directories(folder / ".git");
+  fs::create_directories(folder / ".well-known");
+  std::ofstream(folder / ".git" / "config") << "secret";
+  std::ofstream(folder / ".hidden") << "secret";
+  std::ofstream(folder / ".well-known" / "c") << "challenge";
+  fs::create_symlink(".git/config", folder / "config");
+  testing::internal::CaptureStderr();
   http::Site site;
   load_folder(folder.string(), site);
   site.complete();
-  EXPECT_EQ(site.files(), 4u);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("3 symbolic links lead out"),
+            std::string::npos);
+  EXPECT_EQ(site.files(), 9u);
+  EXPECT_EQ(site.find("/again/index.html")->body.length, 3u);
+  EXPECT_EQ(site.find("/sub/b.txt")->body.length, 3u);
+  EXPECT_EQ(site.find("/.well-known/c")->body.length, 9u);
+  EXPECT_NE(site.find("/a.txt")->validators.modified.value, 0u);
+  for (const char* const path :
+       {"/broken", "/config", "/.hidden", "/.git/config", "/sub/up/a.txt", "/again/up/a.txt"}) {
+    EXPECT_FALSE(site.find(path)) << path;
+  }
   EXPECT_EQ(site.find("/a.txt")->body.length, 3u);
   EXPECT_EQ(site.find("/sub/")->type, "text/html");
   EXPECT_EQ(site.find("/empty")->body.length, 0u);

@@ -97,7 +97,7 @@ inline Duration processor_time() {
 template <class Port, Role R>
 typename R::Totals totals_of(const R& role, Service<Port, R>& service, Instant now) {
   typename R::Totals totals;
-  totals.lasted = now.since(Instant{} + hw::MonotonicClock::start);
+  totals.lasted = now.since(hw::MonotonicClock::first());
   totals.stack = service.stack.statistics();
   totals.port = service.port.counters();
   totals.time_wait = service.stack.pools().time_wait;
@@ -203,7 +203,7 @@ class Reporter {
   bool writes_;
   bool is_over_ = false;
   LiveTable table_;
-  Instant due_ = Instant{} + hw::MonotonicClock::start + Duration::seconds(1);
+  Instant due_ = hw::MonotonicClock::first() + Duration::seconds(1);
 };
 
 /// How a shard ended.
@@ -285,6 +285,7 @@ class Notes {
 template <Role R>
 http::PageSettings metrics_page(const Common<R>& common) {
   http::PageSettings page;
+  page.unix_ns = unix_ns() - hw::MonotonicClock::first().since(Instant{}).ns;
   page.local = {common.plan.metrics->address, common.plan.metrics->port, {}};
   page.path = "/metrics";
   page.type = metrics_type;

@@ -4,12 +4,15 @@
 #include <fmt/core.h>
 
 #include <cstring>
+#include <filesystem>
 
 #include "core/units/check.hpp"
 #include "tools/base/process/failure.hpp"
 
 namespace lockstep::tools {
 namespace {
+
+constexpr std::uint32_t kept_max = journal::FlightRecorder::files_max;
 
 void on_failed_check(const CheckSite& site) {
   fmt::print(stderr, "lockstep: internal error: CHECK({}) failed at {}:{}; please report it{}\n",
@@ -20,17 +23,38 @@ void on_failed_check(const CheckSite& site) {
   }
 }
 
+/// Refuses a journal that would replace a file.
+void refuse_existing(const std::string& name) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(name, error)) {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("--record {}: it exists: name another file, or give --force", name));
+  }
+}
+
+void tell_failure(const journal::Writer& writer) {
+  fmt::print(stderr, "{}: {}: the journal ends after {} octets; the program goes on without it\n",
+             writer.path(), std::strerror(writer.failed()), writer.bytes());
+}
+
 }  // namespace
 
-Journals open_journals(const ServePlan& plan, const std::string& record) {
+Journals open_journals(const ServePlan& plan, const std::string& record, bool force) {
   set_check_handler(on_failed_check);
   Journals out;
   for (std::uint32_t i = 0; !record.empty() && i < plan.shards.value; ++i) {
     std::string const name = plan.shards.value == 1 ? record : fmt::format("{}.{}", record, i);
+    if (!force) {
+      refuse_existing(name);
+    }
+    for (std::uint32_t file = 2; plan.record_on && !force && file <= kept_max; ++file) {
+      refuse_existing(fmt::format("{}-{}", name, file));
+    }
     if (plan.record_on) {
       out.kept.push_back(name);
     } else {
       out.writers.push_back(std::make_unique<journal::Writer>(name));
+      out.writers.back()->on_failure(tell_failure);
     }
   }
   return out;

@@ -26,9 +26,11 @@ struct Journals {
   }
 };
 
-/// Opens --record: FILE for one shard, FILE.0 and so on for several. Throws Failure (environment).
-/// From then on a failed CHECK leaves the journals complete.
-Journals open_journals(const ServePlan& plan, const std::string& record);
+/// Opens --record: FILE for one shard, FILE.0 and so on for several. Throws Failure: bad input if a
+/// regular file exists and `force` is not set, environment if it cannot be opened. A write that
+/// fails later is reported on stderr at once. From then on a failed CHECK leaves the journals
+/// complete.
+Journals open_journals(const ServePlan& plan, const std::string& record, bool force);
 
 /// Combines all shards: the worst ending, all files.
 Ended ended_of(const std::vector<Ended>& shards);
@@ -128,9 +130,9 @@ class ShardPool {
   std::vector<std::thread> threads_;
 };
 
-/// Runs until SIGINT or SIGTERM, or until all applications have finished; returns the result of
-/// each shard. `begun` is called when all checks have passed and before anything is done. Throws
-/// Failure before that.
+/// Runs until SIGINT, SIGTERM or SIGHUP, or until all applications have finished; returns the
+/// result of each shard. `begun` is called when all checks have passed and before anything is done.
+/// Throws Failure before that.
 template <class Port, class Device, Role R, class Begun>
 std::vector<Finished<typename R::Totals>> run_role(const ServePlan& plan, const R& role,
                                                    std::vector<Device> devices,

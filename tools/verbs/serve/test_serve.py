@@ -102,6 +102,31 @@ def test_head_and_range(served):
     finish(served)
 
 
+def test_conditions_and_folders(tmp_path):
+    """A folder: validators, a redirect, hidden files; and the replay has the same dates."""
+    site = tmp_path / "site"
+    (site / "sub").mkdir(parents=True)
+    (site / "sub" / "index.html").write_text("inside")
+    (site / ".secret").write_text("secret")
+    with ns.fresh_namespace():
+        with ns.Server(tmp_path, "--record", str(tmp_path / "journal"), "--embed",
+                       "--folder", str(site)) as server:
+            server.journal = tmp_path / "journal"
+            connection = http_connection()
+            response, _ = fetch(connection, "/sub")
+            assert (response.status, response.getheader("Location")) == (301, "/sub/")
+            response, body = fetch(connection, "/sub/")
+            assert (response.status, body) == (200, b"inside")
+            assert response.getheader("Date").endswith(" GMT")
+            for name, field in [("If-None-Match", "ETag"), ("If-Modified-Since", "Last-Modified")]:
+                again, body = fetch(connection, "/sub/", {name: response.getheader(field)})
+                assert (again.status, body) == (304, b"")
+            for path in ["/.secret", "/%2esecret", "/sub/%2e%2e/.secret", "/sub/index.html%00"]:
+                assert fetch(connection, path)[0].status == 404
+            connection.close()
+            finish(server)
+
+
 def read_all(sock, expected):
     """Reads this many octets, or to the end."""
     out = bytearray()

@@ -88,7 +88,7 @@ def test_a_queue_for_each_shard(tmp_path):
                 (["--driver", "xdp"], "2 queues, of which only 1 is used: `ethtool -L lock0 rx 1` "
                                       "(or --shards 2, one for each)"),
                 (["--driver", "xdp", "--shards", "3"],
-                 "2 queues, of which only 3 are used: `ethtool -L lock0 rx 3`"),
+                 "2 queues, of which only 3 are used: `ethtool -L lock0 rx 3 tx 3`"),
                 (["--shards", "2", "--driver", "xdp-zero-copy"],
                  "driver veth, which has no zero-copy: --driver xdp")]:
             done = subprocess.run([str(ns.PROGRAM), "serve", "http", "--iface", ns.NAME,
@@ -97,6 +97,14 @@ def test_a_queue_for_each_shard(tmp_path):
             assert done.returncode == 3, done
             assert said in done.stderr
             assert done.stderr.count("\n") == 1
+        ns.run("ethtool", "-L", ns.NAME, "tx", "1")
+        done = subprocess.run([str(ns.PROGRAM), "serve", "http", "--iface", ns.NAME, "--address",
+                               f"{ns.OURS}/24", "--shards", "2", "--driver", "xdp"],
+                              capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 3, done
+        assert "2 queues to receive and 1 to send" in done.stderr
+        assert "`ethtool -L lock0 rx 2 tx 2`" in done.stderr
+        ns.run("ethtool", "-L", ns.NAME, "tx", "2")
         # Nothing is left behind: the same interface can be used again at once.
         with ns.Server(tmp_path, "--shards", "2", kind="xdp") as server:
             ask(ns.OURS, 8)
