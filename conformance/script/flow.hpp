@@ -78,6 +78,8 @@ class Flows {
     return at_ != before;
   }
 
+  const std::deque<Flow>& all() const { return all_; }
+
   /// The connection of a packet, for its numbers; the current one if no connection matches.
   const Flow& of(const Endpoint& source, const Endpoint& destination) const {
     for (Flow const& one : all_) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/tcp/state.hpp"
 #include "core/units/time.hpp"
 
 namespace lockstep::conformance::script {
@@ -109,16 +110,38 @@ struct Assignment {
   std::string name, value;
 };
 
+/// A command of a script that asserts how many of its sockets are in a state.
+struct StateCheck {
+  Place place;
+  std::string text;                    ///< the command
+  std::vector<tcp::State> states;      ///< none: any state
+  std::optional<std::uint64_t> count;  ///< none: one at least
+};
+
+/// What a command of the shell amounts to here.
+struct Shell {
+  std::vector<Assignment> set;
+  std::vector<StateCheck> checks;
+};
+
+/// Something of a script that was not carried out.
+struct Note {
+  Place place;
+  std::string text;      ///< what the script says
+  std::string why;       ///< the reason
+  bool lenient = false;  ///< without --lenient the script would have been refused
+};
+
 struct Event {
-  enum class Kind : std::uint8_t { call, packet, code, command };
-  Kind kind = Kind::call;
+  enum class Kind : std::uint8_t { call, packet, code, command, left_out };
+  Kind kind = Kind::call;  ///< left_out: only its time counts
   Place place;
   When when;
   Call call;
   Packet packet;
   std::string code;
   Place code_place;
-  std::vector<Assignment> command;
+  Shell shell;
 };
 
 enum class IpMode : std::uint8_t { ipv4, mapped, ipv6 };
@@ -140,13 +163,21 @@ struct Script {
   std::vector<std::string> lines;
   Head head;
   std::vector<Event> events;
+  std::vector<Note> notes;
+  /// Written for packetdrill itself: packets after the last event do not matter there.
+  bool upstream = false;
 };
 
 using Defines = std::vector<std::pair<std::string, std::string>>;
 
+/// lenient: leaves out, with a note, what would be refused.
+enum class Strictness : std::uint8_t { strict, lenient };
+
 /// Parses a script. Throws Failure (bad_input): "FILE:LINE:COLUMN: what, expected, correction".
-Script parse(const std::string& file, const std::string& text, const Defines& defines);
+Script parse(const std::string& file, const std::string& text, const Defines& defines,
+             Strictness strictness = Strictness::strict);
 /// The same for a file; environment if it cannot be read, bad_input for a pipe or a folder.
-Script parse_file(const std::string& path, const Defines& defines);
+Script parse_file(const std::string& path, const Defines& defines,
+                  Strictness strictness = Strictness::strict);
 
 }  // namespace lockstep::conformance::script

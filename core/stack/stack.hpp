@@ -127,6 +127,10 @@ class Stack {
   tcp::State state_of(const FourTuple& tuple) const;
   // The configuration. The reference is valid as long as the stack.
   const Config& config() const;
+  // Replaces the settings that size no memory and draw no key, for open connections, too: as a
+  // system's sysctls do. `config` must be valid and need the same memory (CHECK), and must have the
+  // same keys, addresses, link and pools. Between turns only.
+  void reconfigure(const Config& config);
   // The counters. The reference is valid as long as the stack.
   const Statistics& statistics() const;
   // How many entries of each pool are in use.
