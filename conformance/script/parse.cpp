@@ -174,6 +174,7 @@ Script parse(const std::string& file, const std::string& text, const Defines& de
   std::string const clean = preprocess(file, text, known);
   Cursor cursor(file, clean, known);
   parse_head(cursor, script.head, known, script.notes);
+  cursor.set_mode(script.head.mode);
   Reading reading{script, known, strictness};
   bool shell = false;
   while (!cursor.at_end()) {

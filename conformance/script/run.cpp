@@ -98,7 +98,7 @@ void Runner::run() {
 
 void Runner::read_code(std::size_t at, const Event& event) {
   try {
-    code_.emplace(at, parse_code(script_, event));
+    code_.emplace(at, parse_code(script_, event, &out_.notes));
   } catch (const tools::Failure& failure) {
     if (!lenient_) {
       throw;

@@ -51,9 +51,10 @@ bool Runner::pass_early_acks(const Event& event, Instant first, Instant last) {
     pass(last, [this] { return world_.sent.empty(); });
     bool const awaited = !world_.sent.empty() && EarlyAcks::is_alone(event.packet) &&
                          world_.sent.front().at >= first &&
-                         read_live(world_.sent.front().bytes).ack == event.packet.tcp.ack;
+                         read_live(world_.sent.front().bytes).ack ==
+                             flow_of(event.packet).peer_to_live(event.packet.tcp.ack.value_or(0));
     if (awaited || !is_early_ack()) {
-      bool const came = early_.came(event.packet, flow_of(event.packet).remote.port);
+      bool const came = early_.came(event.packet, flow_of(event.packet));
       return !world_.is_ours() && !awaited && came;
     }
     take_early_acks();
@@ -95,6 +96,9 @@ void Runner::arrive(const Event& event) {
     }
     flow.local_known = flow.local_known || fresh;
   }
+  if (!packet.is_icmp && (packet.tcp.flags & 0x07) == 0x02) {
+    note_peer(event, flow);
+  }
   std::uint32_t const most = script_.head.mss.value_or(0);
   if (most == 0 || packet.is_icmp || packet.tcp.sequence.length <= most) {
     inject(event, build(packet, flow));
@@ -102,6 +106,30 @@ void Runner::arrive(const Event& event) {
     inject_cut(event, flow, most);
   }
   settle();
+}
+
+/// A script counts the peer's numbers from its initial sequence number, as packetdrill does, or as
+/// they are on the wire: the next packet of ours that acknowledges the SYN shows which.
+void Runner::note_peer(const Event& event, Flow& flow) {
+  auto const state = world_.state_of(flow.local, flow.remote);
+  bool const opens = !state ? !flow.peer_opened
+                            : *state == tcp::State::closed || *state == tcp::State::listen ||
+                                  *state == tcp::State::time_wait || *state == tcp::State::syn_sent;
+  flow.peer_opened = true;
+  if (!opens) {
+    return;
+  }
+  SequenceRange const& opened = event.packet.tcp.sequence;
+  for (std::size_t i = at_ + 1; i < script_.events.size(); ++i) {
+    Event const& next = script_.events[i];
+    bool const acks = next.kind == Event::Kind::packet && !next.packet.is_icmp &&
+                      next.packet.direction == Direction::out && next.packet.tcp.ack;
+    if (acks) {
+      bool const counted = *next.packet.tcp.ack - 1 <= opened.length;
+      flow.peer_shift = counted ? opened.begin : 0;
+      return;
+    }
+  }
 }
 
 void Runner::inject(const Event& event, std::vector<std::byte> bytes) {

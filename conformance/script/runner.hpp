@@ -122,6 +122,7 @@ class Runner {
 
   void arrive(const Event& event);
 
+  void note_peer(const Event& event, Flow& flow);
   void inject(const Event& event, std::vector<std::byte> bytes);
 
   /// As an offload cuts a long segment: FIN and PSH are on the last part.

@@ -56,6 +56,7 @@ struct Option {
   std::uint8_t kind = 0;
   std::vector<std::uint8_t> data;      ///< after the length octet; none: the option is one octet
   std::optional<std::uint8_t> length;  ///< the length octet, if it differs from the actual length
+  bool any_value = false, any_echo = false;  ///< of an expected timestamp: `...`
 
   bool operator==(const Option&) const = default;
 };
@@ -66,6 +67,7 @@ enum class Direction : std::uint8_t { in, out };
 struct IpFields {
   std::optional<std::uint8_t> ecn;  ///< 4: ECT(0) or ECT(1)
   std::optional<std::uint8_t> tos, ttl;
+  std::optional<std::uint8_t> dscp;  ///< the upper six bits of tos
   std::optional<std::uint32_t> flow_label;
 };
 
@@ -83,7 +85,8 @@ struct TcpPacket {
   std::uint16_t flags = 0;  ///< nine bits; the highest is AE
   SequenceRange sequence;
   std::optional<std::uint32_t> ack, window, urgent;
-  bool any_options = false;  ///< `<...>`
+  bool any_sequence = false, any_ack = false;  ///< `...` and `!`: not compared
+  bool any_options = false;                    ///< `<...>`
   bool bad_checksum = false;
   std::vector<Option> options;
 };
