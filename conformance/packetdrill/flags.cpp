@@ -110,7 +110,7 @@ struct Reader {
     } else if (one.name == "mtu") {
       head.mtu = number_of(one, 65'535);
     } else if (one.name == "mss") {
-      head.mss = number_of(one, 65'495);
+      head.config.push_back({one.place, "mss", fmt::format("{}", number_of(one, 65'495))});
     } else if (one.name == "horizon") {
       auto const time = parse_duration(one.value);
       if (!time) {
@@ -151,13 +151,13 @@ Settings read_flags(std::string_view text) {
   empty.file = source;
   script::Event command;
   command.kind = script::Event::Kind::command;
-  Reader reader{empty.head, command.command, out, std::nullopt};
+  Reader reader{empty.head, command.shell.set, out, std::nullopt};
   for (script::Assignment const& one : split(text)) {
     reader.take(one);
   }
   bool const six = empty.head.local_ip.find(':') != std::string::npos;
   empty.head.mode = reader.mode.value_or(six ? script::IpMode::ipv6 : script::IpMode::mapped);
-  if (!command.command.empty()) {
+  if (!command.shell.set.empty()) {
     empty.events.push_back(command);
   }
   out.plan = script::plan_of(empty, {});

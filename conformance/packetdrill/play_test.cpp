@@ -36,12 +36,11 @@ std::string flags_of(const script::Script& of) {
   add("local_ip", head.local_ip);
   add("ip_version", head.mode == script::IpMode::ipv6 ? "ipv6" : "ipv4");
   add("mtu", head.mtu ? std::to_string(*head.mtu) : "");
-  add("mss", head.mss ? std::to_string(*head.mss) : "");
   for (Event const& event : of.events) {
     if (event.kind != Event::Kind::command) {
       break;
     }
-    for (script::Assignment const& one : event.command) {
+    for (script::Assignment const& one : event.shell.set) {
       add(one.name, one.value);
     }
   }
@@ -96,6 +95,7 @@ class Player {
         check(event);
         break;
       case Event::Kind::command:
+      case Event::Kind::left_out:
         wait_for(event);
         break;
     }

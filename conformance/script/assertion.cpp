@@ -87,6 +87,8 @@ constexpr std::array fields{
     FIELD(tcpi_total_rto),
     FIELD(tcpi_total_rto_recoveries),
     FIELD(tcpi_total_rto_time),
+    Field{"tcpi_snd_rexmitpack",  // of FreeBSD
+          [](const lockstep_tcp_info& info) { return std::uint64_t{info.tcpi_total_retrans}; }},
     Field{"tcpi_snd_wscale",
           [](const lockstep_tcp_info& info) { return std::uint64_t{info.tcpi_wscale & 15u}; }},
     Field{"tcpi_rcv_wscale",
@@ -99,6 +101,35 @@ const Field* field_named(std::string_view name) {
   auto const found = std::find_if(fields.begin(), fields.end(),
                                   [name](const Field& field) { return field.name == name; });
   return found == fields.end() ? nullptr : &*found;
+}
+
+/// Fields of tcp_info that systems have and this stack does not.
+bool is_foreign(std::string_view name) {
+  constexpr std::array<std::string_view, 24> names{"tcpi_snd_nxt",
+                                                   "tcpi_rcv_nxt",
+                                                   "tcpi_toe_tid",
+                                                   "tcpi_snd_zerowin",
+                                                   "tcpi_snd_bwnd",
+                                                   "tcpi_rcv_numsacks",
+                                                   "tcpi_rcv_adv",
+                                                   "tcpi_dupacks",
+                                                   "tcpi_rttmin",
+                                                   "tcpi_snd_una",
+                                                   "tcpi_snd_max",
+                                                   "tcpi_received_ce",
+                                                   "tcpi_received_ce_bytes",
+                                                   "tcpi_received_e0_bytes",
+                                                   "tcpi_received_e1_bytes",
+                                                   "tcpi_delivered_ce_bytes",
+                                                   "tcpi_delivered_e0_bytes",
+                                                   "tcpi_delivered_e1_bytes",
+                                                   "tcpi_accecn_fail_mode",
+                                                   "tcpi_accecn_opt_seen",
+                                                   "tcpi_ecn_mode",
+                                                   "tcpi_fastopen_client_fail",
+                                                   "tcpi_delivery_rate_app_limited",
+                                                   "tcpi_options2"};
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 /// Longer operators first, so that `<=` is not read as `<`. A prefix operator binds tightest.
@@ -129,6 +160,9 @@ constexpr std::array<Operator, 19> operators{{{"or", 1},
 constexpr Operator negate{"not", 3, true};
 constexpr Operator minus{"neg", 11, true};
 constexpr Operator parenthesis{"(", 0, true};
+/// Between the comparisons of a chain.
+constexpr std::string_view also_mark = "also";
+constexpr Operator also_operator{also_mark, 4};
 
 /// Anything that is neither an operand nor an operator ends an expression.
 std::optional<Operator> accept_operator(Cursor& cursor) {
@@ -196,6 +230,10 @@ class Reader {
       out_.steps.push_back({Assertion::Step::Kind::field, 0, name});
     } else if (auto const value = name == "True" ? 1 : name == "False" ? 0 : constant(name)) {
       out_.steps.push_back({Assertion::Step::Kind::number, *value, {}});
+    } else if (is_foreign(name)) {
+      cursor_.fail(at, fmt::format("this stack has no value for {}, expected another field: remove "
+                                   "the assertion",
+                                   name));
     } else {
       cursor_.fail(at, fmt::format("the name {} is not known, expected a field of tcp_info or a "
                                    "constant such as TCP_ESTABLISHED: correct it",
@@ -208,10 +246,18 @@ class Reader {
     waiting_.pop_back();
   }
 
+  /// `a < b < c` is `a < b and b < c`: the first comparison keeps b for the second.
   void push(const Operator& next) {
+    bool const compares = next.strength == 4;
     while (!waiting_.empty() && waiting_.back().strength >= next.strength) {
-      if (waiting_.back().strength == 4 && next.strength == 4) {
-        cursor_.unexpected("'and' between two comparisons", "a < b < c is not supported here");
+      bool const also = waiting_.back().mark == also_mark;
+      if (compares && also) {
+        break;
+      }
+      if (compares && waiting_.back().strength == 4) {
+        out_.steps.push_back({Assertion::Step::Kind::keep, 0, std::string(waiting_.back().mark)});
+        waiting_.back() = also_operator;
+        break;
       }
       apply();
     }
@@ -285,7 +331,7 @@ Operand binary(const std::string& mark, const Operand& first, const Operand& sec
   if (!first.fault.empty()) {
     return first;
   }
-  if (mark == "or" || mark == "and") {
+  if (mark == "or" || mark == "and" || mark == also_mark) {
     return (mark == "or") == (a != 0) ? first : second;
   }
   if (!second.fault.empty()) {
@@ -307,10 +353,20 @@ Operand binary(const std::string& mark, const Operand& first, const Operand& sec
   return divided(a, b, mark == "%");
 }
 
-/// Skips the message of an assert statement, up to the end of the statement.
+/// Skips the message of an assert statement, or a print statement, up to its end.
 void skip_message(Cursor& cursor) {
-  while (cursor.peek() != '\0' && cursor.peek() != '\n' && cursor.peek() != ';') {
-    char const c = cursor.take();
+  int depth = 0;
+  while (cursor.peek() != '\0') {
+    char const c = cursor.peek();
+    if (depth == 0 && (c == '\n' || c == ';')) {
+      return;
+    }
+    bool const joined = c == '\\' && cursor.peek(1) == '\n';
+    cursor.take();
+    if (joined) {
+      cursor.take();
+    }
+    depth += c == '(' || c == '[' ? 1 : (c == ')' || c == ']') && depth > 0 ? -1 : 0;
     if (c == '"' || c == '\'') {
       cursor.until(std::string_view(&c, 1), "a text");
     }
@@ -319,19 +375,35 @@ void skip_message(Cursor& cursor) {
 
 }  // namespace
 
-std::vector<Assertion> parse_code(const Script& script, const Event& event) {
+std::vector<Assertion> parse_code(const Script& script, const Event& event,
+                                  std::vector<Note>* notes) {
   // Blank lines and spaces in front keep the line and column numbers of the script.
   std::string text(static_cast<std::size_t>(event.code_place.line - 1), '\n');
   text += std::string(static_cast<std::size_t>(event.code_place.column - 1), ' ') + event.code;
   Defines const none;
   Cursor cursor(script.file, text, none, Comments::of_code);
   std::vector<Assertion> out;
+  bool idle = false;
   while (!cursor.at_end()) {
     if (cursor.accept(";")) {
       continue;
     }
     Assertion one;
     one.place = cursor.place();
+    if (cursor.accept_word("pass")) {
+      idle = true;
+      continue;
+    }
+    std::string_view const from = cursor.rest();
+    if (cursor.accept_word("print")) {
+      skip_message(cursor);
+      idle = true;
+      if (notes != nullptr) {
+        std::string const said(from.substr(0, from.size() - cursor.rest().size()));
+        notes->push_back({one.place, said, "nothing is printed", false});
+      }
+      continue;
+    }
     if (!cursor.accept_word("assert")) {
       cursor.unexpected("assert", "only assertions are evaluated here, no other Python");
     }
@@ -347,7 +419,7 @@ std::vector<Assertion> parse_code(const Script& script, const Event& event) {
     }
     out.push_back(std::move(one));
   }
-  if (out.empty()) {
+  if (out.empty() && !idle) {
     cursor.fail(event.code_place,
                 "no assertion here, expected one such as assert tcpi_state "
                 "== TCP_ESTABLISHED: write one, or remove the code");
@@ -370,6 +442,11 @@ bool holds(const Assertion& assertion, const lockstep_tcp_info& info, std::strin
       std::uint64_t const value = field_named(step.name)->get(info);
       values.push_back({value, {}});
       see(fmt::format("{} = {}", step.name, value));
+    } else if (step.kind == Assertion::Step::Kind::keep) {
+      Operand const b = pop();
+      Operand const a = pop();
+      values.push_back(binary(step.name, a, b));
+      values.push_back(b);
     } else if (step.name == "not") {
       Operand const value = pop();
       values.push_back({value.number == 0, value.fault});

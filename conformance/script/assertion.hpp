@@ -14,16 +14,18 @@ struct Assertion {
   Place place;
   std::string text;
   struct Step {
-    enum class Kind : std::uint8_t { number, field, apply };
-    Kind kind = Kind::number;
+    enum class Kind : std::uint8_t { number, field, apply, keep };
+    Kind kind = Kind::number;  ///< keep: as apply, and the second operand stays
     std::int64_t number = 0;
     std::string name;  ///< of a tcp_info field, or the operator
   };
   std::vector<Step> steps;
 };
 
-/// Parses the code of an event. Throws Failure (bad_input) if it is not an assertion.
-std::vector<Assertion> parse_code(const Script& script, const Event& event);
+/// Parses the code of an event. Throws Failure (bad_input) if it is not an assertion. What is only
+/// printed becomes a note.
+std::vector<Assertion> parse_code(const Script& script, const Event& event,
+                                  std::vector<Note>* notes = nullptr);
 /// Whether the assertion holds; sets `seen` to the fields used and their values, as in
 /// "tcpi_state = 1". An expression that cannot be evaluated, such as a division by zero, does not
 /// hold; `seen` then gives the reason.

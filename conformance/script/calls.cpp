@@ -259,6 +259,28 @@ void Caller::refer_to(const Flow& flow) {
   }
 }
 
+std::uint64_t Caller::count_in(const std::vector<tcp::State>& states) {
+  const auto wanted = [&states](tcp::State state) {
+    return states.empty() || std::find(states.begin(), states.end(), state) != states.end();
+  };
+  std::uint64_t out = 0;
+  std::set<std::pair<std::uint16_t, std::uint16_t>> seen;
+  for (Flow const& flow : flows_.all()) {
+    auto const state = world_.state_of(flow.local, flow.remote);
+    bool const connected = state && *state != tcp::State::closed && *state != tcp::State::listen &&
+                           seen.insert({flow.local.port.value, flow.remote.port.value}).second;
+    out += connected && wanted(*state) ? 1 : 0;
+  }
+  // Sockets without a connection are only known by their descriptors.
+  for (auto const& [script, live] : fds_) {
+    auto const info = world_.info_of(live);
+    bool const listens = info && info->tcpi_state == TCP_LISTEN && wanted(tcp::State::listen);
+    bool const closed = info && info->tcpi_state == TCP_CLOSE && wanted(tcp::State::closed);
+    out += listens || closed ? 1 : 0;
+  }
+  return out;
+}
+
 /// Continues a connect() that blocks: it is complete when the socket is writable.
 Given Caller::connect_again() {
   SocketCalls& s = world_.calls();

@@ -45,6 +45,8 @@ class Caller {
   int subject() const { return subject_; }
   /// Applies the option to every socket created or accepted from now on.
   void set_later(const LaterOption& option) { later_.push_back(option); }
+  /// How many sockets and connections of the script are in one of these states.
+  std::uint64_t count_in(const std::vector<tcp::State>& states);
   /// Makes this the connection that the script refers to from now on.
   void refer_to(const Flow& flow);
 

@@ -70,7 +70,7 @@ Caller::Transfer Caller::transfer_of(const std::string& name) const {
     if (parts == nullptr) {
       refuse(message, "{msg_name(...)=..., msg_iov(1)=[{..., OCTETS}], msg_flags=0}");
     }
-    check_names(message, {"msg_name", "msg_iov", "msg_flags"});
+    check_names(message, {"msg_name", "msg_iov", "msg_flags", "msg_control"});
     out.way = Transfer::Way::message;
     out.parts = parts_of(*parts, nullptr);
     out.flags = int_of(argument(2));
@@ -185,6 +185,11 @@ Given Caller::receive(const Transfer& what) {
   bool const compared = out.result >= 0 && flags != nullptr && flags->kind != Value::Kind::ellipsis;
   if (compared && number(*flags) != message.msg_flags) {
     out.wrong = fmt::format("msg_flags is {:#x}, not {:#x}", message.msg_flags, number(*flags));
+  }
+  const Value* const control = argument(1).field("msg_control", 4);
+  bool const wanted = control != nullptr && control->kind == Value::Kind::list;
+  if (out.result >= 0 && wanted && !control->items.empty()) {
+    out.wrong = fmt::format("msg_control has no item, not {}", control->items.size());
   }
   return out;
 }

@@ -36,25 +36,40 @@ void compare_ip(const IpFields& ip, const Live& live, std::vector<Row>& rows) {
     add(rows, "ecn", std::string(names[either ? ecn : *ip.ecn]), std::string(names[ecn]));
   }
   add_if(rows, "tos", ip.tos, live.traffic_class);
+  add_if(rows, "dscp", ip.dscp, live.traffic_class >> 2);
   add_if(rows, "ttl", ip.ttl, live.ttl);
   add_if(rows, "flowlabel", ip.flow_label, live.flow_label);
 }
 
-/// The options sent, with TSval in the script's numbers. Without `stamps` TSval is replaced by the
-/// expected value, so that it is not compared.
+void set_word(Option& option, std::size_t at, std::uint32_t value) {
+  for (std::size_t i = 0; i < 4; ++i) {
+    option.data[at + i] = static_cast<std::uint8_t>(value >> (24 - 8 * i));
+  }
+}
+
+/// The options sent, in the script's numbers. Without `stamps`, and where the script has `...`, a
+/// timestamp is replaced by the expected one, so that it is not compared.
 std::vector<Option> in_script(const Live& live, const TcpPacket& expected, const Flow& flow,
                               bool stamps) {
   std::vector<Option> out = live.options;
   const auto wanted = std::find_if(expected.options.begin(), expected.options.end(), is_stamp);
   for (Option& option : out) {
-    if (!is_stamp(option) || wanted == expected.options.end() || flow.stamps.empty()) {
+    for (std::size_t at = 0; option.kind == 5 && at + 4 <= option.data.size(); at += 4) {
+      set_word(option, at, flow.peer_to_script(option_word(option, at)));
+    }
+    if (!is_stamp(option) || wanted == expected.options.end()) {
       continue;
     }
-    std::uint32_t const moved =
-        option_word(option, 0) - flow.stamps.front().live + flow.stamps.front().script;
-    std::uint32_t const value = stamps ? moved : option_word(*wanted, 0);
-    for (std::size_t i = 0; i < 4; ++i) {
-      option.data[i] = static_cast<std::uint8_t>(value >> (24 - 8 * i));
+    option.any_value = wanted->any_value;
+    option.any_echo = wanted->any_echo;
+    if (wanted->any_echo) {
+      set_word(option, 4, option_word(*wanted, 4));
+    }
+    if (wanted->any_value || (!stamps && !flow.stamps.empty())) {
+      set_word(option, 0, option_word(*wanted, 0));
+    } else if (!flow.stamps.empty()) {
+      set_word(option, 0,
+               option_word(option, 0) - flow.stamps.front().live + flow.stamps.front().script);
     }
   }
   return out;
@@ -82,6 +97,16 @@ void compare_icmp(const Packet& expected, const Live& live, const Flow& flow,
   }
 }
 
+/// A flag without a number stands for the number 0, and a number may stand without its flag.
+void compare_ack(const TcpPacket& tcp, const Live& live, const Flow& flow, std::vector<Row>& rows) {
+  bool const flag = (tcp.flags & ack) != 0;
+  bool const live_flag = (live.flags & ack) != 0;
+  std::string const expected = tcp.ack ? fmt::format("{}", *tcp.ack) : flag ? "0" : "-";
+  bool const bare = tcp.ack && !flag;
+  std::uint32_t const actual = bare && live.ack == 0 ? 0 : flow.peer_to_script(live.ack);
+  add(rows, "ack", expected, live_flag || bare ? fmt::format("{}", actual) : "-");
+}
+
 }  // namespace
 
 void learn(const Packet& expected, const Live& live, Flow& flow) {
@@ -105,7 +130,7 @@ void learn(const Packet& expected, const Live& live, Flow& flow) {
   const auto theirs = std::find_if(live.options.begin(), live.options.end(), is_stamp);
   auto const& options = expected.tcp.options;
   const auto ours = std::find_if(options.begin(), options.end(), is_stamp);
-  if (theirs != live.options.end() && ours != options.end()) {
+  if (theirs != live.options.end() && ours != options.end() && !ours->any_value) {
     flow.stamps.push_back({option_word(*ours, 0), option_word(*theirs, 0)});
   }
 }
@@ -130,11 +155,14 @@ std::vector<Row> compare(const Packet& expected, const Live& live, const Flow& f
         text_of(live.source, live.destination));
   }
   add(rows, "flags", flags_text(tcp.flags), flags_text(live.flags));
-  add(rows, "sequence", fmt::format("{}", tcp.sequence.begin),
-      fmt::format("{}", flow.to_script(live.sequence)));
+  if (!tcp.any_sequence) {
+    add(rows, "sequence", fmt::format("{}", tcp.sequence.begin),
+        fmt::format("{}", flow.to_script(live.sequence)));
+  }
   add(rows, "length", fmt::format("{}", tcp.sequence.length), fmt::format("{}", live.length));
-  add(rows, "ack", tcp.ack ? fmt::format("{}", *tcp.ack) : "-",
-      (live.flags & ack) != 0 ? fmt::format("{}", live.ack) : "-");
+  if (!tcp.any_ack) {
+    compare_ack(tcp, live, flow, rows);
+  }
   add_if(rows, "window", tcp.window, live.window);
   if (tcp.urgent || (live.flags & urg) != 0) {
     add(rows, "urgent", fmt::format("{}", tcp.urgent.value_or(0)), fmt::format("{}", live.urgent));

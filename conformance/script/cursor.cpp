@@ -47,7 +47,8 @@ char Cursor::take() {
 void Cursor::skip() {
   bool const of_script = comments_ == Comments::of_script;
   while (at_ < text_.size()) {
-    if (std::isspace(static_cast<unsigned char>(peek())) != 0) {
+    bool const joins = !of_script && peek() == '\\' && (peek(1) == '\n' || peek(1) == '\r');
+    if (joins || std::isspace(static_cast<unsigned char>(peek())) != 0) {
       take();
     } else if (peek() == '#' || (of_script && rest().starts_with("//"))) {
       while (at_ < text_.size() && peek() != '\n') {

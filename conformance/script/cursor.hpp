@@ -29,6 +29,9 @@ class Cursor {
     return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
   }
   char take();
+  /// The script's version of IP, once its head is read.
+  IpMode mode() const { return mode_; }
+  void set_mode(IpMode mode) { mode_ = mode; }
   std::string_view rest() const { return text_.substr(at_); }
 
   /// Each of these skips blanks first.
@@ -58,6 +61,7 @@ class Cursor {
   std::string_view text_;
   const Defines* defines_;
   Comments comments_;
+  IpMode mode_ = IpMode::ipv4;
   std::size_t at_ = 0;
   Place place_;
 };

@@ -56,7 +56,7 @@ IpAddress address_in(const sockaddr* name) {
 }  // namespace
 
 DeviceWorld::DeviceWorld(const Plan& plan, const std::filesystem::path& device)
-    : peer_(device), local_(plan.local), remote_(plan.remote) {
+    : peer_(device), config_(plan.config), local_(plan.local), remote_(plan.remote) {
   bool const four = plan.local.is_v4();
   if (plan.config.address_count.value != 1) {
     throw LeftOut("a device has one address");
@@ -69,6 +69,10 @@ DeviceWorld::DeviceWorld(const Plan& plan, const std::filesystem::path& device)
 }
 
 DeviceWorld::~DeviceWorld() = default;
+
+void DeviceWorld::reconfigure(const Config&) {
+  throw LeftOut("the settings of a device cannot be changed while it runs");
+}
 
 void DeviceWorld::create(const Plan& plan) {
   std::string lines = fmt::format("local={}\nremote={}\nmtu={}\nseed={}\nstart={}\nprofile={}\n",

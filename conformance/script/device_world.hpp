@@ -30,6 +30,8 @@ class DeviceWorld final : public World {
   SocketCalls& calls() override;
   std::optional<tcp::State> state_of(const Endpoint& local, const Endpoint& remote) override;
   std::optional<lockstep_tcp_info> info_of(int) override { return std::nullopt; }
+  const Config& config() const override { return config_; }
+  void reconfigure(const Config& config) override;
   bool has_info() const override { return false; }
   bool is_ours() const override { return false; }
   Duration tolerance(Duration passed) const override;
@@ -57,6 +59,7 @@ class DeviceWorld final : public World {
   bool take(const DeviceAnswer& answer);
 
   DevicePeer peer_;
+  Config config_;
   IpAddress local_, remote_;
   Instant now_ = origin;
   struct Caller {

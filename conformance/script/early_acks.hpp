@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 
+#include "conformance/script/flow.hpp"
 #include "conformance/script/packet.hpp"
 
 namespace lockstep::conformance::script {
@@ -33,10 +34,11 @@ class EarlyAcks {
   static bool is_alone(const Packet& packet) {
     return !packet.is_icmp && packet.tcp.sequence.length == 0 && packet.tcp.flags == flag_ack;
   }
-  /// Whether such an ACK, expected at this remote port, was the last one taken.
-  bool came(const Packet& packet, Port remote) const {
-    auto const found = early_.find(remote.value);
-    return is_alone(packet) && found != early_.end() && packet.tcp.ack == found->second;
+  /// Whether such an ACK, expected of this connection, was the last one taken.
+  bool came(const Packet& packet, const Flow& flow) const {
+    auto const found = early_.find(flow.remote.port.value);
+    return is_alone(packet) && found != early_.end() && packet.tcp.ack &&
+           flow.peer_to_live(*packet.tcp.ack) == found->second;
   }
 
  private:

@@ -130,7 +130,10 @@ std::string step_text(const Event& event) {
       what = "the assertions on tcp_info are checked";
       break;
     case Event::Kind::command:
-      what = "a sysctl is set";
+      what = event.shell.checks.empty() ? "a sysctl is set" : "the states of sockets are checked";
+      break;
+    case Event::Kind::left_out:
+      what = "nothing happens, as this line is left out";
       break;
   }
   return what + ", " + when_text(event.when);

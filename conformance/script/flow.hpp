@@ -20,11 +20,15 @@ struct Flow {
   Endpoint local, remote;
   std::optional<PortNames> name;  ///< active open: the ports as the script writes them, ours first
   bool active = false;
-  bool used = false;            ///< a packet has arrived or was sent
-  bool local_known = false;     ///< active open: our port is known
-  bool remote_known = false;    ///< the connect() gave the remote address
-  bool opening = true;          ///< the next SYN sent sets `shift`
-  std::uint32_t shift = 0;      ///< live number = script's number + shift
+  bool used = false;          ///< a packet has arrived or was sent
+  bool local_known = false;   ///< active open: our port is known
+  bool remote_known = false;  ///< the connect() gave the remote address
+  bool opening = true;        ///< the next SYN sent sets `shift`
+  std::uint32_t shift = 0;    ///< live number = script's number + shift
+  /// The peer's numbers, except those of its SYNs: live number = script's number + peer_shift. Not
+  /// 0 if the script counts from the peer's initial sequence number.
+  std::uint32_t peer_shift = 0;
+  bool peer_opened = false;     ///< a SYN of the peer has arrived
   std::uint32_t last_sent = 0;  ///< live sequence number of the last segment sent
   struct Stamp {
     std::uint32_t script = 0, live = 0;
@@ -33,6 +37,8 @@ struct Flow {
 
   std::uint32_t to_live(std::uint32_t script) const { return script + shift; }
   std::uint32_t to_script(std::uint32_t live) const { return live - shift; }
+  std::uint32_t peer_to_live(std::uint32_t script) const { return script + peer_shift; }
+  std::uint32_t peer_to_script(std::uint32_t live) const { return live - peer_shift; }
   /// Maps an echo; a timestamp that was not sent is shifted like the first one.
   std::uint32_t stamp_to_live(std::uint32_t script) const {
     for (auto one = stamps.rbegin(); one != stamps.rend(); ++one) {
@@ -77,6 +83,8 @@ class Flows {
     now().used = true;
     return at_ != before;
   }
+
+  const std::deque<Flow>& all() const { return all_; }
 
   /// The connection of a packet, for its numbers; the current one if no connection matches.
   const Flow& of(const Endpoint& source, const Endpoint& destination) const {

@@ -73,8 +73,10 @@ Octets build_tcp(const Packet& packet, const Flow& flow) {
   Octets out;
   put_word(out, flow.remote.port.value);
   put_word(out, flow.local.port.value);
-  put_long(out, tcp.sequence.begin);
-  put_long(out, tcp.ack ? flow.to_live(*tcp.ack) : 0);
+  bool const opens = (tcp.flags & 2) != 0;
+  put_long(out, opens ? tcp.sequence.begin : flow.peer_to_live(tcp.sequence.begin));
+  bool const acks = tcp.ack || (tcp.flags & 0x10) != 0;
+  put_long(out, acks ? flow.to_live(tcp.ack.value_or(0)) : 0);
   put_octet(out, static_cast<std::uint32_t>((20 + options.size()) / 4 << 4) | tcp.flags >> 8);
   put_octet(out, tcp.flags & 0xffu);
   put_word(out, tcp.window.value_or(0));
@@ -244,6 +246,9 @@ std::string ip_text(const IpFields& ip, bool bad_checksum) {
   if (ip.tos) {
     add(fmt::format("tos {:#x}", *ip.tos));
   }
+  if (ip.dscp) {
+    add(fmt::format("dscp {}", *ip.dscp));
+  }
   if (ip.ttl) {
     add(fmt::format("ttl {}", *ip.ttl));
   }
@@ -324,7 +329,9 @@ std::string option_text(const Option& option) {
     case 4:
       return "sackOK";
     case 8:
-      return fmt::format("TS val {} ecr {}", option_word(option, 0), option_word(option, 4));
+      return fmt::format("TS val {} ecr {}",
+                         option.any_value ? "..." : fmt::format("{}", option_word(option, 0)),
+                         option.any_echo ? "..." : fmt::format("{}", option_word(option, 4)));
     default:
       break;
   }
@@ -363,8 +370,9 @@ std::vector<std::byte> build(const Packet& packet, const Flow& flow) {
   Bytes const length{static_cast<std::uint32_t>(body.size())};
   bool const v6 = !flow.local.address.is_v4();
   IpFields const& ip = packet.ip;
-  std::uint8_t const tos = static_cast<std::uint8_t>((ip.tos.value_or(0) & 0xfc) |
-                                                     ip.ecn.value_or(ip.tos.value_or(0) & 3));
+  std::uint8_t const tos =
+      static_cast<std::uint8_t>((ip.tos.value_or(0) & 0xfc) | ip.dscp.value_or(0) << 2 |
+                                ip.ecn.value_or(ip.tos.value_or(0) & 3));
   Octets out(v6 ? wire::ipv6_header_bytes : wire::ipv4_header_bytes);
   if (v6) {
     std::uint8_t const next = packet.is_icmp ? 58 : 6;
@@ -442,10 +450,12 @@ std::string packet_text(const Packet& packet) {
   TcpPacket const& tcp = packet.tcp;
   std::string const ports =
       packet.ports ? fmt::format("{} > {} ", packet.ports->source, packet.ports->destination) : "";
-  std::string out =
-      fmt::format("{}{}{} {}:{}({})", front, ports, flags_text(tcp.flags), tcp.sequence.begin,
-                  tcp.sequence.begin + tcp.sequence.length, tcp.sequence.length);
-  out += tcp.ack ? fmt::format(" ack {}", *tcp.ack) : "";
+  std::string const begin = tcp.any_sequence ? "..." : fmt::format("{}", tcp.sequence.begin);
+  std::string out = fmt::format(
+      "{}{}{} {}:{}({})", front, ports, flags_text(tcp.flags), begin,
+      tcp.any_sequence ? "..." : fmt::format("{}", tcp.sequence.begin + tcp.sequence.length),
+      tcp.sequence.length);
+  out += tcp.any_ack ? " ack ..." : tcp.ack ? fmt::format(" ack {}", *tcp.ack) : "";
   out += tcp.window ? fmt::format(" win {}", *tcp.window) : "";
   out += tcp.urgent ? fmt::format(" urg {}", *tcp.urgent) : "";
   if (tcp.any_options) {
@@ -464,7 +474,7 @@ std::string live_text(const Live& live, const Flow& flow) {
   std::uint32_t const begin = flow.to_script(live.sequence);
   std::string out = fmt::format("> {} {}:{}({})", flags_text(live.flags), begin,
                                 begin + live.length, live.length);
-  out += (live.flags & 0x10) != 0 ? fmt::format(" ack {}", live.ack) : "";
+  out += (live.flags & 0x10) != 0 ? fmt::format(" ack {}", flow.peer_to_script(live.ack)) : "";
   out += fmt::format(" win {}", live.window);
   out += (live.flags & 0x20) != 0 ? fmt::format(" urg {}", live.urgent) : "";
   return live.options.empty() ? out : fmt::format("{} <{}>", out, options_text(live.options));

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "conformance/script/parts.hpp"
+#include "conformance/script/preprocess.hpp"
 #include "tools/base/process/failure.hpp"
 
 namespace lockstep::conformance::script {
@@ -49,8 +50,15 @@ bool begins_time(Cursor& cursor) {
   return c == '+' || c == '*' || c == '.' || (c >= '0' && c <= '9');
 }
 
-Event parse_event(Cursor& cursor, IpMode mode) {
-  Event event;
+/// What the parser of events needs and adds to.
+struct Reading {
+  Script& script;
+  const Defines& defines;
+  Strictness strictness;
+};
+
+void parse_event(Cursor& cursor, Reading& reading, Event& event) {
+  IpMode const mode = reading.script.head.mode;
   event.when.relative = true;
   cursor.skip();
   event.place = cursor.place();
@@ -62,7 +70,7 @@ Event parse_event(Cursor& cursor, IpMode mode) {
   char const c = cursor.peek();
   if (c == '`') {
     event.kind = Event::Kind::command;
-    event.command = parse_command(cursor);
+    event.shell = parse_command(cursor, reading.defines, reading.strictness, reading.script.notes);
   } else if (cursor.accept("%{")) {
     event.kind = Event::Kind::code;
     event.code_place = cursor.place();
@@ -89,7 +97,41 @@ Event parse_event(Cursor& cursor, IpMode mode) {
                 "an open time is only for packets of the stack, "
                 "expected a single time: a range is for packets that must be sent");
   }
-  return event;
+}
+
+/// Moves on to the next line that begins with a time, a command or code, and so is an event.
+void skip_event(Cursor& cursor) {
+  do {
+    cursor.line();
+    cursor.skip();
+    char const c = cursor.peek();
+    bool const timed = begins_time(cursor) && !cursor.rest().starts_with("...");
+    if (timed || c == '`' || cursor.rest().starts_with("%{")) {
+      return;
+    }
+  } while (!cursor.at_end());
+}
+
+/// What would be refused keeps only its time, and a note.
+void parse_leniently(Cursor& cursor, Reading& reading, Event& event) {
+  Cursor const begin = cursor;
+  try {
+    parse_event(cursor, reading, event);
+  } catch (const tools::Failure& failure) {
+    Cursor text = begin;
+    text.skip();
+    reading.script.notes.push_back({event.place, text.line(), failure.what(), true});
+    cursor = begin;
+    cursor.skip();
+    skip_event(cursor);
+    When const when = event.when;
+    Place const place = event.place;
+    event = Event{};
+    event.kind = Event::Kind::left_out;
+    event.place = place;
+    event.when = when;
+    event.when.returns_at.reset();
+  }
 }
 
 /// Absolute times must not decrease.
@@ -120,7 +162,8 @@ const Value* Value::field(const std::string& name, std::size_t at) const {
   return nullptr;
 }
 
-Script parse(const std::string& file, const std::string& text, const Defines& defines) {
+Script parse(const std::string& file, const std::string& text, const Defines& defines,
+             Strictness strictness) {
   Script script;
   script.file = file;
   std::istringstream lines(text);
@@ -128,11 +171,24 @@ Script parse(const std::string& file, const std::string& text, const Defines& de
     script.lines.push_back(line);
   }
   Defines known = defines;
-  Cursor cursor(file, text, known);
-  parse_head(cursor, script.head, known);
+  std::string const clean = preprocess(file, text, known);
+  Cursor cursor(file, clean, known);
+  parse_head(cursor, script.head, known, script.notes);
+  cursor.set_mode(script.head.mode);
+  Reading reading{script, known, strictness};
+  bool shell = false;
   while (!cursor.at_end()) {
-    script.events.push_back(parse_event(cursor, script.head.mode));
+    Event event;
+    if (strictness == Strictness::lenient) {
+      parse_leniently(cursor, reading, event);
+    } else {
+      parse_event(cursor, reading, event);
+    }
+    shell = shell || event.kind == Event::Kind::command;
+    script.events.push_back(std::move(event));
   }
+  Head const& head = script.head;
+  script.upstream = shell && head.profile.empty() && head.config.empty() && !head.allow_trailing;
   check_order(cursor, script.events);
   if (script.events.empty()) {
     cursor.fail(cursor.place(),
@@ -142,7 +198,7 @@ Script parse(const std::string& file, const std::string& text, const Defines& de
   return script;
 }
 
-Script parse_file(const std::string& path, const Defines& defines) {
+Script parse_file(const std::string& path, const Defines& defines, Strictness strictness) {
   std::error_code error;
   auto const kind = std::filesystem::status(path, error).type();
   bool const found =
@@ -162,7 +218,7 @@ Script parse_file(const std::string& path, const Defines& defines) {
                                      "permissions",
                                      path));
   }
-  return parse(path, text.str(), defines);
+  return parse(path, text.str(), defines, strictness);
 }
 
 }  // namespace lockstep::conformance::script

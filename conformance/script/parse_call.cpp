@@ -30,6 +30,18 @@ std::optional<std::int64_t> named(std::string_view name) {
   return constant(name);
 }
 
+/// Linux's runner of scripts defines two names by the version of IP.
+std::optional<std::int64_t> named_for(const Cursor& cursor, const std::string& name) {
+  bool const v6 = cursor.mode() == IpMode::ipv6;
+  if (name == "CMSG_LEVEL_IP") {
+    return v6 ? 41 : 0;
+  }
+  if (name == "CMSG_TYPE_RECVERR") {
+    return v6 ? 25 : 11;
+  }
+  return named(name);
+}
+
 std::int64_t parse_plain_term(Cursor& cursor) {
   cursor.skip();
   Place const at = cursor.place();
@@ -44,7 +56,7 @@ std::int64_t parse_plain_term(Cursor& cursor) {
       return *known;
     }
   }
-  auto const value = named(name);
+  auto const value = named_for(cursor, name);
   if (!value) {
     cursor.fail(at, fmt::format("the name {} is not known, expected that of a constant: define it "
                                 "with --define, or write its number",

@@ -1,6 +1,10 @@
-// Parses the settings at the head of a script, and the commands between backticks.
+// Parses the settings at the head of a script.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
 
 #include "conformance/script/parts.hpp"
 #include "tools/base/text/suggestion.hpp"
@@ -157,102 +161,92 @@ void take_setting(const HeadReader& reader, Head& head, Defines& defines) {
   }
 }
 
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> out;
-  std::string word;
-  for (char const c : text + " ") {
-    if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
-      if (!word.empty()) {
-        out.push_back(word);
-      }
-      word.clear();
-    } else if (c != '"' && c != '\'') {
-      word += c;
+/// Settings of packetdrill that change nothing here, with the reason; empty: it is another one.
+std::string why_without_effect(const HeadReader& reader) {
+  static constexpr std::array<std::string_view, 7> talk{
+      "debug", "verbose", "v", "code_command", "code_format", "tun_dev", "persistent_tun_dev"};
+  static constexpr std::array<std::string_view, 6> wires{"wire_client",     "wire_server",
+                                                         "wire_server_ip",  "wire_server_port",
+                                                         "wire_client_dev", "wire_server_dev"};
+  std::string const& name = reader.setting.name;
+  std::string const& value = reader.setting.value;
+  if (std::find(talk.begin(), talk.end(), name) != talk.end()) {
+    return "it changes no result";
+  }
+  if (name == "send_omit_free" || name == "is_anyip") {
+    return reader.flag() ? "nothing is sent after the last event in any case" : "it is off";
+  }
+  if (name == "gateway_ip" || name == "netmask_ip") {
+    return "all hosts are on the link: no packet needs a gateway";
+  }
+  if (name == "speed" || name == "tcp_ts_ecr_scaled") {
+    return "there is no interface, and echoes are mapped exactly";
+  }
+  if (name == "udp_encapsulation" && value == "none") {
+    return "there is none in any case";
+  }
+  bool const wire = std::find(wires.begin(), wires.end(), name) != wires.end();
+  if (wire || name == "udp_encapsulation" || name == "non_fatal" || name == "dry_run" ||
+      name == "so_filename" || name == "so_flags" || name == "init_scripts") {
+    reader.cursor.fail(
+        reader.setting.place,
+        fmt::format("the setting --{} of packetdrill is not supported: {}; expected none: remove "
+                    "it",
+                    name,
+                    wire                          ? "no packet leaves this program"
+                    : name == "non_fatal"         ? "a run ends at the first deviation"
+                    : name == "dry_run"           ? "'lockstep pkt check' parses without running"
+                    : name == "udp_encapsulation" ? "this stack has no UDP"
+                                                  : "no program and no library is loaded"));
+  }
+  return {};
+}
+
+/// --NAME or --NAME=VALUE; a value ends at a blank unless it is in quotes. A comment may follow, or
+/// another setting.
+Setting read_setting(Cursor& cursor) {
+  Setting out;
+  out.place = cursor.place();
+  cursor.accept("--");
+  const auto ends = [&cursor] {
+    char const c = cursor.peek();
+    return c == '\0' || std::isspace(static_cast<unsigned char>(c)) != 0;
+  };
+  while (!ends() && cursor.peek() != '=') {
+    out.name += cursor.take();
+  }
+  if (cursor.peek() != '=') {
+    return out;
+  }
+  cursor.take();
+  out.has_value = true;
+  char quote = 0;
+  while (cursor.peek() != '\n' && cursor.peek() != '\0' && (quote != 0 || !ends())) {
+    char const c = cursor.take();
+    if (quote == 0 && (c == '"' || c == '\'')) {
+      quote = c;
+    } else if (c == quote) {
+      quote = 0;
+    } else {
+      out.value += c;
     }
   }
   return out;
-}
-
-/// One command: sysctl [-q] [-w] NAME=VALUE ...
-void take_command(Cursor& cursor, Place at, const std::string& text, std::vector<Assignment>& out) {
-  std::vector<std::string> const words = words_of(text);
-  if (words.empty()) {
-    return;  // for example after the last semicolon
-  }
-  std::size_t const before = out.size();
-  std::string const& program = words.front();
-  if (program != "sysctl" && program != "/sbin/sysctl") {
-    cursor.fail(at, fmt::format("the command {} is not supported, expected sysctl NAME=VALUE: "
-                                "remove it, or use --config",
-                                program));
-  }
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    std::string const& word = words[i];
-    std::size_t const equals = word.find('=');
-    if (word == "-q" || word == "-w" || word == "-n") {
-      continue;
-    }
-    if (equals == std::string::npos || equals == 0) {
-      cursor.fail(at, fmt::format("'{}' was found in a sysctl command, expected NAME=VALUE: "
-                                  "write it without spaces",
-                                  word));
-    }
-    std::string value = word.substr(equals + 1);
-    while (i + 1 < words.size() && words[i + 1].find('=') == std::string::npos &&
-           !words[i + 1].starts_with("-")) {
-      value += " " + words[++i];
-    }
-    out.push_back({at, word.substr(0, equals), value});
-  }
-  if (out.size() == before) {
-    cursor.fail(at, "this sysctl command sets nothing, expected NAME=VALUE: add one");
-  }
 }
 
 }  // namespace
 
-void parse_head(Cursor& cursor, Head& head, Defines& defines) {
+void parse_head(Cursor& cursor, Head& head, Defines& defines, std::vector<Note>& notes) {
   while (!cursor.at_end() && cursor.rest().starts_with("--")) {
-    Setting setting;
-    setting.place = cursor.place();
-    cursor.accept("--");
-    std::string text = cursor.line();
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\r' || text.back() == '\t')) {
-      text.pop_back();
-    }
-    std::size_t const equals = text.find('=');
-    setting.name = text.substr(0, equals);
-    setting.has_value = equals != std::string::npos;
-    setting.value = setting.has_value ? text.substr(equals + 1) : "";
-    bool const quoted = setting.value.size() > 1 && setting.value.front() == '"';
-    if (quoted && setting.value.back() == '"') {
-      setting.value = setting.value.substr(1, setting.value.size() - 2);
-    }
-    take_setting({cursor, setting}, head, defines);
-  }
-}
-
-std::vector<Assignment> parse_command(Cursor& cursor) {
-  Place const at = cursor.place();
-  cursor.expect("`", "a command is between backticks");
-  std::string text = cursor.until("`", "a command");
-  std::vector<Assignment> out;
-  std::string one;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
-    bool const both = text.compare(i, 2, "&&") == 0;
-    if (i == text.size() || text[i] == ';' || text[i] == '\n' || both) {
-      take_command(cursor, at, one, out);
-      one.clear();
-      i += both ? 1 : 0;
+    Setting const setting = read_setting(cursor);
+    HeadReader const reader{cursor, setting};
+    if (std::string const why = why_without_effect(reader); !why.empty()) {
+      std::string const value = setting.has_value ? "=" + setting.value : "";
+      notes.push_back({setting.place, "--" + setting.name + value, why, false});
     } else {
-      one += text[i];
+      take_setting(reader, head, defines);
     }
   }
-  if (out.empty()) {
-    cursor.fail(
-        at, "this command is empty, expected sysctl NAME=VALUE: add it, or remove the backticks");
-  }
-  return out;
 }
 
 }  // namespace lockstep::conformance::script

@@ -1,6 +1,7 @@
 // Parses a packet: IP fields, TCP header and options, or an ICMP message.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 
@@ -29,14 +30,20 @@ struct IcmpName {
 };
 constexpr std::uint8_t none = 255;
 
-constexpr std::array<IcmpName, 8> icmp_types{{{"unreachable", 3, 1},
-                                              {"source_quench", 4, none},
-                                              {"redirect", 5, none},
-                                              {"packet_too_big", none, 2},
-                                              {"time_exceeded", 11, 3},
-                                              {"parameter_problem", 12, 4},
-                                              {"echo_request", 8, 128},
-                                              {"echo_reply", 0, 129}}};
+constexpr std::array<IcmpName, 14> icmp_types{{{"unreachable", 3, 1},
+                                               {"source_quench", 4, none},
+                                               {"redirect", 5, none},
+                                               {"packet_too_big", none, 2},
+                                               {"time_exceeded", 11, 3},
+                                               {"parameter_problem", 12, 4},
+                                               {"echo_request", 8, 128},
+                                               {"timestamp_request", 13, none},
+                                               {"timestamp_reply", 14, none},
+                                               {"information_request", 15, none},
+                                               {"information_reply", 16, none},
+                                               {"address_mask_request", 17, none},
+                                               {"address_mask_reply", 18, none},
+                                               {"echo_reply", 0, 129}}};
 
 constexpr std::array<IcmpName, 29> icmp_codes{{{"net_unreachable", 0, 0},
                                                {"no_route", none, 0},
@@ -74,7 +81,13 @@ std::uint8_t parse_icmp_name(Cursor& cursor, const std::array<IcmpName, N>& name
   cursor.skip();
   Place const at = cursor.place();
   std::string const word = cursor.word(what);
-  if (auto const number = parse_number(word); number && *number >= 0 && *number < 256) {
+  std::string text = word;
+  if (const std::string* const value = cursor.defined(word)) {
+    text = *value;
+  } else if (word.starts_with("type_") || word.starts_with("code_")) {
+    text = word.substr(5);
+  }
+  if (auto const number = parse_number(text); number && *number >= 0 && *number < 256) {
     return static_cast<std::uint8_t>(*number);
   }
   for (IcmpName const& one : names) {
@@ -106,10 +119,76 @@ SequenceRange parse_range(Cursor& cursor) {
   return out;
 }
 
+/// Of an expected packet: BEGIN may be `...`, and then END is too; END may be `...` alone.
+SequenceRange parse_open_range(Cursor& cursor, bool& any) {
+  Cursor ahead = cursor;
+  any = ahead.accept("...");
+  if (any) {
+    cursor = ahead;
+    SequenceRange out;
+    cursor.expect(":", "a range is BEGIN:END(LENGTH)");
+    cursor.expect("...", "an open range is ...:...(LENGTH)");
+    cursor.expect("(", "a range is BEGIN:END(LENGTH)");
+    out.length = cursor.number_up_to(65535, "a length");
+    cursor.expect(")", "a range is BEGIN:END(LENGTH)");
+    return out;
+  }
+  ahead.skip();
+  std::string const begin(ahead.next_word());
+  if (ahead.accept(begin) && ahead.accept(":") && ahead.accept("...")) {
+    SequenceRange out;
+    out.begin = cursor.number_up_to(most32, "a sequence number such as 1:1001(1000)");
+    cursor = ahead;
+    cursor.expect("(", "a range is BEGIN:END(LENGTH)");
+    out.length = cursor.number_up_to(65535, "a length");
+    cursor.expect(")", "a range is BEGIN:END(LENGTH)");
+    return out;
+  }
+  return parse_range(cursor);
+}
+
+/// Names of IPv6, and DSCP by number or by its name (RFC 2474, 2597, 3246).
+void parse_alias(Cursor& cursor, const std::string& name, IpFields& ip) {
+  if (name.starts_with("h")) {
+    ip.ttl = static_cast<std::uint8_t>(cursor.number_up_to(255, "a hop limit"));
+    return;
+  }
+  if (name != "dscp") {
+    ip.tos = static_cast<std::uint8_t>(cursor.number_up_to(255, "an octet"));
+    return;
+  }
+  std::string const word(cursor.next_word());
+  bool const by_name = word.size() > 1 && !(word[0] >= '0' && word[0] <= '9');
+  unsigned value = 0;
+  if (!by_name) {
+    value = cursor.number_up_to(63, "a code point");
+  } else {
+    cursor.accept(word);
+    bool const digits = word[word.size() - 1] >= '0' && word[word.size() - 1] <= '7';
+    unsigned const last = digits ? static_cast<unsigned>(word.back() - '0') : 0;
+    if (word.size() == 3 && (word.starts_with("cs") || word.starts_with("CS")) && digits) {
+      value = last << 3;
+    } else if (word.size() == 4 && (word.starts_with("af") || word.starts_with("AF")) && digits &&
+               word[2] >= '1' && word[2] <= '4') {
+      value = static_cast<unsigned>(word[2] - '0') << 3 | last << 1;
+    } else if (word == "ef" || word == "EF") {
+      value = 46;
+    } else {
+      cursor.unexpected("a code point: a number, csN, afNN or ef");
+    }
+  }
+  ip.dscp = static_cast<std::uint8_t>(value);
+}
+
 void parse_ip_field(Cursor& cursor, Packet& packet) {
   cursor.skip();
   Place const at = cursor.place();
   std::string const name = cursor.word("ect0, ect1, ect01, ce, noecn, tos, ttl or flowlabel");
+  if (name == "hlim" || name == "hop_limit" || name == "hoplimit" || name == "class" ||
+      name == "traffic_class" || name == "tclass" || name == "dscp") {
+    parse_alias(cursor, name, packet.ip);
+    return;
+  }
   if (name == "noecn") {
     packet.ip.ecn = std::uint8_t{0};
   } else if (name == "ect1") {
@@ -157,7 +236,13 @@ void parse_ip_fields(Cursor& cursor, Packet& packet) {
 /// SOURCE > DESTINATION before the flags; none: the connection used last.
 std::optional<PortNames> parse_ports(Cursor& cursor) {
   cursor.skip();
-  if (std::isdigit(static_cast<unsigned char>(cursor.peek())) == 0) {
+  // But a digit may also be the first of the flags, as in `5. 1:1(0)`.
+  Cursor ahead = cursor;
+  std::string const digits(ahead.next_word());
+  ahead.accept(digits);
+  bool const number = !digits.empty() && std::all_of(digits.begin(), digits.end(),
+                                                     [](char c) { return c >= '0' && c <= '9'; });
+  if (!number || (digits.size() == 1 && !ahead.accept(">"))) {
     return std::nullopt;
   }
   PortNames out;
@@ -173,18 +258,20 @@ std::uint16_t parse_flags(Cursor& cursor) {
   constexpr std::string_view letters = "FSRP.UEWA";
   cursor.skip();
   std::uint16_t flags = 0;
-  bool any = false;
+  bool any = false, counted = false;
   while (!std::isspace(static_cast<unsigned char>(cursor.peek())) && cursor.peek() != '\0') {
     std::size_t const bit = letters.find(cursor.peek());
     if (cursor.peek() == '-' && !any) {
       cursor.take();
       return 0;
     }
-    // The three bits of AccECN as one number after the other flags: 5 is A and E.
-    bool const count = any && cursor.peek() >= '0' && cursor.peek() <= '7';
-    if (count && (flags & ace_flags) == 0) {
+    // The three bits of AccECN as one number: 5 is A and E.
+    bool const digit = cursor.peek() >= '0' && cursor.peek() <= '7';
+    if (digit && !counted && (flags & ace_flags) == 0) {
       unsigned const value = static_cast<unsigned>(cursor.take() - '0');
       flags = static_cast<std::uint16_t>(flags | value << 6);
+      counted = true;
+      any = true;
       continue;
     }
     if (bit == std::string_view::npos) {
@@ -211,6 +298,10 @@ std::vector<std::uint8_t> parse_hex(Cursor& cursor) {
   cursor.skip();
   Place const at = cursor.place();
   std::string word = cursor.word("octets in hexadecimal");
+  if (const std::string* const value = cursor.defined(word)) {
+    word = *value;
+  }
+  word = word.starts_with("0x") ? word.substr(2) : word;
   std::vector<std::uint8_t> out;
   for (std::size_t i = 0; i < word.size(); i += 2) {
     auto const octet = parse_number("0x" + word.substr(i, 2));
@@ -225,7 +316,17 @@ std::vector<std::uint8_t> parse_hex(Cursor& cursor) {
 }
 
 bool at_hex(Cursor& cursor) {
-  cursor.skip();
+  std::string_view const word = cursor.next_word();
+  if (cursor.defined(word) != nullptr) {
+    return true;
+  }
+  bool const name = !word.empty() && !std::all_of(word.begin(), word.end(), [](char c) {
+    return std::isxdigit(static_cast<unsigned char>(c)) != 0;
+  });
+  if (name) {
+    cursor.unexpected("octets in hexadecimal, or a defined name",
+                      "define it with --define NAME=OCTETS");
+  }
   return std::isxdigit(static_cast<unsigned char>(cursor.peek())) != 0;
 }
 
@@ -303,11 +404,13 @@ Option parse_option(Cursor& cursor) {
   } else if (name == "TS") {
     out.kind = 8;
     bool const val = cursor.accept_word("val");
-    put32(out.data, val ? cursor.number_up_to(most32, "a timestamp") : 0);
+    out.any_value = val && cursor.accept("...");
+    put32(out.data, val && !out.any_value ? cursor.number_up_to(most32, "a timestamp") : 0);
     if (!val || !cursor.accept_word("ecr")) {
       cursor.unexpected("TS val N ecr N");
     }
-    put32(out.data, cursor.number_up_to(most32, "an echo"));
+    out.any_echo = cursor.accept("...");
+    put32(out.data, out.any_echo ? 0 : cursor.number_up_to(most32, "an echo"));
   } else if (name == "md5") {
     out.kind = 19;
     cursor.skip();
@@ -355,10 +458,14 @@ void parse_options(Cursor& cursor, TcpPacket& tcp, Direction direction) {
   } else if (cursor.accept(">")) {
     return;
   } else {
-    tcp.options.push_back(parse_option(cursor));
-    while (cursor.accept(",")) {
+    do {
+      Place const option = cursor.place();
       tcp.options.push_back(parse_option(cursor));
-    }
+      bool const open = tcp.options.back().any_value || tcp.options.back().any_echo;
+      if (open && direction == Direction::in) {
+        cursor.fail(option, "an arriving timestamp cannot be ..., expected a number: write it");
+      }
+    } while (cursor.accept(","));
     std::uint32_t const octets = octets_of(tcp.options);
     if (octets > 40 || (octets % 4 != 0 && direction == Direction::out)) {
       cursor.fail(at, fmt::format("these options take {} octets, expected {}: correct them", octets,
@@ -374,13 +481,16 @@ void parse_tcp(Cursor& cursor, Packet& packet) {
   Place const begin = cursor.place();
   packet.ports = parse_ports(cursor);
   tcp.flags = parse_flags(cursor);
-  tcp.sequence = parse_range(cursor);
-  Place const at = cursor.place();
+  bool const goes_out = packet.direction == Direction::out;
+  tcp.sequence = goes_out ? parse_open_range(cursor, tcp.any_sequence) : parse_range(cursor);
   if (cursor.accept_word("ack")) {
-    tcp.ack = cursor.number_up_to(most32, "an acknowledgment");
+    tcp.any_ack = goes_out && (cursor.accept("...") || cursor.accept("!") || cursor.accept("*"));
+    if (!tcp.any_ack) {
+      tcp.ack = cursor.number_up_to(most32, "an acknowledgment");
+    }
   }
   if (cursor.accept_word("win")) {
-    if (!(packet.direction == Direction::out && cursor.accept("*"))) {
+    if (!(goes_out && (cursor.accept("*") || cursor.accept("...")))) {
       tcp.window = cursor.number_up_to(65535, "a window");
     }
   }
@@ -394,12 +504,6 @@ void parse_tcp(Cursor& cursor, Packet& packet) {
     cursor.fail(begin,
                 "this arriving packet has no window, expected win N: add the window that the "
                 "peer advertises");
-  }
-  bool const has_ack = (tcp.flags & 0x10) != 0;
-  if (has_ack != tcp.ack.has_value()) {
-    cursor.fail(at, fmt::format("the flags have {} '.' and the packet {} ack N, expected both or "
-                                "none: correct one",
-                                has_ack ? "a" : "no", has_ack ? "no" : "an"));
   }
 }
 

@@ -65,6 +65,54 @@ std::string device_text(const Report& report) {
   return out;
 }
 
+/// For the line of totals; of a device, its own rows tell more.
+std::string left_out_text(const Report& report) {
+  std::size_t const count = report.count(Verdict::left_out);
+  return count == 0 || !report.device.empty() ? "" : fmt::format(", {} are left out", count);
+}
+
+/// A line for each thing that a script says and that was not carried out.
+std::string notes_text(const Ran& ran, std::string_view indent) {
+  std::string out;
+  for (Note const& one : ran.notes) {
+    out += fmt::format("{}{}:{}: {}: {}\n", indent, ran.file, one.place.line,
+                       one.lenient ? "left out" : "no effect",
+                       one.lenient ? one.why : fmt::format("{} ({})", one.text, one.why));
+  }
+  return out;
+}
+
+/// The first word of a note: a command, a sysctl or a setting.
+std::string head_of(const Note& note) {
+  std::string const word = note.text.substr(0, note.text.find_first_of(" ="));
+  return word.substr(word.rfind('/') + 1);
+}
+
+/// How often each thing had no effect or was left out, for all scripts.
+std::string notes_summary(const Report& report) {
+  std::map<std::string, std::size_t> without, left_out;
+  std::size_t count = 0, scripts = 0;
+  for (Ran const& ran : report.scripts) {
+    scripts += ran.notes.empty() ? 0 : 1;
+    for (Note const& one : ran.notes) {
+      ++(one.lenient ? left_out : without)[head_of(one)];
+      ++count;
+    }
+  }
+  std::string out;
+  const auto add = [&out](std::string_view what, const std::map<std::string, std::size_t>& all) {
+    for (auto const& [name, times] : all) {
+      out += fmt::format("  {:>5}  {}: {}\n", times, what, name);
+    }
+  };
+  add("left out", left_out);
+  add("no effect", without);
+  return count == 0 ? out
+                    : fmt::format("{} commands and settings of {} scripts were not carried out:\n",
+                                  count, scripts) +
+                          out;
+}
+
 std::string seconds_text(std::uint64_t ns) {
   return fmt::format("{}.{:06} s", ns / 1'000'000'000, ns / 1000 % 1'000'000);
 }
@@ -210,7 +258,7 @@ std::string table_text(const Report& report, bool only_failed, std::size_t width
                           {"in", Align::right},
                           {"out", Align::right},
                           {"verdict", Align::left}});
-  std::string findings;
+  std::string findings, lenient;
   bool any = false;
   for (Ran const& ran : report.scripts) {
     bool const passed = ran.verdict == Verdict::passed;
@@ -222,12 +270,18 @@ std::string table_text(const Report& report, bool only_failed, std::size_t width
     if (!passed && ran.verdict != Verdict::left_out) {
       findings += "\n" + (ran.verdict == Verdict::bad ? ran.error + "\n" : finding_text(ran));
     }
+    for (Note const& one : ran.notes) {
+      lenient += one.lenient
+                     ? fmt::format("{}:{}: left out: {}\n", ran.file, one.place.line, one.why)
+                     : "";
+    }
   }
   std::string const totals =
-      fmt::format("{}{} of {} scripts pass, {} fail, {} cannot be run\n", any ? "\n" : "",
+      fmt::format("{}{} of {} scripts pass, {} fail, {} cannot be run{}\n", any ? "\n" : "",
                   report.count(Verdict::passed), report.scripts.size(),
-                  report.count(Verdict::failed), report.count(Verdict::bad));
-  return (any ? table.text(width) : "") + findings + totals +
+                  report.count(Verdict::failed), report.count(Verdict::bad), left_out_text(report));
+  lenient = lenient.empty() ? "" : "\n" + lenient;
+  return (any ? table.text(width) : "") + findings + lenient + totals + notes_summary(report) +
          (report.device.empty() ? "" : device_text(report));
 }
 
@@ -258,26 +312,31 @@ std::string junit_text(const Report& report) {
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
       "  <testsuite name=\"pkt\" tests=\"{}\" failures=\"{}\" errors=\"{}\"{}>\n",
       report.scripts.size(), report.count(Verdict::failed), report.count(Verdict::bad),
-      report.device.empty() ? "" : fmt::format(" skipped=\"{}\"", report.count(Verdict::left_out)));
+      report.device.empty() && report.count(Verdict::left_out) == 0
+          ? ""
+          : fmt::format(" skipped=\"{}\"", report.count(Verdict::left_out)));
   for (Ran const& ran : report.scripts) {
     fs::path const path(ran.file);
     std::uint64_t const us = ran.virtual_ns / 1000;
     out += fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{}.{:06}\"",
                        xml_escaped(path.parent_path().generic_string()),
                        xml_escaped(path.stem().generic_string()), us / 1'000'000, us % 1'000'000);
+    std::string const notes = ran.notes.empty() ? ""
+                                                : fmt::format("      <system-out>{}</system-out>\n",
+                                                              xml_escaped(notes_text(ran, "")));
     if (ran.verdict == Verdict::passed) {
-      out += "/>\n";
+      out += notes.empty() ? "/>\n" : ">\n" + notes + "    </testcase>\n";
       continue;
     }
     if (ran.verdict == Verdict::left_out) {
-      out += fmt::format(">\n      <skipped message=\"{}\"/>\n    </testcase>\n",
-                         xml_escaped(ran.reason));
+      out += fmt::format(">\n      <skipped message=\"{}\"/>\n{}    </testcase>\n",
+                         xml_escaped(ran.reason), notes);
       continue;
     }
     std::string const kind = ran.verdict == Verdict::bad ? "error" : "failure";
     std::string const text = ran.verdict == Verdict::bad ? ran.error : finding_text(ran);
-    out += fmt::format(">\n      <{} message=\"{}\">{}</{}>\n    </testcase>\n", kind,
-                       xml_escaped(what_of(ran)), xml_escaped(text), kind);
+    out += fmt::format(">\n      <{} message=\"{}\">{}</{}>\n{}    </testcase>\n", kind,
+                       xml_escaped(what_of(ran)), xml_escaped(text), kind, notes);
   }
   return out + "  </testsuite>\n</testsuites>\n";
 }
@@ -286,6 +345,8 @@ std::string json_text(const Report& report) {
   nlohmann::ordered_json out;
   if (!report.device.empty()) {
     out["device"] = report.device;
+  }
+  if (!report.device.empty() || report.count(Verdict::left_out) != 0) {
     out["left_out"] = report.count(Verdict::left_out);
   }
   out["scripts"] = report.scripts.size();
@@ -316,6 +377,7 @@ std::string json_text(const Report& report) {
       one["line"] = ran.finding.place.line;
       one["text"] = ran.line;
       one["what"] = ran.finding.what;
+      one["next"] = ran.finding.next;
       one["state"] = ran.finding.state;
       one["fields"] = nlohmann::ordered_json::array();
       for (Row const& row : ran.finding.rows) {
@@ -323,6 +385,15 @@ std::string json_text(const Report& report) {
                                  {"expected", row.expected},
                                  {"actual", row.actual},
                                  {"differs", row.differs}});
+      }
+    }
+    if (!ran.notes.empty()) {
+      one["not_carried_out"] = nlohmann::ordered_json::array();
+      for (Note const& note : ran.notes) {
+        one["not_carried_out"].push_back({{"line", note.place.line},
+                                          {"text", note.text},
+                                          {"why", note.why},
+                                          {"left_out", note.lenient}});
       }
     }
     if (!ran.capture_path.empty()) {

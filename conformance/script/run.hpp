@@ -30,6 +30,7 @@ struct Ran {
   Verdict verdict = Verdict::passed;
   std::string error;          ///< if the script cannot be run: one line that begins with its file
   std::string reason;         ///< why it was left out
+  std::vector<Note> notes;    ///< what was not carried out
   std::uint32_t unasked = 0;  ///< assertions about variables that a device does not show
   int exit_code = 0;          ///< as the verb returns for this script alone
   Finding finding;

@@ -149,29 +149,58 @@ void set_addresses(const Script& script, Plan& plan) {
   }
 }
 
-void take_commands(const Script& script, Plan& plan) {
-  while (plan.first_event < script.events.size() &&
-         script.events[plan.first_event].kind == Event::Kind::command) {
-    for (Assignment const& one : script.events[plan.first_event].command) {
-      if (std::string const wrong = set_sysctl(one.name, one.value, plan.config); !wrong.empty()) {
-        refuse(script, one.place, wrong);
+/// The sysctls of all commands: those before the first other event become part of the Config; of
+/// the others it is known that they can be set.
+class Commands {
+ public:
+  Commands(const Script& script, bool lenient, Plan& plan)
+      : script_(script), lenient_(lenient), plan_(plan) {}
+
+  void take() {
+    std::size_t at = 0;
+    for (; at < script_.events.size() && opens(script_.events[at]); ++at) {
+      for (Assignment const& one : script_.events[at].shell.set) {
+        take_one(one, plan_.config);
       }
     }
-    ++plan.first_event;
-  }
-  for (std::size_t i = plan.first_event; i < script.events.size(); ++i) {
-    Event const& event = script.events[i];
-    for (Assignment const& one : event.command) {
-      Config unused = plan.config;
-      LaterOption later;
-      std::string wrong = set_sysctl(one.name, one.value, unused);
-      wrong = wrong.empty() ? set_later(one.name, one.value, later) : wrong;
-      if (!wrong.empty()) {
-        refuse(script, one.place, wrong);
+    plan_.first_event = at;
+    Config later = plan_.config;
+    later_ = true;
+    for (; at < script_.events.size(); ++at) {
+      for (Assignment const& one : script_.events[at].shell.set) {
+        take_one(one, later);
       }
     }
   }
-}
+
+ private:
+  static bool opens(const Event& event) {
+    return event.kind == Event::Kind::left_out ||
+           (event.kind == Event::Kind::command && event.shell.checks.empty());
+  }
+  void take_one(const Assignment& one, Config& config) {
+    std::string const text = one.name + "=" + one.value;
+    if (is_neutral(one.name, one.value)) {
+      plan_.notes.push_back({one.place, text, "this stack has no such setting", false});
+      return;
+    }
+    std::string wrong = set_sysctl(one.name, one.value, config);
+    if (LaterOption option; wrong.empty() && later_ && is_socket_default(one.name)) {
+      wrong = set_later(one.name, one.value, option);
+    }
+    if (!wrong.empty() && !lenient_) {
+      refuse(script_, one.place, wrong);
+    }
+    if (!wrong.empty()) {
+      plan_.notes.push_back({one.place, text, wrong, true});
+    }
+  }
+
+  const Script& script_;
+  bool lenient_;
+  Plan& plan_;
+  bool later_ = false;
+};
 
 std::string duration_text(std::uint64_t ns) {
   return ns % 1'000'000 == 0 ? fmt::format("{}ms", ns / 1'000'000) : fmt::format("{}ns", ns);
@@ -205,6 +234,10 @@ std::vector<std::string> changes(const Config& before, const Config& after) {
 
 }  // namespace
 
+std::string apply_sysctl(const Assignment& one, Config& config) {
+  return is_neutral(one.name, one.value) ? "" : set_sysctl(one.name, one.value, config);
+}
+
 Plan plan_of(const Script& script, const Overrides& overrides) {
   Plan plan;
   Head const& head = script.head;
@@ -225,10 +258,7 @@ Plan plan_of(const Script& script, const Overrides& overrides) {
   set_addresses(script, plan);
   set_mtu(plan.config, Bytes{head.mtu.value_or(1500)});
   Config const before = plan.config;
-  if (head.mss) {
-    plan.config.tcp.mss = Bytes{*head.mss};
-  }
-  take_commands(script, plan);
+  Commands(script, overrides.lenient, plan).take();
   for (Assignment const& one : head.config) {
     set_field(script, one, plan.config);
   }

@@ -20,6 +20,7 @@ struct Plan {
   /// The fields of Config that the script changes, as `name=value`, for a device.
   std::vector<std::string> changed;
   std::size_t first_event = 0;  ///< after the commands that `config` already includes
+  std::vector<Note> notes;      ///< settings without effect
 };
 
 /// Settings of the command line; the head of a script overrides them.
@@ -29,6 +30,7 @@ struct Overrides {
   bool strict_segments = false;
   bool allow_trailing = false;
   bool keep_capture = false;  ///< for a run that passes, too
+  bool lenient = false;       ///< leaves out, with a note, what would be refused
   bool cut = false;     ///< the script was truncated after an event: a call may still be waiting
   bool referee = true;  ///< the referee also judges our packets by the RFCs
   /// For tests: changes the copy of our packet that the referee sees.
@@ -38,5 +40,9 @@ struct Overrides {
 /// Applies, in this order: profile, addresses, MTU, sysctls of commands before all other events,
 /// and fields of Config. Throws Failure (bad_input) with file, line and column.
 Plan plan_of(const Script& script, const Overrides& overrides);
+
+/// Sets one sysctl in `config`, unless it has no effect here. Returns an empty string, or the
+/// error.
+std::string apply_sysctl(const Assignment& one, Config& config);
 
 }  // namespace lockstep::conformance::script

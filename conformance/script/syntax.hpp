@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/tcp/state.hpp"
 #include "core/units/time.hpp"
 
 namespace lockstep::conformance::script {
@@ -55,6 +56,7 @@ struct Option {
   std::uint8_t kind = 0;
   std::vector<std::uint8_t> data;      ///< after the length octet; none: the option is one octet
   std::optional<std::uint8_t> length;  ///< the length octet, if it differs from the actual length
+  bool any_value = false, any_echo = false;  ///< of an expected timestamp: `...`
 
   bool operator==(const Option&) const = default;
 };
@@ -65,6 +67,7 @@ enum class Direction : std::uint8_t { in, out };
 struct IpFields {
   std::optional<std::uint8_t> ecn;  ///< 4: ECT(0) or ECT(1)
   std::optional<std::uint8_t> tos, ttl;
+  std::optional<std::uint8_t> dscp;  ///< the upper six bits of tos
   std::optional<std::uint32_t> flow_label;
 };
 
@@ -82,7 +85,8 @@ struct TcpPacket {
   std::uint16_t flags = 0;  ///< nine bits; the highest is AE
   SequenceRange sequence;
   std::optional<std::uint32_t> ack, window, urgent;
-  bool any_options = false;  ///< `<...>`
+  bool any_sequence = false, any_ack = false;  ///< `...` and `!`: not compared
+  bool any_options = false;                    ///< `<...>`
   bool bad_checksum = false;
   std::vector<Option> options;
 };
@@ -109,16 +113,38 @@ struct Assignment {
   std::string name, value;
 };
 
+/// A command of a script that asserts how many of its sockets are in a state.
+struct StateCheck {
+  Place place;
+  std::string text;                    ///< the command
+  std::vector<tcp::State> states;      ///< none: any state
+  std::optional<std::uint64_t> count;  ///< none: one at least
+};
+
+/// What a command of the shell amounts to here.
+struct Shell {
+  std::vector<Assignment> set;
+  std::vector<StateCheck> checks;
+};
+
+/// Something of a script that was not carried out.
+struct Note {
+  Place place;
+  std::string text;      ///< what the script says
+  std::string why;       ///< the reason
+  bool lenient = false;  ///< without --lenient the script would have been refused
+};
+
 struct Event {
-  enum class Kind : std::uint8_t { call, packet, code, command };
-  Kind kind = Kind::call;
+  enum class Kind : std::uint8_t { call, packet, code, command, left_out };
+  Kind kind = Kind::call;  ///< left_out: only its time counts
   Place place;
   When when;
   Call call;
   Packet packet;
   std::string code;
   Place code_place;
-  std::vector<Assignment> command;
+  Shell shell;
 };
 
 enum class IpMode : std::uint8_t { ipv4, mapped, ipv6 };
@@ -140,13 +166,21 @@ struct Script {
   std::vector<std::string> lines;
   Head head;
   std::vector<Event> events;
+  std::vector<Note> notes;
+  /// Written for packetdrill itself: packets after the last event do not matter there.
+  bool upstream = false;
 };
 
 using Defines = std::vector<std::pair<std::string, std::string>>;
 
+/// lenient: leaves out, with a note, what would be refused.
+enum class Strictness : std::uint8_t { strict, lenient };
+
 /// Parses a script. Throws Failure (bad_input): "FILE:LINE:COLUMN: what, expected, correction".
-Script parse(const std::string& file, const std::string& text, const Defines& defines);
+Script parse(const std::string& file, const std::string& text, const Defines& defines,
+             Strictness strictness = Strictness::strict);
 /// The same for a file; environment if it cannot be read, bad_input for a pipe or a folder.
-Script parse_file(const std::string& path, const Defines& defines);
+Script parse_file(const std::string& path, const Defines& defines,
+                  Strictness strictness = Strictness::strict);
 
 }  // namespace lockstep::conformance::script

@@ -24,6 +24,9 @@ struct Sysctl {
 
 constexpr Number seconds_max = 86'400;
 
+/// The time of a SYN and `retries` more, with a timeout of 1 s that doubles.
+Duration syn_time(Number retries) { return Duration::seconds((Number{2} << retries) - 1); }
+
 tcp::EcnPolicy ecn_of(Number value) {
   return value == 0   ? tcp::EcnPolicy::off
          : value == 1 ? tcp::EcnPolicy::on
@@ -62,6 +65,10 @@ constexpr std::array linux_names{
            [](Config& c, Number v) { c.tcp.keepalive_idle = Duration::seconds(v); }},
     Sysctl{"net.ipv4.tcp_min_rtt_wlen", seconds_max, "least_rtt_window",
            [](Config& c, Number v) { c.tcp.least_rtt_window = Duration::seconds(v); }},
+    Sysctl{"net.ipv4.tcp_moderate_rcvbuf", 1, "receive_buffer_max_bytes",
+           [](Config& c, Number v) {
+             c.tcp.receive_buffer_max = v != 0 ? c.tcp.receive_buffer_max : c.tcp.receive_buffer;
+           }},
     Sysctl{"net.ipv4.tcp_mtu_probing", 2, "path_mtu_probing",
            [](Config& c, Number v) { c.tcp.path_mtu_probing = v != 0; }},
     Sysctl{"net.ipv4.tcp_pacing_ca_ratio", 1000, "pacing_gain_percent",
@@ -70,6 +77,8 @@ constexpr std::array linux_names{
            [](Config& c, Number v) { c.tcp.pacing_start = count_of(v); }},
     Sysctl{"net.ipv4.tcp_recovery", 7, "rack",
            [](Config& c, Number v) { c.tcp.rack = (v & 1) != 0; }},
+    Sysctl{"net.ipv4.tcp_reordering", 127, "duplicate_acks",
+           [](Config& c, Number v) { c.tcp.duplicate_acks = count_of(v); }},
     Sysctl{"net.ipv4.tcp_retries1", 255, "r1_retransmissions",
            [](Config& c, Number v) { c.tcp.r1_retransmissions = count_of(v); }},
     Sysctl{"net.ipv4.tcp_rfc1337", 1, "time_wait_ignores_reset",
@@ -81,6 +90,8 @@ constexpr std::array linux_names{
     Sysctl{"net.ipv4.tcp_sack", 1, "sack", [](Config& c, Number v) { c.tcp.sack = v != 0; }},
     Sysctl{"net.ipv4.tcp_slow_start_after_idle", 1, "restart_after_idle",
            [](Config& c, Number v) { c.tcp.restart_after_idle = v != 0; }},
+    Sysctl{"net.ipv4.tcp_syn_retries", 15, "syn_timeout",
+           [](Config& c, Number v) { c.tcp.syn_timeout = syn_time(v); }},
     Sysctl{"net.ipv4.tcp_syncookies", 2, "syn_cookies",
            [](Config& c, Number v) { c.tcp.syn_cookies = static_cast<tcp::SynCookies>(v); }},
     Sysctl{"net.ipv4.tcp_timestamps", 2, "timestamps",
@@ -98,6 +109,8 @@ constexpr std::array freebsd_names{
            [](Config& c, Number v) { c.tcp.port_last = Port{static_cast<std::uint16_t>(v)}; }},
     Sysctl{"net.inet.ip.ttl", 255, "ttl",
            [](Config& c, Number v) { c.tcp.ttl = static_cast<std::uint8_t>(v); }},
+    Sysctl{"net.inet.tcp.abc_l_var", 65535, "slow_start_segments",
+           [](Config& c, Number v) { c.tcp.slow_start_segments = count_of(v); }},
     Sysctl{"net.inet.tcp.always_keepalive", 1, "keepalive",
            [](Config& c, Number v) { c.tcp.keepalive = v != 0; }},
     Sysctl{"net.inet.tcp.delacktime", 499, "delayed_ack",
@@ -124,6 +137,8 @@ constexpr std::array freebsd_names{
            [](Config& c, Number v) { c.tcp.syn_timeout = Duration::milliseconds(v); }},
     Sysctl{"net.inet.tcp.keepintvl", 86'400'000, "keepalive_interval",
            [](Config& c, Number v) { c.tcp.keepalive_interval = Duration::milliseconds(v); }},
+    Sysctl{"net.inet.tcp.minmss", 65535, "mss_least_bytes",
+           [](Config& c, Number v) { c.tcp.mss_least = bytes_of(v); }},
     Sysctl{"net.inet.tcp.msl", 86'400'000, "msl",
            [](Config& c, Number v) { c.tcp.msl = Duration::milliseconds(v); }},
     Sysctl{"net.inet.tcp.path_mtu_discovery", 1, "path_mtu_discovery",
@@ -132,6 +147,10 @@ constexpr std::array freebsd_names{
            [](Config& c, Number v) { c.tcp.persist_max = Duration::milliseconds(v); }},
     Sysctl{"net.inet.tcp.pmtud_blackhole_detection", 3, "path_mtu_probing",
            [](Config& c, Number v) { c.tcp.path_mtu_probing = v != 0; }},
+    Sysctl{"net.inet.tcp.recvbuf_auto", 1, "receive_buffer_max_bytes",
+           [](Config& c, Number v) {
+             c.tcp.receive_buffer_max = v != 0 ? c.tcp.receive_buffer_max : c.tcp.receive_buffer;
+           }},
     Sysctl{"net.inet.tcp.recvbuf_max", 0x3fff'ffff, "receive_buffer_max_bytes",
            [](Config& c, Number v) { c.tcp.receive_buffer_max = bytes_of(v); }},
     Sysctl{"net.inet.tcp.recvspace", 0x3fff'ffff, "receive_buffer_bytes",
@@ -148,6 +167,10 @@ constexpr std::array freebsd_names{
     Sysctl{"net.inet.tcp.rfc3042", 1, "limited_transmit",
            [](Config& c, Number v) { c.tcp.limited_transmit = v != 0; }},
     Sysctl{"net.inet.tcp.sack.enable", 1, "sack", [](Config& c, Number v) { c.tcp.sack = v != 0; }},
+    Sysctl{"net.inet.tcp.sendbuf_auto", 1, "send_buffer_max_bytes",
+           [](Config& c, Number v) {
+             c.tcp.send_buffer_max = v != 0 ? c.tcp.send_buffer_max : c.tcp.send_buffer;
+           }},
     Sysctl{"net.inet.tcp.sendbuf_max", 0x3fff'ffff, "send_buffer_max_bytes",
            [](Config& c, Number v) { c.tcp.send_buffer_max = bytes_of(v); }},
     Sysctl{"net.inet.tcp.sendspace", 0x3fff'ffff, "send_buffer_bytes",
@@ -160,6 +183,110 @@ constexpr std::array freebsd_names{
            }},
     Sysctl{"net.inet.tcp.tolerate_missing_ts", 1, "timestamps_required",
            [](Config& c, Number v) { c.tcp.timestamps_required = v == 0; }},
+};
+
+/// Sysctls of systems that have no counterpart here: with these values, separated by blanks, or
+/// with any (`*`), they change nothing that a script can see. A name that ends in a dot stands for
+/// all that begin with it.
+struct Neutral {
+  std::string_view name, values;
+};
+constexpr std::array neutrals{
+    Neutral{"route.initrwnd", "*"},
+    Neutral{"net.core.", "*"},
+    Neutral{"net.mptcp.", "*"},
+    Neutral{"net.ipv4.conf.", "*"},
+    Neutral{"net.ipv4.route.", "*"},
+    Neutral{"net.ipv6.", "*"},
+    Neutral{"kernel.", "*"},
+    Neutral{"net.ipv4.icmp_ratelimit", "*"},
+    Neutral{"net.ipv4.icmp_ratemask", "*"},
+    Neutral{"net.ipv4.icmp_msgs_per_sec", "*"},
+    Neutral{"net.ipv4.icmp_msgs_burst", "*"},
+    Neutral{"net.ipv4.tcp_abort_on_overflow", "0"},
+    Neutral{"net.ipv4.tcp_adv_win_scale", "1"},
+    Neutral{"net.ipv4.tcp_app_win", "31"},
+    Neutral{"net.ipv4.tcp_autocorking", "*"},
+    Neutral{"net.ipv4.tcp_backlog_ack_defer", "*"},
+    Neutral{"net.ipv4.tcp_comp_sack_delay_ns", "*"},
+    Neutral{"net.ipv4.tcp_comp_sack_nr", "*"},
+    Neutral{"net.ipv4.tcp_comp_sack_slack_ns", "*"},
+    Neutral{"net.ipv4.tcp_ecn_fallback", "1"},
+    Neutral{"net.ipv4.tcp_fack", "*"},
+    Neutral{"net.ipv4.tcp_fastopen_blackhole_timeout_sec", "0"},
+    Neutral{"net.ipv4.tcp_fastopen_key", "*"},
+    Neutral{"net.ipv4.tcp_invalid_ratelimit", "500"},
+    Neutral{"net.ipv4.tcp_limit_output_bytes", "*"},
+    Neutral{"net.ipv4.tcp_max_reordering", "*"},
+    Neutral{"net.ipv4.tcp_max_syn_backlog", "*"},
+    Neutral{"net.ipv4.tcp_mem", "*"},
+    Neutral{"net.ipv4.tcp_min_snd_mss", "48"},
+    Neutral{"net.ipv4.tcp_min_tso_segs", "*"},
+    Neutral{"net.ipv4.tcp_no_metrics_save", "*"},
+    Neutral{"net.ipv4.tcp_no_ssthresh_metrics_save", "*"},
+    Neutral{"net.ipv4.tcp_notsent_lowat", "-1 4294967295"},
+    Neutral{"net.ipv4.tcp_orphan_retries", "0"},
+    Neutral{"net.ipv4.tcp_pingpong_thresh", "1"},
+    Neutral{"net.ipv4.tcp_plb_enabled", "0"},
+    Neutral{"net.ipv4.tcp_retries2", "15"},
+    Neutral{"net.ipv4.tcp_shrink_window", "0"},
+    Neutral{"net.ipv4.tcp_stdurg", "0"},
+    Neutral{"net.ipv4.tcp_synack_retries", "5"},
+    Neutral{"net.ipv4.tcp_thin_linear_timeouts", "0"},
+    Neutral{"net.ipv4.tcp_tso_rtt_log", "*"},
+    Neutral{"net.ipv4.tcp_tso_win_divisor", "*"},
+    Neutral{"net.ipv4.tcp_workaround_signed_windows", "0"},
+    Neutral{"debug.", "*"},
+    Neutral{"kern.", "*"},
+    Neutral{"security.", "*"},
+    Neutral{"net.link.", "*"},
+    Neutral{"net.inet6.", "*"},
+    Neutral{"net.inet.icmp.", "*"},
+    Neutral{"net.inet.tcp.bb.", "*"},
+    Neutral{"net.inet.tcp.bbr.", "*"},
+    Neutral{"net.inet.tcp.blackhole", "0"},
+    Neutral{"net.inet.tcp.cc.abe", "0"},
+    Neutral{"net.inet.tcp.cc.dctcp.", "*"},
+    Neutral{"net.inet.tcp.do_tcpdrain", "*"},
+    Neutral{"net.inet.tcp.drop_synfin", "0"},
+    Neutral{"net.inet.tcp.ecn.generalized", "0"},
+    Neutral{"net.inet.tcp.ecn.maxretries", "1"},
+    Neutral{"net.inet.tcp.ecn.plusplus", "0"},
+    Neutral{"net.inet.tcp.fast_finwait2_recycle", "0"},
+    Neutral{"net.inet.tcp.fastopen.acceptany", "0"},
+    Neutral{"net.inet.tcp.fastopen.autokey", "*"},
+    Neutral{"net.inet.tcp.fastopen.ccache_bucket_limit", "*"},
+    Neutral{"net.inet.tcp.fastopen.path_disable_time", "*"},
+    Neutral{"net.inet.tcp.fastopen.setkey", "*"},
+    Neutral{"net.inet.tcp.functions_default", "freebsd"},
+    Neutral{"net.inet.tcp.hostcache.", "*"},
+    Neutral{"net.inet.tcp.icmp_may_rst", "1"},
+    Neutral{"net.inet.tcp.isn_reseed_interval", "*"},
+    Neutral{"net.inet.tcp.log_debug", "*"},
+    Neutral{"net.inet.tcp.log_in_vain", "*"},
+    Neutral{"net.inet.tcp.lro.", "*"},
+    Neutral{"net.inet.tcp.maxtcptw", "*"},
+    Neutral{"net.inet.tcp.mssdflt", "536"},
+    Neutral{"net.inet.tcp.nolocaltimewait", "*"},
+    Neutral{"net.inet.tcp.persmin", "5000"},
+    Neutral{"net.inet.tcp.rack.", "*"},
+    Neutral{"net.inet.tcp.reass.", "*"},
+    Neutral{"net.inet.tcp.recvbuf_inc", "*"},
+    Neutral{"net.inet.tcp.retries", "12"},
+    Neutral{"net.inet.tcp.rexmit_drop_options", "0"},
+    Neutral{"net.inet.tcp.rexmit_slop", "200"},
+    Neutral{"net.inet.tcp.rfc3390", "1"},
+    Neutral{"net.inet.tcp.rfc3465", "1"},
+    Neutral{"net.inet.tcp.rfc6675_pipe", "*"},
+    Neutral{"net.inet.tcp.sack.", "*"},
+    Neutral{"net.inet.tcp.sendbuf_inc", "*"},
+    Neutral{"net.inet.tcp.syncache.", "*"},
+    Neutral{"net.inet.tcp.tcbhashsize", "*"},
+    Neutral{"net.inet.tcp.ts_offset_per_conn", "*"},
+    Neutral{"net.inet.tcp.tso", "*"},
+    Neutral{"net.inet.tcp.udp_tunneling_port", "0"},
+    Neutral{"net.inet.tcp.v6mssdflt", "1220"},
+    Neutral{"net.inet.tcp.v6pmtud_blackhole_mss", "*"},
 };
 
 /// Sysctls that are not a single number.
@@ -220,6 +347,10 @@ std::string set_congestion(const std::string& name, const std::string& value, Co
   return {};
 }
 
+/// net.core.rmem_max, unless changed: no socket's window needs a smaller shift than this one does.
+constexpr Number linux_rmem_max = 212'992;
+std::uint8_t shift_for(Number most);
+
 /// Minimum, default and maximum octets of a buffer.
 std::string set_buffer(const std::string& name, const std::string& value, Config& config) {
   auto const numbers = numbers_in(value);
@@ -231,6 +362,9 @@ std::string set_buffer(const std::string& name, const std::string& value, Config
   bool const receive = name == "net.ipv4.tcp_rmem";
   (receive ? config.tcp.receive_buffer : config.tcp.send_buffer) = bytes_of(numbers[1]);
   (receive ? config.tcp.receive_buffer_max : config.tcp.send_buffer_max) = bytes_of(numbers[2]);
+  if (receive && !config.tcp.window_shift_automatic) {
+    config.tcp.window_shift = shift_for(std::max(numbers[2], linux_rmem_max));
+  }
   return {};
 }
 
@@ -246,6 +380,31 @@ std::string set_ports(const std::string& name, const std::string& value, Config&
   return {};
 }
 
+/// What a route or a link may set, by the words of ip(8) and ifconfig(8).
+std::string set_route(const std::string& name, const std::string& value, Config& config) {
+  std::string text = value;
+  bool const time = name == "route.rto_min";
+  if (time && text.ends_with("ms")) {
+    text.resize(text.size() - 2);
+  }
+  auto const number = parse_number(text);
+  if (!number || *number < 0 || *number > 65535) {
+    return wrong(name, value, "a number up to 65535");
+  }
+  auto const v = static_cast<Number>(*number);
+  if (name == "route.mtu") {
+    set_mtu(config, bytes_of(v));
+  } else if (time) {
+    config.tcp.rto_min = Duration::milliseconds(v);
+  } else if (name == "route.initcwnd") {
+    if (v != 10) {
+      return wrong(name, value, "10: the stack has no other");
+    }
+    config.tcp.initial_window = tcp::InitialWindow::rfc6928;
+  }
+  return {};
+}
+
 /// 0 is the initial window of RFC 3390, which is RFC 5681's; a number of segments is only that of
 /// RFC 6928.
 std::string set_initial_window(const std::string& name, const std::string& value, Config& config) {
@@ -256,6 +415,15 @@ std::string set_initial_window(const std::string& name, const std::string& value
   config.tcp.initial_window =
       *number == 10 ? tcp::InitialWindow::rfc6928 : tcp::InitialWindow::rfc5681;
   return {};
+}
+
+/// The shift that Linux offers for the largest receive buffer: tcp(7), tcp_rmem.
+std::uint8_t shift_for(Number most) {
+  int shift = 0;
+  for (Number space = most; space > 65535 && shift < 14; space >>= 1) {
+    ++shift;
+  }
+  return static_cast<std::uint8_t>(shift);
 }
 
 const Sysctl* find(const std::string& name) {
@@ -274,7 +442,31 @@ const Sysctl* find(const std::string& name) {
 
 }  // namespace
 
+bool is_neutral(const std::string& name, const std::string& value) {
+  if (find(name) != nullptr) {
+    return false;
+  }
+  for (Neutral const& one : neutrals) {
+    bool const named = one.name.ends_with('.') ? name.starts_with(one.name) : name == one.name;
+    if (named) {
+      std::string const values = " " + std::string(one.values) + " ";
+      return one.values == "*" || values.find(" " + value + " ") != std::string::npos;
+    }
+  }
+  return false;
+}
+
 std::string set_sysctl(const std::string& name, const std::string& value, Config& config) {
+  if (name.starts_with("route.")) {
+    return set_route(name, value, config);
+  }
+  bool const accurate = name == "net.ipv4.tcp_ecn" || name == "net.inet.tcp.ecn.enable";
+  if (accurate && (value == "3" || value == "4" || value == "5")) {
+    return fmt::format(
+        "{}={} is accurate ECN (RFC 9768), which this stack does not have, expected "
+        "0 to 2: correct it",
+        name, value);
+  }
   if (name == "net.ipv4.tcp_congestion_control" || name == "net.inet.tcp.cc.algorithm") {
     return set_congestion(name, value, config);
   }
@@ -289,6 +481,11 @@ std::string set_sysctl(const std::string& name, const std::string& value, Config
   }
   const Sysctl* const found = find(name);
   if (found == nullptr) {
+    for (Neutral const& one : neutrals) {
+      if (one.name == name) {
+        return wrong(name, value, fmt::format("{}, as this stack behaves", one.values));
+      }
+    }
     return fmt::format(
         "the sysctl {} has no effect on this stack, expected one that "
         "'lockstep pkt sysctls' lists: remove it",
@@ -302,15 +499,16 @@ std::string set_sysctl(const std::string& name, const std::string& value, Config
   return {};
 }
 
+bool is_socket_default(const std::string& name) {
+  return std::any_of(later_names.begin(), later_names.end(),
+                     [&name](LaterName const& one) { return one.name == name; });
+}
+
 std::string set_later(const std::string& name, const std::string& value, LaterOption& out) {
   auto const found = std::find_if(later_names.begin(), later_names.end(),
                                   [&name](LaterName const& one) { return one.name == name; });
   if (found == later_names.end()) {
-    return fmt::format(
-        "{} is set after the first call or packet, expected it before: of the "
-        "stack's configuration only what 'lockstep pkt sysctls' calls \"any time\" "
-        "changes later; move the command up",
-        name);
+    return fmt::format("{} is no default of sockets, expected one: set it in the stack", name);
   }
   auto const number = parse_number(value);
   if (!number || *number % found->unit != 0 || *number / found->unit < found->least ||

@@ -4,6 +4,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
+#include <algorithm>
+
 #include "conformance/script/device_world.hpp"
 
 namespace lockstep::conformance::script {
@@ -75,6 +77,11 @@ bool StackWorld::advance(Instant until) {
 void StackWorld::inject(std::vector<std::byte> packet) {
   port_.arrived = std::move(packet);
   turn(stack_, port_, sockets_);
+}
+
+void StackWorld::reconfigure(const Config& config) {
+  stack_.reconfigure(config);
+  port_.room.resize(std::max<std::size_t>(port_.room.size(), config.mtu.count + 64));
 }
 
 std::optional<tcp::State> StackWorld::state_of(const Endpoint& local, const Endpoint& remote) {

@@ -59,6 +59,10 @@ class World {
   virtual std::optional<tcp::State> state_of(const Endpoint& local, const Endpoint& remote) = 0;
   /// TCP_INFO of a socket; nullopt: there is none.
   virtual std::optional<lockstep_tcp_info> info_of(int fd) = 0;
+  /// The settings now.
+  virtual const Config& config() const = 0;
+  /// Replaces them, for connections that are open, too.
+  virtual void reconfigure(const Config& config) = 0;
   /// False: the fields of TCP_INFO cannot be seen, so no assertion is asked.
   virtual bool has_info() const { return true; }
   /// False: what it sends is judged as any peer's, not by what our own stack never does.
@@ -82,6 +86,8 @@ class StackWorld final : public World {
   SocketCalls& calls() override { return calls_; }
   std::optional<tcp::State> state_of(const Endpoint& local, const Endpoint& remote) override;
   std::optional<lockstep_tcp_info> info_of(int fd) override;
+  const Config& config() const override { return stack_.config(); }
+  void reconfigure(const Config& config) override;
   /// The time of the next event if nothing arrives and no call is made.
   Instant next() const { return earlier(stack_.deadline(), sockets_.deadline()); }
   lockstep_sockets* sockets() { return sockets_.c(); }

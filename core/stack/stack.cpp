@@ -527,6 +527,17 @@ Refusal Stack::set(ConnectionId id, Setting setting) {
   return tcp::set(changing().engine, id, setting);
 }
 
+void Stack::reconfigure(const Config& config) {
+  Body& b = body();
+  CHECK(fault_of(config).empty());
+  CHECK(arena_bytes(config) == arena_bytes(b.config));
+  b.config = config;
+  b.engine.config = config.tcp;
+  b.engine.mtu_mss = config.mtu - Bytes{40};
+  b.engine.mss_alone = tcp::names_mss_alone(config.tcp);
+  b.engine.fresh = tcp::fresh_connection(config.tcp);
+}
+
 const Config& Stack::config() const { return body().config; }
 
 const Statistics& Stack::statistics() const { return *body().statistics; }

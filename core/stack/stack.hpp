@@ -139,6 +139,10 @@ class Stack {
   // The last packet that claimed an IPv4 address of ours (RFC 5227 2.4). Addresses that are in use
   // stay in use.
   AddressConflict last_conflict() const;
+  // Replaces the settings that size no memory and draw no key, for open connections, too: as a
+  // system's sysctls do. `config` must be valid and need the same memory (CHECK), and must have the
+  // same keys, addresses, link and pools. Between turns only.
+  void reconfigure(const Config& config);
   // The counters. The reference is valid as long as the stack.
   const Statistics& statistics() const;
   // How many entries of each pool are in use.

@@ -156,6 +156,9 @@ void register_run(CLI::App& verb, int& exit_code) {
                 "each segment of a script must be exactly one segment on the wire");
   run->add_flag("--allow-trailing", options->overrides.allow_trailing,
                 "allow packets after the last expected one");
+  run->add_flag("--lenient", options->overrides.lenient,
+                "leave out lines that are not understood or not supported, and say so, instead of "
+                "refusing the script");
   run->add_flag(
       "--no-referee", options->no_referee,
       "compare what our stack sends with the script only, not with the rules of the RFCs");
@@ -243,7 +246,7 @@ void print_sysctls(bool json) {
                    {"when", TextTable::Align::left},
                    {"fields of Config", TextTable::Align::left}});
   for (script::SysctlRow const& row : script::sysctl_rows()) {
-    std::string const when = row.later ? "any time" : "head";
+    std::string const when = row.later ? "sockets" : "any time";
     table.add({row.name, row.system, row.values, when, row.fields});
     all.push_back({{"name", row.name},
                    {"system", row.system},
@@ -260,7 +263,7 @@ void register_sysctls(CLI::App& verb, int& exit_code) {
   auto const json = std::make_shared<bool>(false);
   sysctls->add_flag("--json", *json, "print JSON");
   sysctls->footer(
-      "head: only before the first call and packet; any time: applies to sockets created later.\n"
+      "any time: also between calls, from then on; sockets: there for sockets created later only.\n"
       "--profile=NAME is applied first, then sysctls, then --config=FIELD=VALUE.\n"
       "Example: lockstep pkt sysctls");
   sysctls->callback([json, &exit_code] {

@@ -1,0 +1,158 @@
+// Packets and assertions as packetdrill's scripts write them.
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "conformance/script/packet.hpp"
+#include "conformance/script/script_kit.hpp"
+
+namespace lockstep::conformance::script {
+namespace {
+
+using testing::HasSubstr;
+
+/// A listener and a handshake that begins with the peer's number `first`; `one` is what the script
+/// calls the number after it.
+std::string opened_at(std::uint32_t first, std::uint32_t one) {
+  return fmt::format(
+      "--profile=rfc\n--config=sack=true\n"
+      "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n"
+      "+0 < S {0}:{0}(0) win 65535 <mss 1000,sackOK,nop,nop>\n"
+      "+0 > S. 0:0(0) ack {1} win 65535 <mss 1460,nop,nop,sackOK>\n"
+      "+.1 < . {1}:{1}(0) ack 1 win 65535\n+0 accept(3, ..., ...) = 4\n",
+      first, one);
+}
+
+void passes(const std::string& text) {
+  Ran const ran = run_text(text);
+  EXPECT_EQ(ran.verdict, Verdict::passed) << text << finding_text(ran);
+}
+std::string finding_of(const std::string& text) { return finding_text(run_text(text)); }
+
+TEST(Language, NumbersCountFromThePeersFirst) {
+  passes(opened_at(123, 1) +
+         "+0 < P. 1001:2001(1000) ack 1 win 65535\n"
+         "+0 > . 1:1(0) ack 1 <nop,nop,sack 1001:2001>\n");
+  passes(opened_at(123, 124) +
+         "+0 < P. 1124:2124(1000) ack 1 win 65535\n"
+         "+0 > . 1:1(0) ack 124 <nop,nop,sack 1124:2124>\n");
+  EXPECT_THAT(finding_of(opened_at(123, 1) + "+0 < P. 1001:2001(1000) ack 1 win 65535\n"
+                                             "+0 > . 1:1(0) ack 124 <...>\n"),
+              HasSubstr("! ack"));
+}
+
+TEST(Language, OpenNumbersAreNotCompared) {
+  std::string const wrote = open_passively + "+0 write(4, ..., 10) = 10\n";
+  passes(wrote + "+0 > P. ...:...(10) ack 1\n");
+  passes(wrote + "+0 > P. 1:...(10) ack ...\n");
+  passes(wrote + "+0 > P. 1:11(10) ack ! win ...\n");
+  EXPECT_THAT(finding_of(wrote + "+0 > P. ...:...(11) ack 1\n"), HasSubstr("! length"));
+  EXPECT_THAT(finding_of(wrote + "+0 > P. 2:...(10) ack 1\n"), HasSubstr("! sequence"));
+  EXPECT_THAT(refusal_of(wrote + "+0 < . ...:...(0) ack 1 win 1\n"), HasSubstr("x.pkt:10:8: "));
+}
+
+TEST(Language, AcknowledgmentsWithoutTheirFlag) {
+  // A segment without ACK is dropped in ESTABLISHED, whatever its number is.
+  passes(open_passively + "+0 < P 1:11(10) ack 1 win 65535\n+0 read(4, ..., 9) = -1 EAGAIN\n");
+  Packet const bare = parse("x.pkt", "0 < . 0:0(0) win 1\n", {}).events[0].packet;
+  EXPECT_FALSE(bare.tcp.ack);
+  EXPECT_EQ(bare.tcp.flags, 0x10);
+  EXPECT_THAT(finding_of(open_passively + "+0 write(4, ..., 10) = 10\n+0 > P. 1:11(10)\n"),
+              HasSubstr("! ack"));
+  EXPECT_THAT(finding_of(open_passively + "+0 write(4, ..., 10) = 10\n+0 > P 1:11(10) ack 1\n"),
+              HasSubstr("! flags"));
+}
+
+TEST(Language, TimestampsMayBeOpen) {
+  std::string const head =
+      "--profile=rfc\n--config=timestamps=true\n--tcp_ts_tick_usecs=1000\n"
+      "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
+      "+0 connect(3, ..., ...) = -1 EINPROGRESS\n";
+  passes(head + "+0 > S 0:0(0) win 65535 <mss 1460,nop,nop,TS val ... ecr 0>\n");
+  passes(head + "+0 > S 0:0(0) win 65535 <mss 1460,nop,nop,TS val 7 ecr ...>\n");
+  EXPECT_THAT(finding_of(head + "+0 > S 0:0(0) win 65535 <mss 1460,nop,nop,TS val ... ecr 1>\n"),
+              HasSubstr("! options"));
+}
+
+TEST(Language, CountersOfAccurateEcnAreFlags) {
+  const auto flags_of = [](const std::string& text) {
+    return parse("x.pkt", "0 < " + text + " 1:1(0) ack 1 win 1\n", {}).events[0].packet.tcp.flags;
+  };
+  EXPECT_EQ(flags_of("5."), 0x150);
+  EXPECT_EQ(flags_of("P6."), 0x198);
+  EXPECT_EQ(flags_of("0."), 0x10);
+  EXPECT_EQ(flags_of("1001 > 80 F7."), 0x1d1);
+  EXPECT_EQ(flags_of("SEWA."), 0x1d2);
+}
+
+TEST(Language, NamesOfIpFields) {
+  const auto ip_of = [](const std::string& text) {
+    return parse("x.pkt", "--ip_version=ipv6\n0 < [" + text + "] S 0:0(0) win 1\n", {})
+        .events[0]
+        .packet.ip;
+  };
+  EXPECT_EQ(ip_of("dscp af21").dscp, 18);
+  EXPECT_EQ(ip_of("dscp EF").dscp, 46);
+  EXPECT_EQ(ip_of("dscp cs6").dscp, 48);
+  EXPECT_EQ(ip_of("dscp 9, ce").dscp, 9);
+  EXPECT_EQ(ip_of("class 0x30").tos, 0x30);
+  EXPECT_EQ(ip_of("hlim 7").ttl, 7);
+  std::string const wrote = open_passively + "+0 write(4, ..., 10) = 10\n";
+  passes(wrote + "+0 > [dscp 0] P. 1:11(10) ack 1\n");
+  EXPECT_THAT(finding_of(wrote + "+0 > [dscp cs1] P. 1:11(10) ack 1\n"), HasSubstr("! dscp"));
+  EXPECT_THAT(refusal_of("0 > [dscp zz9] S 0:0(0)\n"), HasSubstr("a code point"));
+}
+
+TEST(Language, DefinedNamesInOctetsAndIcmp) {
+  Defines const names{{"COOKIE", "0x0102aB"}, {"WHAT", "frag_needed"}, {"CODE", "4"}};
+  Script const read = parse("x.pkt",
+                            "0 < S 0:0(0) win 1 <FO COOKIE>\n"
+                            "0 < icmp unreachable CODE mtu 900\n0 < icmp type_3 code_4 mtu 900\n",
+                            names);
+  EXPECT_EQ(options_text(read.events[0].packet.tcp.options), "FO 0102ab");
+  EXPECT_EQ(read.events[1].packet.icmp.code, 4);
+  EXPECT_EQ(read.events[2].packet.icmp.type, 3);
+  EXPECT_EQ(read.events[2].packet.icmp.code, 4);
+  EXPECT_THAT(refusal_of("0 < S 0:0(0) win 1 <FO COOKIE>\n"), HasSubstr("x.pkt:1:24: 'COOKIE'"));
+}
+
+std::string asserted(const std::string& code) {
+  Ran const ran = run_text(open_passively + "+0 %{ " + code + " }%\n");
+  return ran.verdict == Verdict::passed ? "holds" : ran.finding.what;
+}
+
+TEST(Python, ComparisonsFormChains) {
+  EXPECT_EQ(asserted("assert 0 < tcpi_state <= 1 < 2"), "holds");
+  EXPECT_EQ(asserted("assert not (0 < 2 < 2) and 1 < 2 <= 2"), "holds");
+  EXPECT_EQ(asserted("assert (1 < 2 < 3) == True"), "holds");
+  EXPECT_THAT(asserted("assert 1 < 3 < 2"), HasSubstr("does not hold"));
+  EXPECT_THAT(asserted("assert 3 < 2 < 4"), HasSubstr("does not hold"));
+  EXPECT_THAT(asserted("assert 1 < 2 < 3 < 3"), HasSubstr("does not hold"));
+  EXPECT_THAT(asserted("assert 1 == 1 == 0 or 0"), HasSubstr("does not hold"));
+}
+
+TEST(Python, StatementsOfScripts) {
+  EXPECT_EQ(asserted("assert tcpi_state == \\\n TCPI_ESTABLISHED, 'state=%d' % (\ntcpi_state)\n"
+                     "print \"a }\", tcpi_snd_cwnd\nprint(tcpi_rto,\n 'x')\n# if\npass"),
+            "holds");
+  Ran const ran = run_text(open_passively + "+0 %{ print(tcpi_rto) }%\n");
+  EXPECT_EQ(ran.verdict, Verdict::passed);
+  ASSERT_EQ(ran.notes.size(), 1U);
+  EXPECT_THAT(ran.notes[0].text, HasSubstr("print(tcpi_rto)"));
+  EXPECT_EQ(asserted("print(1); assert tcpi_snd_rexmitpack == 0"), "holds");
+  EXPECT_THAT(refusal_of(open_passively + "+0 %{ assert tcpi_rcv_nxt == 1 }%\n"),
+              HasSubstr("no value for tcpi_rcv_nxt"));
+}
+
+TEST(Python, ControlMessages) {
+  std::string const got = open_passively + "+0 < P. 1:11(10) ack 1 win 65535\n";
+  std::string const call = "+0 recvmsg(4, {msg_name(...)=..., msg_iov(1)=[{..., 5}], msg_flags=0, ";
+  passes(got + call + "msg_control=[]}, 0) = 5\n* > . 1:1(0) ack 11\n");
+  EXPECT_THAT(finding_of(got + call +
+                         "msg_control=[{cmsg_level=SOL_TCP, cmsg_type=TCP_CM_INQ, "
+                         "cmsg_data=5}]}, 0) = 5\n"),
+              HasSubstr("msg_control has no item"));
+}
+
+}  // namespace
+}  // namespace lockstep::conformance::script
