@@ -146,7 +146,8 @@ Kernel::~Kernel() {
 }
 
 void Kernel::make_models(const Registry& registry) {
-  for (const AppSpec& app : world_.apps) {
+  for (AppSpec& app : world_.apps) {
+    app.draws.stream = root_.fork("apps").fork(app.name.view());
     ModelMaker const maker = registry.model(app.model);
     CHECK(maker != nullptr);
     // Each shard of the client runs its share of the flows; each shard of the server listens.

@@ -69,4 +69,12 @@ sim::HostIndex host_named(Table& table, std::string_view key, const WorldInProgr
 Duration read_duration(Table& table, std::string_view key, Duration otherwise);
 std::uint64_t read_bytes(Table& table, std::string_view key, std::uint64_t otherwise);
 
+/// Each reads a key that is a fixed quantity or words that say how it is drawn. A key that is
+/// missing changes nothing.
+void read_time_or_draw(Table& table, std::string_view key, Duration& fixed, sim::Draw& draw);
+void read_size_or_draw(Table& table, std::string_view key, std::uint64_t& fixed, sim::Draw& draw);
+sim::ArrivalSpec read_arrivals(Table& table);
+/// Refuses draws that the model of the application does not make.
+void check_draws(Table& table, const sim::AppSpec& app);
+
 }  // namespace lockstep::tools

@@ -101,6 +101,58 @@ completion = "20us"
               testing::HasSubstr("an MTU of at most 10222 bytes"));
 }
 
+TEST_F(WorldFile, WhatAnApplicationDraws) {
+  const auto app_with = [](const std::string& keys) { return good() + std::string(upload) + keys; };
+  sim::AppSpec app = read_world(write(app_with(R"(start = "uniform 1s 2s"
+bytes = "pareto 10KiB 1.2 1MiB"
+think = "exponential 10ms"
+arrivals = "on_off 1s 2s 20ms"
+)")))
+                         .apps.at(0);
+  EXPECT_EQ(app.draws.start.kind, sim::DrawKind::uniform);
+  EXPECT_EQ(app.draws.start.most, 2'000'000'000u);
+  EXPECT_EQ(app.draws.bytes.least, 10'240u);
+  EXPECT_EQ(app.draws.bytes.shape_thousandths, 1'200u);
+  EXPECT_EQ(app.draws.bytes.most, 1'048'576u);
+  EXPECT_EQ(app.draws.think.mean, 10'000'000u);
+  EXPECT_EQ(app.draws.arrivals.gap, Duration::milliseconds(20));
+  EXPECT_EQ(app.draws.arrivals.off, Duration::seconds(2));
+  const auto refused = [&](const std::string& keys, const std::string& why) {
+    EXPECT_THAT(complaint(app_with(keys)), testing::HasSubstr(why)) << keys;
+  };
+  refused("start = \"uniform 2s 1s\"\n",
+          "18: 'start' of app 'x': \"uniform 2s 1s\" was found, expected");
+  refused("bytes = \"pareto 10KiB\"\n", "18: 'bytes'");
+  refused("bytes = \"pareto 10KiB 0\"\n", "18: 'bytes'");
+  refused("bytes = \"exponential\"\n", "18: 'bytes'");
+  refused("think = \"gauss 1s\"\n", "18: 'think'");
+  refused("arrivals = \"poisson 0s\"\n",
+          "18: 'arrivals' of app 'x': \"poisson 0s\" was found, expected");
+  refused("arrivals = \"on_off 1s 20ms\"\n", "18: 'arrivals'");
+  refused("arrivals = \"on_off 1us 1s 1s\"\n", "an arrival would take more than 1,000 times on");
+  refused("bytes = \"file missing.txt\"\n", "missing.txt cannot be read: name a file of sizes");
+}
+
+TEST_F(WorldFile, SizesFromAFileBesideTheWorld) {
+  const auto folder = std::filesystem::path(testing::TempDir());
+  const std::string path = (folder / "lockstep_sizes.txt").string();
+  const std::string text = good() + std::string(upload) + "bytes = \"file lockstep_sizes.txt\"\n";
+  std::ofstream(path) << "# sizes of pages\n1500\n\n2KiB  # two\n";
+  const sim::Draw draw = read_world(write(text)).apps.at(0).draws.bytes;
+  EXPECT_EQ(draw.values, (std::vector<std::uint64_t>{1'500, 2'048}));
+  for (const auto& [bad, where] : {std::pair("1500\nmany\n", ":2: \"many\" was found, expected"),
+                                   std::pair("# none\n", ":1: no size was found, expected")}) {
+    std::ofstream(path) << bad;
+    try {
+      read_world(write(text));
+      FAIL() << bad;
+    } catch (const Failure& failure) {
+      EXPECT_THAT(failure.what(), testing::HasSubstr(path + where));
+    }
+  }
+  std::filesystem::remove(path);
+}
+
 TEST_F(WorldFile, TwoHostsOnLinksOfOneNic) {
   const auto with = [&](const std::string& a, const std::string& b) {
     std::string text = good();
