@@ -199,6 +199,9 @@ bool Kernel::step() {
     case Kind::timer:
       timer_of_host(*hosts_[entry.subject], entry.at);
       break;
+    case Kind::output:
+      bus_.run_output({now_, {entry.subject}, {}}, schedule_, watch_);
+      break;
   }
   return true;
 }
@@ -524,7 +527,7 @@ void Kernel::turn_host(Host& host) {
 }
 
 std::uint64_t Kernel::frames_accounted() const {
-  std::uint64_t frames = schedule_.count(Kind::arrival);
+  std::uint64_t frames = schedule_.count(Kind::arrival) + bus_.frames_waiting();
   for (auto const& each : hosts_) {
     frames += each->state().frames_held();
   }

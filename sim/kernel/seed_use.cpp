@@ -46,6 +46,11 @@ std::vector<SeedUse> seed_uses(const World& world) {
       out.push_back({"fault", fault.name});
     }
   }
+  for (const LinkSpec& link : world.links) {
+    if (link.forward.output.draws() || link.back.output.draws()) {
+      out.push_back({"queue", link.name});
+    }
+  }
   for (const HostSpec& host : world.hosts) {
     // The ports decide which shard has a connection.
     bool const first_shard = host.shards() != 1 && host.config.tcp.shard.value == 0;

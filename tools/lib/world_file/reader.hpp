@@ -40,6 +40,8 @@ void read_random_peer(Table& table, WorldInProgress& into);
 void read_link(Table& table, WorldInProgress& into);
 void read_app(Table& table, WorldInProgress& into);
 void read_fault(Table& table, WorldInProgress& into);
+/// Reads what a lane has beside its rate: a queue discipline, a shaper, a trace.
+void read_output(Table& table, sim::LaneSpec& lane);
 
 /// Reads `driver` and [host.NIC] of the next host, whose table is `table`; or `same_nic_as`, the
 /// host whose NIC this host's link belongs to.

@@ -153,6 +153,60 @@ TEST_F(WorldFile, SizesFromAFileBesideTheWorld) {
   std::filesystem::remove(path);
 }
 
+TEST_F(WorldFile, TheQueueOfALink) {
+  const sim::World world = read_world(write(good() + R"(discipline = "red"
+min_packets = 20
+max_packets = 60
+ecn = true
+shape = "5Mbit/s"
+[link.back]
+discipline = "fq_codel"
+queue_packets = 100
+)"));
+  const sim::OutputSpec& there = world.links.at(0).forward.output;
+  EXPECT_EQ(there.discipline, sim::DisciplineKind::red);
+  EXPECT_EQ(there.red.max_packets, 60u);
+  EXPECT_TRUE(there.red.ecn);
+  EXPECT_EQ(there.red.packet_time, Duration::microseconds(400));
+  EXPECT_EQ(there.shape_bits_per_second, 5'000'000u);
+  const sim::OutputSpec& back = world.links.at(0).back.output;
+  EXPECT_EQ(back.discipline, sim::DisciplineKind::fq_codel);
+  EXPECT_EQ(back.fq_codel.limit_packets, 100u);
+  const auto refused = [&](const std::string& keys, const std::string& why) {
+    EXPECT_THAT(complaint(good() + keys), testing::HasSubstr(why)) << keys;
+  };
+  refused("discipline = \"blue\"\n", "13: 'discipline' of link 'ab': \"blue\" was found");
+  refused("discipline = \"red\"\nmin_packets = 15\n", "15 is not below max_packets, 15");
+  refused("discipline = \"red\"\nqueue_packets = 9\n", "the average never reaches 15");
+  refused("discipline = \"codel\"\ntarget = \"1s\"\n", "14: 'target'");
+  refused("discipline = \"pie\"\nmark_packets = 5\n", "expected ecn = true instead");
+  refused("shape = \"1Mbit/s\"\nshape_burst = \"1KiB\"\n", "at least 1518 B");
+  refused("trace = \"x.trace\"\n", "the trace is the rate");
+  refused("[link.back]\ntrace = \"none.trace\"\n", "none.trace cannot be read: name a file");
+  EXPECT_THAT(complaint_about("ab.interval=1s"), testing::HasSubstr("interval"));
+}
+
+TEST_F(WorldFile, ATraceThatIsNone) {
+  const std::string path =
+      (std::filesystem::path(testing::TempDir()) / "lockstep_test.trace").string();
+  const std::string text = good() + "[link.back]\ntrace = \"lockstep_test.trace\"\n";
+  std::ofstream(path) << "0\n2\n2\n7\n";
+  EXPECT_EQ(read_world(write(text)).links.at(0).back.output.trace_ms.size(), 4u);
+  for (const auto& [bad, where] :
+       {std::pair("", ":1: the trace ends without an opportunity after 0 ms"),
+        std::pair("0\n0\n", ":2: the trace ends"), std::pair("5\n4\n", ":2: \"4\" was found"),
+        std::pair("1\n2.5\n", ":2: \"2.5\" was found, expected milliseconds")}) {
+    std::ofstream(path) << bad;
+    try {
+      read_world(write(text));
+      FAIL() << bad;
+    } catch (const Failure& failure) {
+      EXPECT_THAT(failure.what(), testing::HasSubstr(path + where));
+    }
+  }
+  std::filesystem::remove(path);
+}
+
 TEST_F(WorldFile, TwoHostsOnLinksOfOneNic) {
   const auto with = [&](const std::string& a, const std::string& b) {
     std::string text = good();
@@ -288,8 +342,8 @@ TEST_F(WorldFile, SuggestsEveryKey) {
   const std::string text = complaint(std::string(hosts) +
                                      "[[link]]\nname = \"ab\"\nfrom = \"a\"\nto = \"b\"\n"
                                      "speed = \"1Mbit/s\"\n");
-  EXPECT_NE(text.find(": answers_too_big, back, delay, from, mark_packets, mtu, name, overhead, "
-                      "queue, queue_packets, rate, to;"),
+  EXPECT_NE(text.find(": answers_too_big, back, delay, discipline, from, mark_packets, mtu, "
+                      "name, overhead, queue, queue_packets, rate, shape, shape_burst, to, trace;"),
             std::string::npos)
       << text;
 }

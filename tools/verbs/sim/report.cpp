@@ -249,6 +249,7 @@ ordered_json lane_json(const sim::Kernel& kernel, std::uint32_t index) {
           {"bytes_delivered", lane.bytes_delivered},
           {"copied", lane.duplicated},
           {"changed", lane.replaced},
+          {"discipline", sim::name_of(kernel.bus().lane({index}).spec().output.discipline)},
           {"queue_packets_most", lane.queue_packets_most},
           {"marked", lane.marked},
           {"drops", drops}};

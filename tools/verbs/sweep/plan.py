@@ -144,7 +144,7 @@ def digest(path):
 def named_in(path):
     """The files that a world names: "file sizes.txt", beside it."""
     text = pathlib.Path(path).read_text(encoding="utf-8", errors="replace")
-    names = re.findall(r'"file +([^ "]+)"', text)
+    names = re.findall(r'"file +([^ "]+)"', text) + re.findall(r'trace *= *"([^"]+)"', text)
     return [str(pathlib.Path(path).parent / name) for name in names]
 
 

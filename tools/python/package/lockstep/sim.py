@@ -245,7 +245,7 @@ class Sim:
         """Joins two nodes.
 
         Keys: rate ("10Mbit/s"), delay ("10ms"), queue ("64KiB"), queue_packets, mark_packets, mtu,
-        overhead, answers_too_big.
+        overhead, answers_too_big, discipline ("codel") with its keys, shape, trace.
         `back`: the keys that differ in the direction from `b` to `a`.
         """
         self._links += 1
