@@ -3,7 +3,9 @@
 
 #include "core/stack/shard.hpp"
 #include "core/wire/ethernet.hpp"
+#include "sim/bus/ecn_mark.hpp"
 #include "sim/bus/too_big.hpp"
+#include "sim/queues/flow_of.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -55,7 +57,18 @@ Bus::Bus(const World& world, Random root)
   }
   auto const add_lane = [&](const LinkSpec& link, const LaneSpec& spec, NodeRef from, NodeRef to) {
     LaneId const id{static_cast<std::uint32_t>(lanes_.size())};
-    lanes_.emplace_back(spec, header_bytes_of(world, link));
+    std::uint32_t const header = header_bytes_of(world, link);
+    lanes_.emplace_back(spec, header);
+    output_of_.push_back(static_cast<std::uint32_t>(outputs_.size()));
+    if (!spec.output.plain()) {
+      Random const own = root.fork("queue").fork(link.name.view());
+      outputs_.emplace_back(spec.output,
+                            OutputQueue::Line{{spec.rate_bits_per_second},
+                                              spec.overhead_bytes,
+                                              header,
+                                              {spec.queue_packets, spec.queue_bytes}},
+                            own.fork(id.value % 2 == 0 ? "forward" : "back"));
+    }
     ends_.push_back(to);
     if (from.kind == NodeKind::host) {
       host_lanes_[from.index] = id;
@@ -90,6 +103,10 @@ LaneId Bus::lane_from(NodeRef node) const {
 
 void Bus::send(const Sending& sending, Schedule& schedule, const Watch& watch) {
   Lane& on = lanes_[sending.lane.value];
+  if (on.is_queued()) {
+    enqueue(sending, schedule, watch);
+    return;
+  }
   Arrivals const arrivals = on.send(sending.now, frames_.bytes(sending.frame));
   if (arrivals.drop != LinkDrop::none) {
     note_drop(sending, arrivals.drop, watch);
@@ -104,6 +121,90 @@ void Bus::send(const Sending& sending, Schedule& schedule, const Watch& watch) {
   if (arrivals.copied) {
     schedule.add(arrivals.copy_at, {Kind::arrival, frames_.copy(sending.frame).value, 0});
   }
+}
+
+void Bus::put_under_way(const Sending& sending, const Arrivals& arrivals, Schedule& schedule) {
+  frames_.set_lane(sending.frame, sending.lane.value);
+  schedule.add(arrivals.at, {Kind::arrival, sending.frame.value, 0});
+  if (arrivals.copied) {
+    schedule.add(arrivals.copy_at, {Kind::arrival, frames_.copy(sending.frame).value, 0});
+  }
+}
+
+// Puts a frame into the output of its lane, and sends at once if the link is idle.
+void Bus::enqueue(const Sending& sending, Schedule& schedule, const Watch& watch) {
+  Lane& on = lanes_[sending.lane.value];
+  if (LinkDrop const drop = on.offer(frames_.length(sending.frame)); drop != LinkDrop::none) {
+    note_drop(sending, drop, watch);
+    if (on.spec().answers_too_big) {
+      answer_too_big(sending, schedule);
+    }
+    frames_.give(sending.frame);
+    return;
+  }
+  OutputQueue& output = outputs_[output_of_[sending.lane.value]];
+  FrameFlow const flow =
+      flow_of(frames_.bytes(sending.frame), on.link_header_bytes(), {output.flow_key()});
+  frames_.set_lane(sending.frame, sending.lane.value);
+  output.enqueue(sending.now,
+                 {sending.frame, frames_.length(sending.frame), flow.hash, flow.ect, false, {}},
+                 lost_);
+  drop_lost(sending, watch);
+  on.note_waiting(output.waiting());
+  if (output.due().is_never()) {
+    run_output(sending, schedule, watch);
+  }
+}
+
+void Bus::drop_lost(const Sending& at, const Watch& watch) {
+  for (LostPacket const& each : lost_) {
+    lanes_[at.lane.value].count(each.why);
+    note_drop({at.now, at.lane, each.packet.frame}, each.why, watch);
+    frames_.give(each.packet.frame);
+  }
+  lost_.clear();
+}
+
+void Bus::run_output(const Sending& at, Schedule& schedule, const Watch& watch) {
+  Lane& on = lanes_[at.lane.value];
+  OutputQueue& output = outputs_[output_of_[at.lane.value]];
+  OutputQueue::Step step;
+  do {
+    step = output.step(at.now, lost_);
+    drop_lost(at, watch);
+    if (!step.sends) {
+      continue;
+    }
+    Sending const sending{at.now, at.lane, step.packet.frame};
+    if (step.packet.marked &&
+        mark_congestion(frames_.bytes(sending.frame), on.link_header_bytes())) {
+      on.count_marked();
+    }
+    Arrivals const arrivals = on.leave(step.left, frames_.bytes(sending.frame));
+    if (arrivals.drop != LinkDrop::none) {
+      note_drop(sending, arrivals.drop, watch);
+      frames_.give(sending.frame);
+    } else {
+      put_under_way(sending, arrivals, schedule);
+    }
+  } while (step.sends && step.again <= at.now);
+  output.set_due(step.again);
+  if (!step.again.is_never()) {
+    schedule.add(step.again, {Kind::output, at.lane.value, 0});
+  }
+}
+
+std::uint64_t Bus::frames_waiting() const {
+  std::uint64_t waiting = 0;
+  for (OutputQueue const& output : outputs_) {
+    waiting += output.waiting();
+  }
+  return waiting;
+}
+
+std::uint32_t Bus::seen_waiting(LaneId id, Instant now) const {
+  Lane const& lane = lanes_[id.value];
+  return lane.is_queued() ? outputs_[output_of_[id.value]].waiting() : lane.seen_waiting(now);
 }
 
 // The answer returns on the other lane of the link, bypassing the queue there.

@@ -47,6 +47,13 @@ class Bus {
   };
   void send(const Sending& sending, Schedule& schedule, const Watch& watch);
 
+  // Sends what the output of a lane can send now; schedules the next time.
+  void run_output(const Sending& at, Schedule& schedule, const Watch& watch);
+  // The frames that wait in all outputs.
+  std::uint64_t frames_waiting() const;
+  // The frames in the queue of a lane, for observers.
+  std::uint32_t seen_waiting(LaneId id, Instant now) const;
+
   // Handles a frame that has arrived at a switch, at the end of its lane.
   void forward(Instant now, FrameId frame, Schedule& schedule, const Watch& watch);
 
@@ -77,6 +84,9 @@ class Bus {
 
   void forward_at_port(Instant now, FrameId frame, Schedule& schedule, const Watch& watch);
 
+  void enqueue(const Sending& sending, Schedule& schedule, const Watch& watch);
+  void put_under_way(const Sending& sending, const Arrivals& arrivals, Schedule& schedule);
+  void drop_lost(const Sending& at, const Watch& watch);
   void answer_too_big(const Sending& sending, Schedule& schedule);
   void note_drop(const Sending& sending, LinkDrop reason, const Watch& watch) const;
 
@@ -87,6 +97,9 @@ class Bus {
   std::vector<LaneId> station_lanes_;
   std::vector<Switch> switches_;
   FramePool frames_;
+  std::vector<OutputQueue> outputs_;
+  std::vector<std::uint32_t> output_of_;  // by lane; of a lane without an output 0
+  LostPackets lost_;                      // empty between calls
 };
 
 }  // namespace lockstep::sim

@@ -21,6 +21,25 @@ Arrivals Lane::send(Instant now, std::span<std::byte> frame) {
   return arrivals;
 }
 
+LinkDrop Lane::offer(std::uint32_t length) {
+  ++counters_.frames_offered;
+  counters_.bytes_offered += length;
+  LinkDrop const drop =
+      length > spec_.mtu_bytes + link_header_bytes_ ? LinkDrop::mtu_exceeded : LinkDrop::none;
+  if (drop != LinkDrop::none) {
+    count(drop);
+  }
+  return drop;
+}
+
+Arrivals Lane::leave(Instant left, std::span<std::byte> frame) {
+  Arrivals const arrivals = judged(left, frame);
+  if (arrivals.drop != LinkDrop::none) {
+    count(arrivals.drop);
+  }
+  return arrivals;
+}
+
 Instant Lane::answer(Instant now, std::uint32_t length) {
   ++counters_.frames_offered;
   counters_.bytes_offered += length;

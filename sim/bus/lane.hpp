@@ -9,6 +9,7 @@
 #include "sim/bus/frame_pool.hpp"
 #include "sim/bus/link_drop.hpp"
 #include "sim/faults/rule.hpp"
+#include "sim/queues/output.hpp"
 #include "sim/schedule/schedule.hpp"
 
 namespace lockstep::sim {
@@ -24,6 +25,7 @@ struct LaneSpec {
   // A router ahead of the lane answers a packet that exceeds the MTU and must not be fragmented.
   bool answers_too_big = false;
   std::uint32_t overhead_bytes = 0;  // per frame on the wire; costs transmission time only
+  OutputSpec output;                 // the discipline of its queue, a shaper, a rate trace
 };
 
 struct LaneCounters {
@@ -51,13 +53,26 @@ struct Arrivals {
 class Lane {
  public:
   explicit Lane(const LaneSpec& spec, std::uint32_t link_header_bytes)
-      : spec_(spec), link_header_bytes_(link_header_bytes) {}
+      : spec_(spec), queued_(!spec.output.plain()), link_header_bytes_(link_header_bytes) {}
+
+  // Whether frames wait in an output of the bus instead of being sent at once.
+  bool is_queued() const { return queued_; }
 
   void add(const Rule& rule) { rules_.push_back(rule); }
 
   // Sends a frame at `now`, which must not decrease between calls; may change `frame` in place.
   // O(1) plus the rules.
   Arrivals send(Instant now, std::span<std::byte> frame);
+
+  // The parts of send() for a lane with an output: whether the lane takes the frame, and the
+  // arrival of a frame whose transmission ends at `left`.
+  LinkDrop offer(std::uint32_t length);
+  Arrivals leave(Instant left, std::span<std::byte> frame);
+  void count_marked() { ++counters_.marked; }
+  void note_waiting(std::uint32_t packets) {
+    counters_.queue_packets_most =
+        packets > counters_.queue_packets_most ? packets : counters_.queue_packets_most;
+  }
 
   // Sends a frame of a router on the path and returns its arrival. It bypasses the queue in both
   // directions, so that it does not affect the lane's sender; no fault rule applies to it.
@@ -94,6 +109,7 @@ class Lane {
   void forget_departed(Instant now);
 
   LaneSpec spec_;
+  bool queued_;
   std::uint32_t link_header_bytes_;
   Instant free_at_{0};
   // A ring of queued frames: head_ is the oldest; the size is a power of two.

@@ -19,7 +19,8 @@ namespace lockstep::sim {
   X(partitioned, "the link is partitioned")                         \
   X(receive_ring_full, "the receiving host has no free descriptor") \
   X(switch_filtered, "the destination is on the port of arrival")   \
-  X(switch_malformed, "too short, or from a group address")
+  X(switch_malformed, "too short, or from a group address")         \
+  X(early_dropped, "the queue discipline dropped it before the queue was full")
 
 enum class LinkDrop : std::uint8_t {
   LOCKSTEP_LINK_DROPS(LOCKSTEP_ENUMERATOR) none,

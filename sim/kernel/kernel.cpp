@@ -146,7 +146,8 @@ Kernel::~Kernel() {
 }
 
 void Kernel::make_models(const Registry& registry) {
-  for (const AppSpec& app : world_.apps) {
+  for (AppSpec& app : world_.apps) {
+    app.draws.stream = root_.fork("apps").fork(app.name.view());
     ModelMaker const maker = registry.model(app.model);
     CHECK(maker != nullptr);
     // Each shard of the client runs its share of the flows; each shard of the server listens.
@@ -197,6 +198,9 @@ bool Kernel::step() {
       break;
     case Kind::timer:
       timer_of_host(*hosts_[entry.subject], entry.at);
+      break;
+    case Kind::output:
+      bus_.run_output({now_, {entry.subject}, {}}, schedule_, watch_);
       break;
   }
   return true;
@@ -523,7 +527,7 @@ void Kernel::turn_host(Host& host) {
 }
 
 std::uint64_t Kernel::frames_accounted() const {
-  std::uint64_t frames = schedule_.count(Kind::arrival);
+  std::uint64_t frames = schedule_.count(Kind::arrival) + bus_.frames_waiting();
   for (auto const& each : hosts_) {
     frames += each->state().frames_held();
   }

@@ -102,6 +102,7 @@ AppSpec share_of(const AppSpec& app, ShardId shard, ShardCount shards) {
   mine.flows = (app.flows - shard.value + shards.value - 1) / shards.value;
   mine.start = app.start + Duration{app.stagger.ns * shard.value};
   mine.stagger = Duration{app.stagger.ns * shards.value};
+  mine.draws.stream = stream_of_flow(app.draws, "shard", shard.value);
   return mine;
 }
 

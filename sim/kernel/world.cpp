@@ -132,6 +132,13 @@ WorldFault fault_of_app(const World& world, const AppSpec& app) {
   if (app.port.value == 0 || app.flows == 0 || app.repeat == 0) {
     return {"an application needs at least a port, a flow and a connection", app.name};
   }
+  if (app.draws.arrivals.kind != ArrivalKind::regular &&
+      world.hosts[app.client.value].shards() != 1) {
+    return {"a client that draws its arrivals has one shard", app.name};
+  }
+  if (app.draws.arrivals.hardly_on()) {
+    return {"a source of arrivals must be on for longer", app.name};
+  }
   return {};
 }
 

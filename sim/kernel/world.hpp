@@ -14,6 +14,7 @@
 #include "sim/bus/lane.hpp"
 #include "sim/bus/name.hpp"
 #include "sim/clock/host_clock.hpp"
+#include "sim/draws/draw.hpp"
 #include "sim/faults/rule.hpp"
 #include "sim/kernel/text.hpp"
 
@@ -158,6 +159,7 @@ struct AppSpec {
   std::uint32_t urgent_every = 0;  // mark every n-th write urgent; zero: none
   std::uint32_t fast_open = 0;     // Fast Open: pending requests at the server; zero: off
   CloseMode close_mode = CloseMode::finish;
+  AppDraws draws;  // what is drawn takes the place of `start`, `stagger`, `bytes` and `think`
 };
 
 // An application of which at least one end is a station. `app.client` and `app.server` are used for

@@ -4,7 +4,7 @@
 namespace lockstep::sim {
 
 void BulkClient::opened(Desk& desk, Session& session) {
-  session.goal = spec().bytes;
+  session.goal = session.bytes;
   writable(desk, session);
 }
 

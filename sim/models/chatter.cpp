@@ -13,7 +13,7 @@ void ChatterClient::ask(Desk& desk, Session& session) {
   write_to_goal(desk, session);
   // A response of zero length is complete at once.
   if (spec().reply_bytes == 0) {
-    wake(session, desk.now + spec().think);
+    wake(session, desk.now + pause_of(session.lane));
   }
 }
 
@@ -29,10 +29,11 @@ void ChatterClient::readable(Desk& desk, Session& session) {
   if (!any_read || !whole || !session.established) {
     return;
   }
-  if (spec().think.ns == 0) {
+  Duration const pause = pause_of(session.lane);
+  if (pause.ns == 0) {
     ask(desk, session);
   } else {
-    wake(session, desk.now + spec().think);
+    wake(session, desk.now + pause);
   }
 }
 

@@ -22,15 +22,22 @@ class Client : public SessionModel {
 
  protected:
   void closed(Desk& desk, Session& session) override;
+  // The time before the next request or connection of a flow: fixed, or the next one drawn.
+  Duration pause_of(std::uint32_t lane);
 
  private:
   struct FlowPlan {
     Instant next;
     std::uint32_t left = 0;
     bool talking = false;
+    std::uint64_t bytes = 0;  // of the next connection
+    Random sizes{};           // only of an application that draws
+    Random pauses{};
   };
 
   void plan(Instant now);
+  std::uint64_t size_of(FlowPlan& flow) const;
+  std::vector<Instant> starts(Instant now) const;
 
   IpAddress server_;
   Port local_;

@@ -4,7 +4,7 @@
 namespace lockstep::sim {
 
 void EchoClient::opened(Desk& desk, Session& session) {
-  session.goal = spec().bytes;
+  session.goal = session.bytes;
   writable(desk, session);
   readable(desk, session);
 }
@@ -17,7 +17,7 @@ void EchoClient::writable(Desk& desk, Session& session) {
 
 void EchoClient::readable(Desk& desk, Session& session) {
   read_all(desk, session);
-  if (session.established && end_of(desk, session).read >= spec().bytes) {
+  if (session.established && end_of(desk, session).read >= session.bytes) {
     part(desk, session, spec().close_mode);
   }
 }

@@ -4,7 +4,7 @@
 namespace lockstep::sim {
 
 void HalfCloseClient::opened(Desk& desk, Session& session) {
-  session.goal = spec().bytes;
+  session.goal = session.bytes;
   writable(desk, session);
 }
 

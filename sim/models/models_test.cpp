@@ -1,8 +1,13 @@
 // Each model completes, through faults, and random_peer disturbs none of them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "core/stack/statistics.hpp"
 #include "sim/kernel/kernel.hpp"
+#include "sim/kernel/seed_use.hpp"
 #include "sim/kernel/snapshot.hpp"
 #include "sim/models/pattern.hpp"
 #include "sim/worlds/build.hpp"
@@ -186,6 +191,96 @@ TEST(Snapshot, AnAttackedWorldContinuesTheSame) {
   fresh.restore(*cut.snapshot());
   fresh.run();
   EXPECT_EQ(fresh.fingerprint(), whole.fingerprint());
+}
+
+// What a run shows of its draws: when each connection began, and how much it sent.
+std::vector<std::pair<std::uint64_t, std::uint64_t>> drawn_in(const World& world,
+                                                              std::uint64_t seed) {
+  Kernel kernel(world, seed);
+  EXPECT_EQ(kernel.run(), Ending::completed);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> out;
+  for (const Flow& flow : kernel.ledger().flows()) {
+    out.emplace_back(flow.end(Side::opener).began.ns, flow.end(Side::opener).written);
+  }
+  return out;
+}
+
+World drawing_world() {
+  World world = two_hosts(usual_lane());
+  AppSpec app = app_of("bulk", 1);
+  app.flows = 4;
+  app.draws.start.kind = DrawKind::uniform;
+  app.draws.start.most = 1'000'000'000;
+  app.draws.bytes.kind = DrawKind::exponential;
+  app.draws.bytes.mean = 20'000;
+  world.apps = {app};
+  return world;
+}
+
+TEST(Draws, StartAndSizeComeFromTheSeed) {
+  auto const first = drawn_in(drawing_world(), 1);
+  EXPECT_EQ(first, drawn_in(drawing_world(), 1));
+  EXPECT_NE(first, drawn_in(drawing_world(), 2));
+  ASSERT_EQ(first.size(), 4u);
+  for (auto const& [began, written] : first) {
+    EXPECT_LE(began, 1'000'000'000u);
+    EXPECT_NE(written, 1u);
+  }
+}
+
+// Another application, or a fault that draws, changes neither.
+TEST(Draws, OtherDrawsDoNotMoveThem) {
+  World world = drawing_world();
+  auto const alone = drawn_in(world, 1);
+  world.lane_faults = {fault_of_link("loss", Loss{{10'000'000}})};
+  EXPECT_EQ(alone, drawn_in(world, 1));
+  AppSpec other = world.apps[0];
+  other.name = "other";
+  other.port = Port{6'000};
+  world.apps.push_back(other);
+  auto const both = drawn_in(world, 1);
+  EXPECT_EQ(both.size(), 8u);
+  for (auto const& each : alone) {
+    EXPECT_NE(std::find(both.begin(), both.end(), each), both.end());
+  }
+}
+
+TEST(Draws, ArrivalsBeginWhetherOrNotOthersHaveEnded) {
+  World world = two_hosts(usual_lane());
+  AppSpec app = app_of("chatter", 100);
+  app.flows = 30;
+  app.rounds = 3;
+  app.draws.arrivals = {ArrivalKind::poisson, Duration::milliseconds(10), {}, {}};
+  app.draws.think.kind = DrawKind::exponential;
+  app.draws.think.mean = 50'000'000;
+  world.apps = {app};
+  auto const drawn = drawn_in(world, 1);
+  ASSERT_EQ(drawn.size(), 30u);
+  std::uint64_t last = 0;
+  for (auto const& [began, written] : drawn) {
+    EXPECT_GE(began, last);
+    EXPECT_EQ(written, 300u);
+    last = began;
+  }
+  EXPECT_LT(last, 600'000'000u);
+  world.apps[0].draws.think.mean = 1;
+  auto const hurried = drawn_in(world, 1);
+  for (std::size_t i = 0; i < 30; ++i) {
+    EXPECT_EQ(hurried[i].first, drawn[i].first);
+  }
+}
+
+TEST(Draws, SeedUsesNamesWhatDraws) {
+  World world = two_hosts(usual_lane());
+  world.apps = {app_of("bulk", 1)};
+  world.lane_faults = {fault_of_link("always", Loss{{Probability::certain}})};
+  EXPECT_TRUE(seed_uses(world).empty());
+  world.lane_faults.push_back(fault_of_link("loss", Loss{{10}}));
+  world.apps[0].draws.think.kind = DrawKind::exponential;
+  auto const uses = seed_uses(world);
+  ASSERT_EQ(uses.size(), 2u);
+  EXPECT_EQ(uses[0].kind, "app");
+  EXPECT_EQ(uses[1].name, Name("loss"));
 }
 
 }  // namespace

@@ -72,9 +72,10 @@ Session* SessionModel::call(Desk& desk, const Call& call) {
   ConnectionInfo const info = desk.stack.inspect(session.id);
   session.flow = desk.ledger.open({spec_.name, info.tuple, info.send.iss, false});
   session.lane = call.lane;
+  session.bytes = call.bytes;
   Session& begun = begin(desk, session);
   if (open.fast_open) {
-    begun.goal = std::min(spec_.bytes, early_bytes);
+    begun.goal = std::min(call.bytes, early_bytes);
     write_to_goal(desk, begun);
     begun.goal = 0;
   }

@@ -23,6 +23,7 @@ struct Session {
   std::uint32_t round = 0;
   std::uint32_t lane = 0;  // which of the application's concurrent flows it is
   std::uint64_t goal = 0;
+  std::uint64_t bytes = 0;  // of a client: what it sends on this connection, or in a request
   Instant due = Instant::never();
   CloseMode close_mode = CloseMode::finish;  // while `parting`
 };
@@ -56,6 +57,7 @@ class SessionModel : public Model {
     Endpoint remote;
     Port local;
     std::uint32_t lane = 0;
+    std::uint64_t bytes = 0;
   };
   Session* call(Desk& desk, const Call& call);
 

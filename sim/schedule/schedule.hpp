@@ -17,6 +17,7 @@ enum class Kind : std::uint8_t {
   station,  // subject: a station that runs
   turn,     // subject: a host that takes a turn at this instant
   timer,    // subject: a host whose deadline may have come
+  output,   // subject: a lane whose output can send
 };
 
 // One scheduled event. `order` has the rank in its upper 8 bits and the insertion number below.

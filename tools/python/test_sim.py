@@ -79,6 +79,17 @@ def test_a_world_from_a_file_runs_as_the_command_runs_it(tmp_path):
     assert f"{sim.fingerprint():016x}" in done.stdout
 
 
+def test_an_app_draws_from_the_seed():
+    def run(seed):
+        sim, *_ = pair(seed=seed, limit="60s")
+        sim.app("bulk", "a", "b", flows=5, arrivals="poisson 20ms", bytes="exponential 20KiB",
+                start="uniform 0s 1s")
+        assert sim.run() == "completed"
+        return sim.now
+
+    assert run(1) == run(1) != run(2)
+
+
 def test_a_world_that_was_built_is_a_file_as_well(tmp_path):
     def build():
         sim, a, b, link = pair(seed=5)

@@ -175,6 +175,10 @@ std::vector<std::string> Table::keys() const {
   return out;
 }
 
+std::string Table::path_beside(const std::string& name) const {
+  return (std::filesystem::path(file_).parent_path() / name).string();
+}
+
 void Table::end() {
   for (const auto& [key, value] : table_) {
     if (!asked_.contains(key.str())) {

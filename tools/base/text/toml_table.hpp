@@ -65,6 +65,8 @@ class Table {
   [[noreturn]] void wrong(std::string_view key, const std::string& what) const;
   [[noreturn]] void wrong(const std::string& what) const;
   const std::string& title() const { return title_; }
+  /// The path of a file that a value names: relative to the folder of the table's file.
+  std::string path_beside(const std::string& name) const;
   void set_title(std::string title) { title_ = std::move(title); }
 
  private:

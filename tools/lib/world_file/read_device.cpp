@@ -113,6 +113,11 @@ void add_device_app(Table& table, const sim::StationAppSpec& given, WorldInProgr
                                      "half_close or slow_reader",
                                      made.app.model.view()));
   }
+  if (made.app.draws.any()) {
+    table.wrong("from",
+                "an application of a device draws nothing, expected fixed values of start, "
+                "bytes, think and arrivals");
+  }
   check_host(table, "from", made.client, into);
   check_host(table, "to", made.server, into);
   made.app.server_address = address_of_node(into.world, made.server);

@@ -207,14 +207,15 @@ void read_details(Table& table, sim::AppSpec& app, const WorldInProgress& into) 
   const auto usual = static_cast<std::uint16_t>(first_port + into.world.apps.size() +
                                                 into.world.station_apps.size());
   app.port = {static_cast<std::uint16_t>(table.number("port", usual, {1, 65'535}))};
-  app.start = read_duration(table, "start", app.start);
+  read_time_or_draw(table, "start", app.start, app.draws.start);
   app.flows = read_count(table, "flows", app.flows, 1);
   app.repeat = read_count(table, "repeat", app.repeat, 1);
   app.stagger = read_duration(table, "stagger", app.stagger);
-  app.bytes = read_bytes(table, "bytes", app.bytes);
+  read_size_or_draw(table, "bytes", app.bytes, app.draws.bytes);
   app.reply_bytes = read_bytes(table, "reply_bytes", app.reply_bytes);
   app.rounds = read_count(table, "rounds", app.rounds, 0);
-  app.think = read_duration(table, "think", app.think);
+  read_time_or_draw(table, "think", app.think, app.draws.think);
+  app.draws.arrivals = read_arrivals(table);
   app.read_bytes = read_bytes(table, "read_bytes", app.read_bytes);
   app.read_every = read_duration(table, "read_every", app.read_every);
   app.read_after = read_duration(table, "read_after", app.read_after);
@@ -222,6 +223,7 @@ void read_details(Table& table, sim::AppSpec& app, const WorldInProgress& into) 
   app.urgent_every = read_count(table, "urgent_every", app.urgent_every, 0);
   app.fast_open = read_count(table, "fast_open", app.fast_open, 0);
   app.close_mode = read_close_mode(table);
+  check_draws(table, app);
 }
 
 }  // namespace

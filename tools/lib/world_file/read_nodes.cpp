@@ -114,6 +114,7 @@ void read_lane(Table& table, sim::LaneSpec& lane) {
       static_cast<std::uint32_t>(table.number("overhead", lane.overhead_bytes, {0, 1'000}));
   lane.mtu_bytes = static_cast<std::uint32_t>(table.number("mtu", lane.mtu_bytes, {68, 65'535}));
   lane.answers_too_big = table.boolean("answers_too_big", lane.answers_too_big);
+  read_output(table, lane);
 }
 
 }  // namespace

@@ -40,6 +40,8 @@ void read_random_peer(Table& table, WorldInProgress& into);
 void read_link(Table& table, WorldInProgress& into);
 void read_app(Table& table, WorldInProgress& into);
 void read_fault(Table& table, WorldInProgress& into);
+/// Reads what a lane has beside its rate: a queue discipline, a shaper, a trace.
+void read_output(Table& table, sim::LaneSpec& lane);
 
 /// Reads `driver` and [host.NIC] of the next host, whose table is `table`; or `same_nic_as`, the
 /// host whose NIC this host's link belongs to.
@@ -68,5 +70,13 @@ sim::Name read_name(Table& table, const std::string& kind);
 sim::HostIndex host_named(Table& table, std::string_view key, const WorldInProgress& in);
 Duration read_duration(Table& table, std::string_view key, Duration otherwise);
 std::uint64_t read_bytes(Table& table, std::string_view key, std::uint64_t otherwise);
+
+/// Each reads a key that is a fixed quantity or words that say how it is drawn. A key that is
+/// missing changes nothing.
+void read_time_or_draw(Table& table, std::string_view key, Duration& fixed, sim::Draw& draw);
+void read_size_or_draw(Table& table, std::string_view key, std::uint64_t& fixed, sim::Draw& draw);
+sim::ArrivalSpec read_arrivals(Table& table);
+/// Refuses draws that the model of the application does not make.
+void check_draws(Table& table, const sim::AppSpec& app);
 
 }  // namespace lockstep::tools

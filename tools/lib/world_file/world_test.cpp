@@ -101,6 +101,112 @@ completion = "20us"
               testing::HasSubstr("an MTU of at most 10222 bytes"));
 }
 
+TEST_F(WorldFile, WhatAnApplicationDraws) {
+  const auto app_with = [](const std::string& keys) { return good() + std::string(upload) + keys; };
+  sim::AppSpec app = read_world(write(app_with(R"(start = "uniform 1s 2s"
+bytes = "pareto 10KiB 1.2 1MiB"
+think = "exponential 10ms"
+arrivals = "on_off 1s 2s 20ms"
+)")))
+                         .apps.at(0);
+  EXPECT_EQ(app.draws.start.kind, sim::DrawKind::uniform);
+  EXPECT_EQ(app.draws.start.most, 2'000'000'000u);
+  EXPECT_EQ(app.draws.bytes.least, 10'240u);
+  EXPECT_EQ(app.draws.bytes.shape_thousandths, 1'200u);
+  EXPECT_EQ(app.draws.bytes.most, 1'048'576u);
+  EXPECT_EQ(app.draws.think.mean, 10'000'000u);
+  EXPECT_EQ(app.draws.arrivals.gap, Duration::milliseconds(20));
+  EXPECT_EQ(app.draws.arrivals.off, Duration::seconds(2));
+  const auto refused = [&](const std::string& keys, const std::string& why) {
+    EXPECT_THAT(complaint(app_with(keys)), testing::HasSubstr(why)) << keys;
+  };
+  refused("start = \"uniform 2s 1s\"\n",
+          "18: 'start' of app 'x': \"uniform 2s 1s\" was found, expected");
+  refused("bytes = \"pareto 10KiB\"\n", "18: 'bytes'");
+  refused("bytes = \"pareto 10KiB 0\"\n", "18: 'bytes'");
+  refused("bytes = \"exponential\"\n", "18: 'bytes'");
+  refused("think = \"gauss 1s\"\n", "18: 'think'");
+  refused("arrivals = \"poisson 0s\"\n",
+          "18: 'arrivals' of app 'x': \"poisson 0s\" was found, expected");
+  refused("arrivals = \"on_off 1s 20ms\"\n", "18: 'arrivals'");
+  refused("arrivals = \"on_off 1us 1s 1s\"\n", "an arrival would take more than 1,000 times on");
+  refused("bytes = \"file missing.txt\"\n", "missing.txt cannot be read: name a file of sizes");
+}
+
+TEST_F(WorldFile, SizesFromAFileBesideTheWorld) {
+  const auto folder = std::filesystem::path(testing::TempDir());
+  const std::string path = (folder / "lockstep_sizes.txt").string();
+  const std::string text = good() + std::string(upload) + "bytes = \"file lockstep_sizes.txt\"\n";
+  std::ofstream(path) << "# sizes of pages\n1500\n\n2KiB  # two\n";
+  const sim::Draw draw = read_world(write(text)).apps.at(0).draws.bytes;
+  EXPECT_EQ(draw.values, (std::vector<std::uint64_t>{1'500, 2'048}));
+  for (const auto& [bad, where] : {std::pair("1500\nmany\n", ":2: \"many\" was found, expected"),
+                                   std::pair("# none\n", ":1: no size was found, expected")}) {
+    std::ofstream(path) << bad;
+    try {
+      read_world(write(text));
+      FAIL() << bad;
+    } catch (const Failure& failure) {
+      EXPECT_THAT(failure.what(), testing::HasSubstr(path + where));
+    }
+  }
+  std::filesystem::remove(path);
+}
+
+TEST_F(WorldFile, TheQueueOfALink) {
+  const sim::World world = read_world(write(good() + R"(discipline = "red"
+min_packets = 20
+max_packets = 60
+ecn = true
+shape = "5Mbit/s"
+[link.back]
+discipline = "fq_codel"
+queue_packets = 100
+)"));
+  const sim::OutputSpec& there = world.links.at(0).forward.output;
+  EXPECT_EQ(there.discipline, sim::DisciplineKind::red);
+  EXPECT_EQ(there.red.max_packets, 60u);
+  EXPECT_TRUE(there.red.ecn);
+  EXPECT_EQ(there.red.packet_time, Duration::microseconds(400));
+  EXPECT_EQ(there.shape_bits_per_second, 5'000'000u);
+  const sim::OutputSpec& back = world.links.at(0).back.output;
+  EXPECT_EQ(back.discipline, sim::DisciplineKind::fq_codel);
+  EXPECT_EQ(back.fq_codel.limit_packets, 100u);
+  const auto refused = [&](const std::string& keys, const std::string& why) {
+    EXPECT_THAT(complaint(good() + keys), testing::HasSubstr(why)) << keys;
+  };
+  refused("discipline = \"blue\"\n", "13: 'discipline' of link 'ab': \"blue\" was found");
+  refused("discipline = \"red\"\nmin_packets = 15\n", "15 is not below max_packets, 15");
+  refused("discipline = \"red\"\nqueue_packets = 9\n", "the average never reaches 15");
+  refused("discipline = \"codel\"\ntarget = \"1s\"\n", "14: 'target'");
+  refused("discipline = \"pie\"\nmark_packets = 5\n", "expected ecn = true instead");
+  refused("shape = \"1Mbit/s\"\nshape_burst = \"1KiB\"\n", "at least 1518 B");
+  refused("trace = \"x.trace\"\n", "the trace is the rate");
+  refused("[link.back]\ntrace = \"none.trace\"\n", "none.trace cannot be read: name a file");
+  EXPECT_THAT(complaint_about("ab.interval=1s"), testing::HasSubstr("interval"));
+}
+
+TEST_F(WorldFile, ATraceThatIsNone) {
+  const std::string path =
+      (std::filesystem::path(testing::TempDir()) / "lockstep_test.trace").string();
+  const std::string text = good() + "[link.back]\ntrace = \"lockstep_test.trace\"\n";
+  std::ofstream(path) << "0\n2\n2\n7\n";
+  EXPECT_EQ(read_world(write(text)).links.at(0).back.output.trace_ms.size(), 4u);
+  for (const auto& [bad, where] :
+       {std::pair("", ":1: the trace ends without an opportunity after 0 ms"),
+        std::pair("0\n0\n", ":2: the trace ends"), std::pair("5\n4\n", ":2: \"4\" was found"),
+        std::pair("1\n2.5\n", ":2: \"2.5\" was found, expected milliseconds")}) {
+    std::ofstream(path) << bad;
+    try {
+      read_world(write(text));
+      FAIL() << bad;
+    } catch (const Failure& failure) {
+      EXPECT_THAT(failure.what(), testing::HasSubstr(path + where));
+    }
+  }
+  std::filesystem::remove(path);
+}
+
 TEST_F(WorldFile, TwoHostsOnLinksOfOneNic) {
   const auto with = [&](const std::string& a, const std::string& b) {
     std::string text = good();
@@ -236,8 +342,8 @@ TEST_F(WorldFile, SuggestsEveryKey) {
   const std::string text = complaint(std::string(hosts) +
                                      "[[link]]\nname = \"ab\"\nfrom = \"a\"\nto = \"b\"\n"
                                      "speed = \"1Mbit/s\"\n");
-  EXPECT_NE(text.find(": answers_too_big, back, delay, from, mark_packets, mtu, name, overhead, "
-                      "queue, queue_packets, rate, to;"),
+  EXPECT_NE(text.find(": answers_too_big, back, delay, discipline, from, mark_packets, mtu, "
+                      "name, overhead, queue, queue_packets, rate, shape, shape_burst, to, trace;"),
             std::string::npos)
       << text;
 }

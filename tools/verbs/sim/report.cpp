@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/stack/statistics.hpp"
+#include "sim/kernel/seed_use.hpp"
 #include "tools/base/output/json.hpp"
 #include "tools/base/output/table.hpp"
 #include "tools/base/text/units.hpp"
@@ -248,6 +249,7 @@ ordered_json lane_json(const sim::Kernel& kernel, std::uint32_t index) {
           {"bytes_delivered", lane.bytes_delivered},
           {"copied", lane.duplicated},
           {"changed", lane.replaced},
+          {"discipline", sim::name_of(kernel.bus().lane({index}).spec().output.discipline)},
           {"queue_packets_most", lane.queue_packets_most},
           {"marked", lane.marked},
           {"drops", drops}};
@@ -274,6 +276,9 @@ std::string report_text(const sim::Kernel& kernel, sim::Ending ending, std::size
       "fingerprint {:016x}\n",
       kernel.world().name.view(), kernel.seed(), name_of(ending),
       text_of(kernel.now().since(Instant{0})), grouped(frames_of(kernel)), kernel.fingerprint());
+  if (sim::seed_uses(kernel.world()).empty()) {
+    out += "nothing is drawn from the seed: every seed gives these times and sizes\n";
+  }
   return out;
 }
 
@@ -284,8 +289,12 @@ std::string report_json(const sim::Kernel& kernel, sim::Ending ending) {
                    {"virtual_ns", kernel.now().ns},
                    {"frames_sent", frames_of(kernel)},
                    {"fingerprint", fmt::format("{:016x}", kernel.fingerprint())},
+                   {"drawn_from_seed", ordered_json::array()},
                    {"connections", ordered_json::array()},
                    {"lanes", ordered_json::array()}};
+  for (const sim::SeedUse& use : sim::seed_uses(kernel.world())) {
+    out["drawn_from_seed"].push_back(fmt::format("{} {}", use.kind, use.name.view()));
+  }
   for (const Flow& flow : kernel.ledger().flows()) {
     if (!flow.joined) {
       out["connections"].push_back(flow_json(kernel, flow));

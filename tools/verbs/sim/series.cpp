@@ -34,7 +34,7 @@ void Series::add(const sim::Kernel& kernel, const sim::Flow& flow, const Connect
     return;
   }
   sim::Lane const* const lane = kernel.bus().lane_count() == 0 ? nullptr : &kernel.bus().lane({0});
-  const std::uint32_t queue = lane == nullptr ? 0 : lane->seen_waiting(kernel.now());
+  const std::uint32_t queue = lane == nullptr ? 0 : kernel.bus().seen_waiting({0}, kernel.now());
   Last& last = last_.try_emplace(flow.id.value, Last{.una = info.send.iss}).first->second;
   last.acked += info.send.una.since(last.una).count;
   const bool same = last.cwnd == info.cwnd.count && last.ssthresh == info.ssthresh.count &&

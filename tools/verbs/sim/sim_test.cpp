@@ -53,7 +53,8 @@ TEST_P(Example, RunsToCompletionWithEveryByteInItsPlace) {
 INSTANTIATE_TEST_SUITE_P(All, Example,
                          testing::Values("two_hosts", "lossy_path", "dumbbell", "reorder", "shards",
                                          "partition_and_heal", "slow_reader", "random_peer",
-                                         "long_fat_path", "mpipe", "http_mpipe"),
+                                         "long_fat_path", "mpipe", "http_mpipe", "short_flows",
+                                         "cellular", "satellite", "asymmetric", "queues"),
                          [](const auto& each) { return each.param; });
 
 /// Octets read on the long fat path after this many seconds.
@@ -61,6 +62,21 @@ std::uint64_t read_after(sim::World world, std::uint64_t seconds) {
   sim::Kernel kernel(world, 1);
   kernel.run_until(Instant{Duration::seconds(seconds).ns});
   return kernel.ledger().flows().at(0).end(sim::Side::acceptor).read;
+}
+
+TEST(Report, SaysWhetherAnythingIsDrawnFromTheSeed) {
+  constexpr std::string_view none =
+      "nothing is drawn from the seed: every seed gives these times and sizes\n";
+  sim::Kernel constant(read_world((examples() / "two_hosts.toml").string()), 1);
+  sim::Ending ending = constant.run();
+  EXPECT_TRUE(report_text(constant, ending, 0).ends_with(none));
+  auto json = nlohmann::json::parse(report_json(constant, ending));
+  EXPECT_EQ(json.at("drawn_from_seed").size(), 0u);
+  sim::Kernel drawing(read_world((examples() / "short_flows.toml").string()), 1);
+  ending = drawing.run();
+  EXPECT_EQ(report_text(drawing, ending, 0).find(none), std::string::npos);
+  json = nlohmann::json::parse(report_json(drawing, ending));
+  EXPECT_EQ(json.at("drawn_from_seed").at(0), "app pages");
 }
 
 //= rfc7323#2.2

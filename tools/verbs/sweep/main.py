@@ -72,7 +72,17 @@ class Sweep:
                 self.again += 1
                 self.waiting.append(index)
             return
+        self.refuse_equal_seeds(index, outcome.get("result"))
         self.results.add({"cell": index, **self.plan.cells[index][1], **outcome})
+
+    def refuse_equal_seeds(self, index, result):
+        """Several seeds of a run that draws nothing are one measurement, and no statistics."""
+        seeds = next((len(values) for kind, _, values in self.plan.axes if kind == "seed"), 1)
+        if seeds > 1 and isinstance(result, dict) and result.get("drawn_from_seed") == []:
+            raise Failure(2, f"cell {index} ({' '.join(self.plan.cells[index][0])}): it draws"
+                             f" nothing from its seed, so {seeds} seeds are one measurement: remove"
+                             ' `seeds`, or let something be drawn, like start = "uniform 0s 1s" of'
+                             " an app")
 
     def run(self, pool):
         progress = Progress(len(self.plan.cells))

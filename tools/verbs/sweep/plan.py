@@ -141,6 +141,13 @@ def digest(path):
     return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
 
 
+def named_in(path):
+    """The files that a world names: "file sizes.txt", beside it."""
+    text = pathlib.Path(path).read_text(encoding="utf-8", errors="replace")
+    names = re.findall(r'"file +([^ "]+)"', text) + re.findall(r'trace *= *"([^"]+)"', text)
+    return [str(pathlib.Path(path).parent / name) for name in names]
+
+
 class Plan:
     """The cells of a sweep, each with the words of its command line and its name."""
 
@@ -180,6 +187,7 @@ class Plan:
         words = {word for cell, _ in self.cells for word in cell}
         words |= {word.partition("=")[2] for word in words}  # --OPTION=FILE
         paths += sorted(word for word in words if word and pathlib.Path(word).is_file())
+        paths += [named for path in paths if path.endswith(".toml") for named in named_in(path)]
         return {path: digest(path) for path in paths if pathlib.Path(path).is_file()}
 
     def identity(self):

@@ -20,7 +20,7 @@ from verbs.sweep.results import Results
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PROGRAM = ROOT / "build/release/lockstep"
-WORLD = ROOT / "sim/examples/two_hosts.toml"
+WORLD = ROOT / "sim/examples/lossy_path.toml"
 EXAMPLE = f"""run = ["sim", "run", "{WORLD}"]
 seeds = "1..4"
 [set]
@@ -85,6 +85,32 @@ def test_the_bytes_are_the_same_for_any_number_of_processes(tmp_path):
     assert lines[1]["set"] == {"*.sack": True} and lines[1]["seed"] == 1
     assert lines[8]["set"] == {"*.sack": False} and lines[8]["seed"] == 4
     assert lines[1]["result"]["seed"] == 1
+
+
+def test_a_file_that_the_world_names_is_part_of_the_sweep(tmp_path):
+    world = tmp_path / "world.toml"
+    world.write_text(WORLD.read_text() + '[[app]]\nname = "x"\nmodel = "bulk"\nfrom = "a"\n'
+                     'to = "b"\nbytes = "file sizes.txt"\n')
+    found = []
+    for size in ("1000", "2000"):
+        (tmp_path / "sizes.txt").write_text(size + "\n")
+        file = described(tmp_path, EXAMPLE.replace(str(WORLD), str(world)))
+        plan = Plan(str(file), os.devnull)
+        assert str(tmp_path / "sizes.txt") in plan.files
+        found.append(plan.identity())
+    assert found[0] != found[1]
+
+
+@needs_program
+def test_seeds_of_a_run_that_draws_nothing_are_refused(tmp_path):
+    constant = EXAMPLE.replace("lossy_path", "two_hosts")
+    out = sweep(described(tmp_path, constant), code=2)
+    assert "it draws nothing from its seed, so 4 seeds are one measurement: remove `seeds`" in out
+    summary = sweep(described(tmp_path, constant.replace("1..4", "1..1")), "--json")
+    assert summary["ran"] == 2
+    drawn = constant + '"upload.start" = ["uniform 0s 10ms"]\n'
+    summary = sweep(described(tmp_path, drawn), "--fresh", "--json")
+    assert (summary["ran"], summary["findings"]) == (8, [])
 
 
 @needs_program

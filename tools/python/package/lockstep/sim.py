@@ -245,7 +245,7 @@ class Sim:
         """Joins two nodes.
 
         Keys: rate ("10Mbit/s"), delay ("10ms"), queue ("64KiB"), queue_packets, mark_packets, mtu,
-        overhead, answers_too_big.
+        overhead, answers_too_big, discipline ("codel") with its keys, shape, trace.
         `back`: the keys that differ in the direction from `b` to `a`.
         """
         self._links += 1
@@ -261,7 +261,8 @@ class Sim:
         """Adds one of the simulator's applications, with a client on `a` and its server on `b`.
 
         Models: bulk, echo, chatter, half_close, slow_reader, mutual, http; sim/README.md lists the
-        keys, like bytes ("1MiB"), flows, start ("1s").
+        keys, like bytes ("1MiB"), flows, start ("1s"). What a seed draws is text, too:
+        start="uniform 0s 1s", bytes="exponential 64KiB", arrivals="poisson 20ms".
         """
         self._table("app", {"name": name or f"app{self._tables.count('[[app]]') + 1}",
                             "model": as_text(model, "model"), "from": _name_of(a),
