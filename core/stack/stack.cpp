@@ -531,9 +531,12 @@ void Stack::reconfigure(const Config& config) {
   Body& b = body();
   CHECK(fault_of(config).empty());
   CHECK(arena_bytes(config) == arena_bytes(b.config));
+  bool const other_mtu = config.mtu != b.config.mtu;
   b.config = config;
   b.engine.config = config.tcp;
-  b.engine.mtu_mss = config.mtu - Bytes{40};
+  if (other_mtu) {
+    set_link_mtu(config.mtu);
+  }
   b.engine.mss_alone = tcp::names_mss_alone(config.tcp);
   b.engine.fresh = tcp::fresh_connection(config.tcp);
 }
