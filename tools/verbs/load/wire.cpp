@@ -205,6 +205,7 @@ ServePlan place_of(const LoadOptions& options, const load::LoadPlan& plan) {
   out.config.tcp.port_first = Port{1'024};
   out.config.tcp.port_last = Port{65'535};
   out.config.duplicate_tests = Count{0};
+  out.config.address_probes = Count{0};
   continue_runs(out.config);
   return out;
 }

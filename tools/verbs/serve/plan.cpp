@@ -261,6 +261,9 @@ ServePlan plan_of(const ServeOptions& options) {
   }
   plan.config = *profile;
   plan.config.address_count = Count{0};
+  // Half a second, in place of RFC 5227's four to seven: a server that starts again answers soon.
+  plan.config.address_probes = Count{3};
+  plan.config.address_probe_interval = Duration::milliseconds(150);
   check_outputs(options);
   Bytes const mtu = read_interface(options, plan);
   read_addresses(options, plan);

@@ -1,6 +1,7 @@
 // One shard of a server or a load: its stack, port and application, and the loop over them.
 #pragma once
 
+#include <fmt/core.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <concepts>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +23,7 @@
 #include "tools/lib/http/page.hpp"
 #include "tools/lib/journal/begin.hpp"
 #include "tools/lib/journal/recorder.hpp"
+#include "tools/verbs/serve/address_watch.hpp"
 #include "tools/verbs/serve/board.hpp"
 #include "tools/verbs/serve/live.hpp"
 #include "tools/verbs/serve/metrics.hpp"
@@ -109,9 +112,11 @@ typename R::Totals totals_of(const R& role, Service<Port, R>& service, Instant n
 /// What all shards of a run share.
 template <Role R>
 struct Common {
-  Common(const ServePlan& run_plan, const R& run_role)
+  /// `on_begun` is called once, when the addresses are tested.
+  Common(const ServePlan& run_plan, const R& run_role, std::function<void()> on_begun)
       : plan(run_plan),
         role(run_role),
+        begun(std::move(on_begun)),
         published(run_plan.shards),
         at_work(run_plan.shards.value),
         draws(isatty(STDERR_FILENO) != 0) {}
@@ -126,6 +131,7 @@ struct Common {
 
   const ServePlan& plan;
   const R& role;
+  std::function<void()> begun;
   PublishedTotals<typename R::Totals> published;
   std::atomic<std::uint32_t> at_work;  ///< shards whose application has not finished
   bool draws;                          ///< draw the live table, on a terminal
@@ -142,6 +148,7 @@ struct Surroundings {
   const hw::ShardCounters* shard;  ///< none if there is only one shard
 };
 
+/// Waits until the addresses are tested, and stops the run if another host has one of them.
 /// Publishes the shard's counters each second if they are needed; on the first shard draws the live
 /// table of all shards, on a terminal; asks all shards to stop when the last application has
 /// finished; and passes the journal on before each sleep.
@@ -152,16 +159,23 @@ class Reporter {
       : around_(around),
         service_(service),
         log_(log),
+        addresses_(service.stack),
         draws_(around.common.draws && around.self == ShardId{0}),
         writes_(around.common.draws || around.common.plan.metrics) {}
 
   Instant due() const {
+    if (!begun_) {
+      return next_test_;
+    }
     if (R::is_over(service_.app) && !is_over_) {
       return Instant{};
     }
     return writes_ ? due_ : Instant::never();
   }
   void look(Instant now) {
+    if (!begun_) {
+      begin(now);
+    }
     if (R::is_over(service_.app) && !is_over_) {
       is_over_ = true;
       if (around_.common.at_work.fetch_sub(1) == 1) {
@@ -182,12 +196,34 @@ class Reporter {
     due_ = now + Duration::seconds(1);
   }
   void sleeping() {
+    if (around_.self == ShardId{0}) {
+      std::string const news = addresses_.news(service_.port.now());
+      if (!news.empty()) {
+        fmt::print(stderr, "lockstep: warning: {}\n", news);
+      }
+    }
     if (log_ != nullptr) {
       log_->flush();
     }
   }
 
+  /// Addresses that another host has; empty if there are none.
+  const std::string& duplicates() const { return duplicates_; }
+
  private:
+  void begin(Instant now) {
+    if (!addresses_.decided()) {
+      next_test_ = now + Duration::milliseconds(5);
+      return;
+    }
+    begun_ = true;
+    duplicates_ = addresses_.duplicates();
+    if (!duplicates_.empty()) {
+      around_.signals.ask();
+    } else if (around_.self == ShardId{0}) {
+      around_.common.begun();
+    }
+  }
   void write(Instant now) {
     auto totals = totals_of(around_.common.role, service_, now);
     if (around_.shard != nullptr) {
@@ -199,6 +235,10 @@ class Reporter {
   const Surroundings<R>& around_;
   Service<Port, R>& service_;
   journal::TurnLog* log_;
+  AddressWatch addresses_;
+  std::string duplicates_;
+  Instant next_test_;
+  bool begun_ = false;
   bool draws_;
   bool writes_;
   bool is_over_ = false;
@@ -211,6 +251,7 @@ struct Ended {
   hw::Ending ending = hw::Ending::stopped;
   std::vector<std::string> kept;  ///< files with the seconds around events
   int kept_failed = 0;            ///< the errno of the first that could not be written
+  std::string duplicates;         ///< addresses of ours that another host had first
 };
 
 template <class Totals>
@@ -323,6 +364,7 @@ Finished<typename R::Totals> run_service(const Surroundings<R>& around, Service<
     run(port, service.app);
   }
   std::uint64_t const journal_bytes = notes.finish(out);
+  out.duplicates = reporter.duplicates();
   out.totals = totals_of(around.common.role, service, service.port.now());
   out.totals.loop = counters;
   out.totals.shard = around.shard == nullptr ? hw::ShardCounters{} : *around.shard;

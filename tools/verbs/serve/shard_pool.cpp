@@ -66,6 +66,7 @@ Ended ended_of(const std::vector<Ended>& shards) {
     out.ending = std::max(out.ending, shard.ending);
     out.kept.insert(out.kept.end(), shard.kept.begin(), shard.kept.end());
     out.kept_failed = out.kept_failed != 0 ? out.kept_failed : shard.kept_failed;
+    out.duplicates = out.duplicates.empty() ? shard.duplicates : out.duplicates;
   }
   return out;
 }
@@ -84,6 +85,9 @@ void fail_if_cut_short(const Ended& ended, const ServePlan& plan, const Journals
                   fmt::format("{} was deleted while in use: create it again, or let this "
                               "program create it",
                               plan.interface));
+  }
+  if (!ended.duplicates.empty()) {
+    throw Failure(ExitCode::environment, "--address " + ended.duplicates);
   }
   if (ended.kept_failed != 0) {
     throw Failure(

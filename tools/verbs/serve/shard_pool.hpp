@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <latch>
 #include <memory>
 #include <string>
@@ -51,20 +52,20 @@ class ShardPool {
  public:
   using Results = std::vector<Finished<typename R::Totals>>;
 
+  /// `begun` is called when all can begin and the addresses are tested, by the first shard's
+  /// thread.
   ShardPool(const ServePlan& plan, const R& role, const Journals& journals,
-            hw::StopSignals& signals)
+            hw::StopSignals& signals, std::function<void()> begun)
       : plan_(plan),
         journals_(journals),
         signals_(signals),
-        common_(plan, role),
+        common_(plan, role, std::move(begun)),
         mesh_(plan.shards, plan.config.mtu + Bytes{Port::link_bytes}),
         ready_(plan.shards.value),
         troubles_(plan.shards.value),
         finished_(plan.shards.value) {}
 
-  /// `begun` is called when all can begin, and before any does.
-  template <class Begun>
-  Results run(std::vector<Device> devices, const Begun& begun) {
+  Results run(std::vector<Device> devices) {
     refuse(mesh_.open());
     for (std::uint32_t i = 0; i < plan_.shards.value; ++i) {
       threads_.emplace_back([this, i, device = std::move(devices[i])]() mutable {
@@ -73,9 +74,6 @@ class ShardPool {
     }
     ready_.wait();
     hw::Trouble const trouble = first_trouble();
-    if (!trouble) {
-      begun();
-    }
     go_.count_down();
     for (std::thread& each : threads_) {
       each.join();
@@ -131,26 +129,27 @@ class ShardPool {
 };
 
 /// Runs until SIGINT, SIGTERM or SIGHUP, or until all applications have finished; returns the
-/// result of each shard. `begun` is called when all checks have passed and before anything is done.
-/// Throws Failure before that.
-template <class Port, class Device, Role R, class Begun>
+/// result of each shard. `begun` is called when all checks have passed and the addresses are
+/// tested. Throws Failure before that.
+template <class Port, class Device, Role R>
 std::vector<Finished<typename R::Totals>> run_role(const ServePlan& plan, const R& role,
                                                    std::vector<Device> devices,
-                                                   const Journals& journals, const Begun& begun) {
+                                                   const Journals& journals,
+                                                   const std::function<void()>& begun) {
   hw::StopSignals signals;
   refuse(signals.open(Count{plan.shards.value}));
   if (plan.shards.value > 1) {
-    return ShardPool<Port, Device, R>(plan, role, journals, signals).run(std::move(devices), begun);
+    ShardPool<Port, Device, R> pool(plan, role, journals, signals, begun);
+    return pool.run(std::move(devices));
   }
   if (!plan.cpus.empty()) {
     refuse(hw::pin_to(plan.cpus.front()));
   }
   ShardId const self{0};
-  auto const common = std::make_unique<Common<R>>(plan, role);
+  auto const common = std::make_unique<Common<R>>(plan, role, begun);
   auto const service =
       std::make_unique<Service<Port, R>>(plan, role, self, std::move(devices.front()));
   refuse(role.start(service->app, service->stack));
-  begun();
   Surroundings<R> const around{
       *common, self, signals, journals.writer_of(self), journals.kept_of(self), nullptr};
   std::vector<Finished<typename R::Totals>> out;
