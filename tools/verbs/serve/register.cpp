@@ -147,6 +147,15 @@ void register_serve(CLI::App& app, int& exit_code) {
       "--folder", options->folder,
       "the files to serve, read into memory at the start; /bytes/N is always N octets");
   add_shards(*verb, *options);
+  verb->add_option(
+      "--per-client", options->per_client,
+      "connections of one client address (IPv6: of one /64) at the same time, at most; "
+      "more are reset (default: no limit; with shards each has its part)");
+  verb->add_option("--idle", options->idle,
+                   "close a connection after this time without a request (default: 60s)");
+  verb->add_option("--grace", options->grace,
+                   "when few connections are left, those that have waited at least this long "
+                   "without a request give way to new ones (default: 1s)");
   verb->add_option("--seed", options->seed,
                    "draw the stack's keys from this 64-bit number: predictable, for tests only "
                    "(default: random)");
