@@ -61,12 +61,14 @@ std::string_view folder_location(std::string_view path, std::string_view query,
 Server::Server(const Site& site, const ServerSettings& settings, Count connections_max)
     : site_(site),
       settings_(settings),
+      clients_(settings.per_client == 0 ? 0 : connections_max.value),
       waiting_(connections_max.value),
       slots_(connections_max.value),
       ready_(connections_max.value) {
   CHECK(settings.limits.head_max.count <= 65'536);
   CHECK(settings.limits.body_max.count <= 1u << 30);
   CHECK(settings.limits.sink_max <= std::uint64_t{1} << 60);
+  waiting_.set_patience(silent, settings.idle);
   waiting_.set_patience(idle, settings.idle);
   waiting_.set_patience(request, settings.request);
   waiting_.set_patience(send, settings.send);
@@ -76,6 +78,7 @@ Server::Server(const Site& site, const ServerSettings& settings, Count connectio
 Refusal Server::start(Stack& stack) {
   stack.bind(Site::content_region, site_.content(), site_.content_table());
   stack.bind(Site::pattern_region, site_.pattern(), site_.pattern_table());
+  clients_.set_key(stack.config().tcp.table_key);
   Local local;
   local.port = settings_.port;
   return stack.listen(local, settings_.backlog, listener_);
@@ -130,10 +133,11 @@ void Server::accept(Stack& stack, const Event& event) {
   slot.reader.begin();
   ++open_;
   ++counters_.connections;
-  if (stopping_) {
+  slot.counted = false;
+  if (stopping_ || is_over_limit(stack, slot)) {
     abort(stack, slot);
   } else {
-    wait(slot, idle, stack.now());
+    wait(slot, silent, stack.now());
     // A response is queued whole; Nagle must not delay its last segment until an ACK.
     static_cast<void>(stack.set(slot.id, {SettingKind::nagle, 0}));
   }
@@ -141,6 +145,10 @@ void Server::accept(Stack& stack, const Event& event) {
 
 void Server::forget(Slot& slot, Cause cause) {
   waiting_.leave(index_of_slot(slot));
+  dying_ -= slot.phase == Phase::dead ? 1 : 0;
+  if (slot.counted) {
+    clients_.remove(slot.client);
+  }
   slot.phase = Phase::none;
   --open_;
   ++counters_.ends[static_cast<std::uint32_t>(cause)];
@@ -449,11 +457,43 @@ void Server::discard(Stack& stack, Slot& slot) {
 void Server::abort(Stack& stack, Slot& slot) {
   waiting_.leave(index_of_slot(slot));
   slot.phase = Phase::dead;
+  ++dying_;
   stack.abort(slot.id);
+}
+
+bool Server::is_over_limit(Stack& stack, Slot& slot) {
+  if (settings_.per_client == 0) {
+    return false;
+  }
+  slot.client = stack.inspect(slot.id).tuple.remote.address;
+  slot.counted = true;
+  bool const over = clients_.add(slot.client) > settings_.per_client;
+  counters_.over_client_limit += over ? 1 : 0;
+  return over;
+}
+
+std::uint32_t Server::room_wanted() const {
+  return std::min(64u, static_cast<std::uint32_t>(slots_.size()) / 16);
+}
+
+void Server::make_room(Stack& stack, Instant now) {
+  for (Wait const kind : {silent, request, idle}) {
+    for (std::uint32_t i = 0; i < expiries_at_once && is_short(); ++i) {
+      std::uint32_t const first = waiting_.first(kind);
+      if (first == WaitingLists::none || now < waiting_.since(first) + settings_.grace) {
+        break;
+      }
+      ++(kind == silent    ? counters_.gave_way_silent
+         : kind == request ? counters_.gave_way_partial
+                           : counters_.gave_way_idle);
+      abort(stack, slots_[first]);
+    }
+  }
 }
 
 void Server::run(Stack& stack, Instant now) {
   expire(stack, now);
+  make_room(stack, now);
   for (std::uint32_t left = ready_count_; left != 0; --left) {
     Slot& slot = slots_[ready_[ready_first_]];
     ready_first_ = (ready_first_ + 1) % static_cast<std::uint32_t>(ready_.size());
@@ -466,14 +506,14 @@ void Server::run(Stack& stack, Instant now) {
 }
 
 void Server::expire(Stack& stack, Instant now) {
-  for (Wait const kind : {idle, request, send, linger}) {
+  for (Wait const kind : {silent, idle, request, send, linger}) {
     for (std::uint32_t i = 0; i < expiries_at_once; ++i) {
       std::uint32_t const index = waiting_.pop_due(kind, now);
       if (index == WaitingLists::none) {
         break;
       }
       Slot& slot = slots_[index];
-      if (kind == idle) {
+      if (kind == silent || kind == idle) {
         ++counters_.idle_ends;
         finish(stack, slot);
       } else if (kind == request) {
@@ -488,7 +528,17 @@ void Server::expire(Stack& stack, Instant now) {
   }
 }
 
-Instant Server::deadline() const { return ready_count_ != 0 ? Instant{} : waiting_.deadline(); }
+Instant Server::deadline() const {
+  if (ready_count_ != 0) {
+    return Instant{};
+  }
+  Instant due = waiting_.deadline();
+  for (Wait const kind : {silent, request, idle}) {
+    std::uint32_t const first = is_short() ? waiting_.first(kind) : WaitingLists::none;
+    due = first == WaitingLists::none ? due : earlier(due, waiting_.since(first) + settings_.grace);
+  }
+  return due;
+}
 
 void Server::stop(Stack& stack, Instant) {
   stopping_ = true;
@@ -525,6 +575,7 @@ std::vector<std::byte> Server::snapshot() const {
   rest.listener = listener_;
   rest.counters = counters_;
   rest.open = open_;
+  rest.dying = dying_;
   rest.ready_first = ready_first_;
   rest.ready_count = ready_count_;
   rest.stopping = stopping_;
@@ -581,6 +632,13 @@ bool Server::restore(std::span<const std::byte> from) {
   listener_ = rest.listener;
   counters_ = rest.counters;
   open_ = rest.open;
+  dying_ = rest.dying;
+  clients_.clear();
+  for (const Slot& slot : slots_) {
+    if (slot.phase != Phase::none && slot.counted) {
+      clients_.add(slot.client);
+    }
+  }
   ready_first_ = rest.ready_first;
   ready_count_ = rest.ready_count;
   stopping_ = rest.stopping;

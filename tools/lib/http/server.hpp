@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/stack/stack.hpp"
+#include "tools/lib/http/clients.hpp"
 #include "tools/lib/http/head.hpp"
 #include "tools/lib/http/request.hpp"
 #include "tools/lib/http/site.hpp"
@@ -18,7 +19,7 @@ struct ServerSettings {
   Port port{80};
   Backlog backlog{Count{1024}, Count::unlimited()};
   RequestLimits limits{.sink_max = std::uint64_t{1} << 40};
-  /// Between requests; then the connection is closed.
+  /// Before the first request and between requests; then the connection is closed.
   Duration idle = Duration::seconds(60);
   /// From a request's first octet to its last, then 408. An upload starts it anew with the body.
   Duration request = Duration::seconds(10);
@@ -26,6 +27,12 @@ struct ServerSettings {
   Duration send = Duration::seconds(30);
   /// For the peer's FIN after ours; then the connection is aborted.
   Duration linger = Duration::seconds(10);
+  /// When less than a sixteenth of the connections, and 64 at most, are free, connections without a
+  /// complete request give way if they have waited this long: first those that sent nothing, then
+  /// those with a part of a request, then those between requests, the oldest of each first.
+  Duration grace = Duration::seconds(1);
+  /// Connections of one client address at the same time, at most; 0: no limit. More are reset.
+  std::uint32_t per_client = 0;
   /// The time of day at Instant{}, in nanoseconds since 1970; 0: no clock, so no Date fields, as in
   /// a simulation.
   std::uint64_t unix_ns = 0;
@@ -46,6 +53,10 @@ struct ServerCounters {
   std::uint64_t request_timeouts = 0;
   std::uint64_t send_timeouts = 0;
   std::uint64_t linger_timeouts = 0;
+  std::uint64_t gave_way_silent = 0;   ///< aborted for room, without a request
+  std::uint64_t gave_way_partial = 0;  ///< ... with a part of one
+  std::uint64_t gave_way_idle = 0;     ///< ... between requests
+  std::uint64_t over_client_limit = 0;
   std::array<std::uint64_t, cause_count> ends{};  ///< closed connections, by Cause
 };
 
@@ -87,7 +98,7 @@ class Server {
     closing,  // our half is closed, or will be; received data is discarded
     dead,     // aborted; the `closed` event follows
   };
-  enum Wait : std::uint32_t { idle, request, send, linger };
+  enum Wait : std::uint32_t { silent, idle, request, send, linger };
 
   struct Slot {
     ConnectionId id;
@@ -96,10 +107,12 @@ class Server {
     bool close_after = false;     // after this response
     bool finish_pending = false;  // the FIN was refused for lack of room
     bool ready = false;           // is in ready_
+    bool counted = false;         // in clients_
     std::uint8_t go_ahead = 0;    // octets of 100 Continue that are not queued yet
     std::uint32_t earned = 0;     // octets since its timeout was last restarted
     std::uint16_t head_length = 0;
     std::uint16_t head_sent = 0;
+    IpAddress client;  // known only if there is a limit for each
     Body body;
     std::uint64_t position = 0;  // the next octet of the body to lend
     std::uint64_t end = 0;
@@ -115,6 +128,7 @@ class Server {
     ListenerId listener;
     ServerCounters counters;
     std::uint32_t open = 0;
+    std::uint32_t dying = 0;
     std::uint32_t ready_first = 0;
     std::uint32_t ready_count = 0;
     bool stopping = false;
@@ -142,6 +156,10 @@ class Server {
   void progressed(Stack& stack, Slot& slot, Bytes octets);
   void earn(Slot& slot, Wait kind, Bytes octets, Instant now);
   void expire(Stack& stack, Instant now);
+  bool is_over_limit(Stack& stack, Slot& slot);
+  std::uint32_t room_wanted() const;
+  bool is_short() const { return open_ - dying_ + room_wanted() > slots_.size(); }
+  void make_room(Stack& stack, Instant now);
   void wait(Slot& slot, Wait kind, Instant now) {
     slot.earned = 0;
     waiting_.wait(index_of_slot(slot), kind, now);
@@ -152,7 +170,9 @@ class Server {
   ListenerId listener_;
   bool stopping_ = false;
   std::uint32_t open_ = 0;
+  std::uint32_t dying_ = 0;  // of them, in Phase::dead
   ServerCounters counters_;
+  ClientCounts clients_;
   WaitingLists waiting_;
   std::vector<Slot> slots_;
   // A ring of connections with more requests to read than one visit reads. Each slot is in it once.

@@ -18,7 +18,7 @@ namespace lockstep::http {
 class WaitingLists {
  public:
   static constexpr std::uint32_t none = 0xffff'ffff;
-  static constexpr std::uint32_t lists_max = 4;
+  static constexpr std::uint32_t lists_max = 5;
 
   explicit WaitingLists(std::uint32_t connections) : links_(connections) {}
 
@@ -50,6 +50,12 @@ class WaitingLists {
     }
     leave(first);
     return first;
+  }
+  /// The connection that has waited longest in this list; `none` if it is empty.
+  std::uint32_t first(std::uint32_t list) const { return lists_[list].first; }
+  /// Since when it has waited; it must be in a list.
+  Instant since(std::uint32_t connection) const {
+    return links_[connection].due - lists_[links_[connection].list].patience;
   }
   /// The earliest expiry of all lists.
   Instant deadline() const {

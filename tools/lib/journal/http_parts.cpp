@@ -29,6 +29,8 @@ ordered_json json_of(const http::ServerSettings& server) {
   out["request_ns"] = server.request.ns;
   out["send_ns"] = server.send.ns;
   out["linger_ns"] = server.linger.ns;
+  out["grace_ns"] = server.grace.ns;
+  out["per_client"] = server.per_client;
   out["unix_ns"] = server.unix_ns;
   return out;
 }
@@ -45,6 +47,8 @@ http::ServerSettings server_from(const ordered_json& json) {
   out.request = time("request_ns");
   out.send = time("send_ns");
   out.linger = time("linger_ns");
+  out.grace = time("grace_ns");
+  out.per_client = number("per_client");
   out.unix_ns = json.at("unix_ns").get<std::uint64_t>();
   return out;
 }

@@ -6,36 +6,83 @@
 #include <optional>
 
 #include "core/units/check.hpp"
-#include "core/units/hash.hpp"
 
 namespace lockstep::load {
 namespace {
 
-constexpr std::uint32_t line_max = 300;
+constexpr std::uint32_t line_max = 2048;
 constexpr std::string_view line_end = "\r\n";
 
-using Words = CacheWords;
+/// Takes the next word off the front.
+std::string_view take_word(std::string_view& line) {
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  std::string_view const word = line.substr(0, line.find(' '));
+  line.remove_prefix(word.size());
+  return word;
+}
 
-Words words_in(std::string_view line) {
-  Words out;
-  while (!line.empty() && out.count < out.words.size()) {
-    std::size_t const end = std::min(line.find(' '), line.size());
-    out.words[out.count] = line.substr(0, end);
+CacheWords words_in(std::string_view line) {
+  CacheWords out;
+  while (out.count < out.words.size()) {
+    auto const word = take_word(line);
+    if (word.empty()) {
+      break;
+    }
+    out.words[out.count] = word;
     ++out.count;
-    line.remove_prefix(std::min(end + 1, line.size()));
   }
   return out;
 }
 
-bool is_set(const Words& words) { return words.count == 5 && words.words[0] == "set"; }
+struct NamedVerb {
+  std::string_view name;
+  CacheVerb verb;
+};
 
-/// The length of a set's value, which follows its line; nullopt if it is not a number.
-std::optional<std::uint32_t> octets_of(const Words& words) {
-  std::string_view const text = words.words[4];
-  std::uint32_t octets = 0;
-  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), octets);
-  bool const is_number = error == std::errc{} && end == text.data() + text.size();
-  return is_number ? std::optional(octets) : std::nullopt;
+constexpr std::array named_verbs{
+    NamedVerb{"get", CacheVerb::get},
+    NamedVerb{"set", CacheVerb::set},
+    NamedVerb{"delete", CacheVerb::remove},
+    NamedVerb{"version", CacheVerb::version},
+    NamedVerb{"quit", CacheVerb::quit},
+    NamedVerb{"gets", CacheVerb::lacking},
+    NamedVerb{"gat", CacheVerb::lacking},
+    NamedVerb{"gats", CacheVerb::lacking},
+    NamedVerb{"touch", CacheVerb::lacking},
+    NamedVerb{"incr", CacheVerb::lacking},
+    NamedVerb{"decr", CacheVerb::lacking},
+    NamedVerb{"stats", CacheVerb::lacking},
+    NamedVerb{"flush_all", CacheVerb::lacking},
+    NamedVerb{"verbosity", CacheVerb::lacking},
+    NamedVerb{"mg", CacheVerb::lacking},
+    NamedVerb{"md", CacheVerb::lacking},
+    NamedVerb{"ma", CacheVerb::lacking},
+    NamedVerb{"mn", CacheVerb::lacking},
+    NamedVerb{"me", CacheVerb::lacking},
+    NamedVerb{"add", CacheVerb::lacking_store},
+    NamedVerb{"replace", CacheVerb::lacking_store},
+    NamedVerb{"append", CacheVerb::lacking_store},
+    NamedVerb{"prepend", CacheVerb::lacking_store},
+    NamedVerb{"cas", CacheVerb::lacking_store},
+};
+
+CacheVerb verb_of(std::string_view name) {
+  for (const NamedVerb& each : named_verbs) {
+    if (each.name == name) {
+      return each.verb;
+    }
+  }
+  return CacheVerb::unknown;
+}
+
+template <class Number>
+bool take_number(std::string_view text, Number& into) {
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), into);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+bool is_silent(const CacheWords& words) {
+  return words.count > 2 && words.words[words.count - 1] == "noreply";
 }
 
 }  // namespace
@@ -43,10 +90,9 @@ std::optional<std::uint32_t> octets_of(const Words& words) {
 CacheServer::CacheServer(const CacheSettings& settings, Count connections_max)
     : settings_(settings),
       slots_(connections_max.value),
-      entries_(std::size_t{settings.keys.value} * 2),
-      values_(std::size_t{settings.keys.value} * settings.value_max.count) {
+      store_(settings.keys, settings.value_max) {
   command_.reserve(line_max + settings.value_max.count + 4);
-  out_.reserve(line_max + settings.value_max.count + 16);
+  out_.reserve(key_max + settings.value_max.count + 64);
 }
 
 Refusal CacheServer::start(Stack& stack) {
@@ -59,7 +105,7 @@ void CacheServer::on_event(Stack& stack, const Event& event) {
   CHECK(event.id.slot < slots_.size());
   Slot& slot = slots_[event.id.slot];
   if (event.kind == EventKind::accepted) {
-    slot = {event.id, true, false, false, 0};
+    slot = {event.id, true, false, false, 0, 0};
     ++open_;
     ++counters_.connections;
     static_cast<void>(stack.set(slot.id, {SettingKind::nagle, 0}));
@@ -114,7 +160,7 @@ bool CacheServer::leave_out(Stack& stack, Slot& slot) {
 // False: the command is incomplete, or its response cannot be sent yet.
 bool CacheServer::serve_one(Stack& stack, Slot& slot) {
   ConnectionId const id = slot.id;
-  if (slot.left_out != 0 && !leave_out(stack, slot)) {
+  if (slot.is_closed || (slot.left_out != 0 && !leave_out(stack, slot))) {
     return false;
   }
   command_.clear();
@@ -133,87 +179,144 @@ bool CacheServer::serve_one(Stack& stack, Slot& slot) {
     return false;
   }
   std::string_view const line = all.substr(0, end);
-  Words const words = words_in(line);
-  std::optional<std::uint32_t> const octets = is_set(words) ? octets_of(words) : std::nullopt;
-  bool const is_too_large = octets && *octets > settings_.value_max.count;
+  CacheWords const words = words_in(line);
+  CacheVerb const verb = verb_of(words.words[0]);
+  CacheValue const value = value_of(verb, words);
   std::size_t const begin = end + line_end.size();
-  bool const has_value = octets && !is_too_large;
-  std::size_t const whole = begin + (has_value ? *octets + line_end.size() : 0);
+  std::size_t const length = value.follows ? value.octets + line_end.size() : 0;
+  bool const is_read = value.fits && verb == CacheVerb::set;
+  std::size_t const whole = begin + (is_read ? length : 0);
   if (all.size() < whole) {
     return false;
   }
-  std::string_view const said = is_too_large ? "SERVER_ERROR object too large for cache\r\n"
-                                : is_set(words) && !octets
-                                    ? "CLIENT_ERROR bad command line format\r\n"
-                                    : answer(words, all.substr(begin, whole - begin));
-  if (stack.writable(id).count < said.size()) {
+  if (verb == CacheVerb::quit) {
+    stack.consume(id, stack.unread(id));  // what is unread would cause a reset
+    slot.is_closed = stack.close(id) != Refusal::no_room;
+    slot.peer_finished = true;  // so that a refused close is tried again
     return false;
   }
-  Taken const taken = stack.write(id, std::as_bytes(std::span(said)));
-  if (taken.bytes.count != said.size()) {
-    stack.abort(id);  // a pool is exhausted, and half a response is already queued
+  bool const is_sent =
+      verb == CacheVerb::get && words.count > 1
+          ? answer_get(stack, slot, line)
+          : send(stack, slot, answer(verb, words, value, all.substr(begin, whole - begin)));
+  if (!is_sent) {
     return false;
   }
   ++counters_.answers;
   stack.consume(id, Bytes{static_cast<std::uint32_t>(whole)});
-  slot.left_out = is_too_large ? *octets + line_end.size() : 0;
+  slot.left_out = value.follows && !is_read ? length : 0;
   return true;
 }
 
-// `data` is the value of a set, including the octets where its line should end.
-std::string_view CacheServer::answer(const CacheWords& words, std::string_view data) {
-  bool const named = words.count > 1 && words.words[1].size() <= key_max;
-  if (named && words.words[0] == "get" && words.count == 2) {
-    return get(words.words[1]);
+// False: there is no room yet. The connection is aborted if half of it was queued.
+bool CacheServer::send(Stack& stack, const Slot& slot, std::string_view said) {
+  if (said.empty()) {
+    return true;
   }
-  if (named && words.words[0] == "set" && words.count == 5) {
-    return data.ends_with(line_end) ? set(words.words[1], data.substr(0, data.size() - 2))
-                                    : "CLIENT_ERROR bad data chunk\r\n";
+  if (stack.writable(slot.id).count < said.size()) {
+    return false;
   }
-  return "ERROR\r\n";
+  Taken const taken = stack.write(slot.id, std::as_bytes(std::span(said)));
+  if (taken.bytes.count != said.size()) {
+    stack.abort(slot.id);  // a pool is exhausted, and half a response is already queued
+    return false;
+  }
+  return true;
 }
 
-CacheServer::Entry* CacheServer::find(std::string_view key) {
-  SecretHash hash({1, 2});
-  for (char const letter : key) {
-    hash.add(static_cast<unsigned char>(letter));
-  }
-  // There are twice as many entries as keys, so the search always finds a free one.
-  for (std::uint64_t at = hash.finish() % entries_.size();; at = (at + 1) % entries_.size()) {
-    Entry& entry = entries_[at];
-    if (entry.key_length == 0 || std::string_view(entry.key.data(), entry.key_length) == key) {
-      return &entry;
+// Each key is answered when there is room for its value.
+bool CacheServer::answer_get(Stack& stack, Slot& slot, std::string_view line) {
+  std::string_view rest = line.substr(std::max<std::size_t>(slot.keys_done, 3));
+  for (auto key = take_word(rest); !key.empty(); key = take_word(rest)) {
+    if (key.size() > key_max) {
+      slot.keys_done = 0;
+      return send(stack, slot, "CLIENT_ERROR the key is too long\r\n");
     }
+    compose_value(key);
+    if (!send(stack, slot, out_)) {
+      return false;
+    }
+    slot.keys_done = static_cast<std::uint32_t>(line.size() - rest.size());
   }
+  bool const is_sent = send(stack, slot, "END\r\n");
+  slot.keys_done = is_sent ? 0 : slot.keys_done;
+  return is_sent;
 }
 
-std::string_view CacheServer::get(std::string_view key) {
-  const Entry& entry = *find(key);
+void CacheServer::compose_value(std::string_view key) {
   out_.clear();
-  if (entry.key_length != 0) {
-    std::array<char, 12> digits;
-    auto const [end, error] =
-        std::to_chars(digits.data(), digits.data() + digits.size(), entry.length);
-    out_.append("VALUE ").append(key).append(" 0 ").append(digits.data(), end).append(line_end);
-    out_.append(values_.data() + entry.begin, entry.length).append(line_end);
+  auto const value = store_.find(key);
+  if (!value) {
+    return;
   }
-  return out_.append("END\r\n");
+  out_.append("VALUE ").append(key);
+  for (std::uint64_t const number : {std::uint64_t{value->flags}, value->octets.size()}) {
+    std::array<char, 20> digits;
+    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    out_.append(" ").append(digits.data(), end);
+  }
+  out_.append(line_end).append(value->octets).append(line_end);
 }
 
-std::string_view CacheServer::set(std::string_view key, std::string_view data) {
-  Entry& entry = *find(key);
-  if (entry.key_length == 0) {
-    if (used_ == settings_.keys.value) {
-      return "SERVER_ERROR out of memory\r\n";
+CacheValue CacheServer::value_of(CacheVerb verb, const CacheWords& words) const {
+  CacheValue out;
+  bool const stores = verb == CacheVerb::set || verb == CacheVerb::lacking_store;
+  std::int64_t expiry = 0;
+  out.follows = stores && words.count >= 5 && take_number(words.words[4], out.octets);
+  out.is_valid =
+      out.follows && take_number(words.words[2], out.flags) && take_number(words.words[3], expiry);
+  out.expires = expiry != 0;
+  out.fits = out.follows && out.octets <= settings_.value_max.count;
+  return out;
+}
+
+// `data` is the value of a set, including the octets where its line should end.
+std::string_view CacheServer::answer(CacheVerb verb, const CacheWords& words,
+                                     const CacheValue& value, std::string_view data) {
+  switch (verb) {
+    case CacheVerb::set: {
+      auto const said = store(words, value, data);
+      return is_silent(words) && said == "STORED\r\n" ? std::string_view{} : said;
     }
-    entry.begin = std::uint64_t{used_} * settings_.value_max.count;
-    entry.key_length = static_cast<std::uint32_t>(key.size());
-    std::copy(key.begin(), key.end(), entry.key.begin());
-    ++used_;
+    case CacheVerb::remove: {
+      if (words.count < 2 || words.words[1].size() > key_max) {
+        return "CLIENT_ERROR bad command line format\r\n";
+      }
+      bool const was_there = store_.remove(words.words[1]);
+      return is_silent(words) ? std::string_view{} : was_there ? "DELETED\r\n" : "NOT_FOUND\r\n";
+    }
+    case CacheVerb::version:
+      return "VERSION lockstep\r\n";
+    case CacheVerb::lacking:
+    case CacheVerb::lacking_store:
+      return refuse_by_name(words.words[0]);
+    default:
+      return "ERROR\r\n";
   }
-  entry.length = static_cast<std::uint32_t>(data.size());
-  std::copy(data.begin(), data.end(), values_.begin() + static_cast<std::ptrdiff_t>(entry.begin));
-  return "STORED\r\n";
+}
+
+std::string_view CacheServer::store(const CacheWords& words, const CacheValue& value,
+                                    std::string_view data) {
+  if (!value.is_valid || words.words[1].size() > key_max) {
+    return "CLIENT_ERROR bad command line format\r\n";
+  }
+  if (!value.fits) {
+    return "SERVER_ERROR object too large for cache\r\n";
+  }
+  if (!data.ends_with(line_end)) {
+    return "CLIENT_ERROR bad data chunk\r\n";
+  }
+  if (value.expires) {
+    return refuse_by_name("an expiry");
+  }
+  data.remove_suffix(line_end.size());
+  return store_.set(words.words[1], {data, value.flags}) ? "STORED\r\n"
+                                                         : "SERVER_ERROR out of memory\r\n";
+}
+
+std::string_view CacheServer::refuse_by_name(std::string_view name) {
+  out_.clear();
+  return out_.append("SERVER_ERROR ").append(name).append(" is not supported\r\n");
 }
 
 }  // namespace lockstep::load

@@ -1,4 +1,4 @@
-// Answers get and set of memcached's text protocol: the server of that workload in the simulator.
+// Answers get, set and delete of memcached's text protocol: the server of that workload.
 #pragma once
 
 #include <array>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/stack/stack.hpp"
+#include "tools/lib/load/cache_store.hpp"
 
 namespace lockstep::load {
 
@@ -23,17 +24,40 @@ struct CacheCounters {
   std::uint64_t answers = 0;
 };
 
-/// The words of a command line.
+/// The words of a command line; of a get there may be more keys.
 struct CacheWords {
-  std::array<std::string_view, 5> words{};
+  std::array<std::string_view, 8> words{};
   std::uint32_t count = 0;
 };
 
-/// All memory is allocated by the constructor. A command is read only when all of it has arrived,
-/// so no partial command is stored; while its response cannot be sent it stays unread.
+/// What a command line asks for.
+enum class CacheVerb : std::uint8_t {
+  unknown,
+  get,
+  set,
+  remove,  ///< delete
+  version,
+  quit,
+  lacking,        ///< a command of memcached that is not here
+  lacking_store,  ///< ... with a value behind its line
+};
+
+/// A value that follows a command line.
+struct CacheValue {
+  bool follows = false;
+  bool is_valid = false;  ///< flags, expiry and length are numbers
+  bool fits = false;
+  bool expires = false;
+  std::uint32_t flags = 0;
+  std::uint32_t octets = 0;
+};
+
+/// No expiry, no eviction, no statistics: a counterpart of `lockstep load`, not a product. All
+/// memory is allocated by the constructor. A command is read only when all of it has arrived, so no
+/// partial command is stored; while its response cannot be sent it stays unread.
 class CacheServer {
  public:
-  static constexpr std::uint32_t key_max = 40;
+  static constexpr std::uint32_t key_max = CacheStore::key_max;
 
   CacheServer(const CacheSettings& settings, Count connections_max);
 
@@ -56,30 +80,27 @@ class CacheServer {
     bool is_open = false;
     bool peer_finished = false;
     bool is_closed = false;
-    std::uint64_t left_out = 0;  // octets of an oversized value still to be discarded
-  };
-  struct Entry {
-    std::array<char, key_max> key{};
-    std::uint32_t key_length = 0;  // 0: a free entry
-    std::uint32_t length = 0;
-    std::uint64_t begin = 0;  // offset of the value in values_
+    std::uint64_t left_out = 0;   // octets of an unwanted value still to be discarded
+    std::uint32_t keys_done = 0;  // octets of the line of a get whose keys are answered
   };
   void go_on(Stack& stack, Slot& slot);
   bool serve_one(Stack& stack, Slot& slot);
   bool leave_out(Stack& stack, Slot& slot);
-  Entry* find(std::string_view key);
-  std::string_view answer(const CacheWords& words, std::string_view data);
-  std::string_view get(std::string_view key);
-  std::string_view set(std::string_view key, std::string_view data);
+  bool answer_get(Stack& stack, Slot& slot, std::string_view line);
+  bool send(Stack& stack, const Slot& slot, std::string_view said);
+  void compose_value(std::string_view key);
+  CacheValue value_of(CacheVerb verb, const CacheWords& words) const;
+  std::string_view answer(CacheVerb verb, const CacheWords& words, const CacheValue& value,
+                          std::string_view data);
+  std::string_view store(const CacheWords& words, const CacheValue& value, std::string_view data);
+  std::string_view refuse_by_name(std::string_view name);
 
   CacheSettings settings_;
   ListenerId listener_;
   std::uint32_t open_ = 0;
   CacheCounters counters_;
-  std::uint32_t used_ = 0;
   std::vector<Slot> slots_;
-  std::vector<Entry> entries_;  // open addressing
-  std::vector<char> values_;
+  CacheStore store_;
   std::string command_;  // what has arrived of the current command; its capacity is reserved
   std::string out_;
 };

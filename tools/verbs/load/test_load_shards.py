@@ -133,13 +133,14 @@ def test_metrics(tmp_path, shards):
 
 @pytest.mark.parametrize("scheme, shards", [("echo", 1), ("echo", 3), ("memcached", 1)])
 def test_servers_without_files(tmp_path, scheme, shards):
-    """A load and `serve echo` or `serve memcached` on a pair, both recorded."""
+    """A load and `serve echo` or `serve cache` on a pair, both recorded."""
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
     parts = ["--shards", str(shards)] if scheme == "echo" else []
     with ns.fresh_namespace():
         ns.make_pair()
         ns.run("ip", "address", "flush", "dev", ns.PEER)
-        command = [str(ns.PROGRAM), "serve", scheme, "--iface", ns.PEER, "--address",
+        name = {"echo": "echo", "memcached": "cache"}[scheme]
+        command = [str(ns.PROGRAM), "serve", name, "--iface", ns.PEER, "--address",
                    "10.9.0.3/24", "--record", str(theirs), *parts]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
             try:

@@ -24,6 +24,16 @@ void add_application(MetricsPage<ServeTotals>& page) {
                fmt::format("status=\"{}\",", static_cast<int>(http::statuses[i].status)),
                [i](const ServeTotals& t) { return t.server.answers[i]; });
   }
+  page.head("connections_gave_way_total", "Connections aborted for room, by what they had sent.",
+            "counter");
+  page.lines("connections_gave_way_total", "sent=\"nothing\",",
+             [](const ServeTotals& t) { return t.server.gave_way_silent; });
+  page.lines("connections_gave_way_total", "sent=\"part\",",
+             [](const ServeTotals& t) { return t.server.gave_way_partial; });
+  page.lines("connections_gave_way_total", "sent=\"requests\",",
+             [](const ServeTotals& t) { return t.server.gave_way_idle; });
+  page.counter("connections_over_client_limit_total", "Connections reset by --per-client.",
+               [](const ServeTotals& t) { return t.server.over_client_limit; });
   page.head("connection_ends_total", "Connections ended, by cause.", "counter");
   for (std::uint32_t i = 0; i < cause_count; ++i) {
     page.lines("connection_ends_total",

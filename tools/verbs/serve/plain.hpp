@@ -1,4 +1,4 @@
-// The verbs `lockstep serve echo` and `serve memcached`: servers for loads.
+// The verbs `lockstep serve echo` and `serve cache`: servers for loads.
 #pragma once
 
 #include "tools/verbs/serve/serve.hpp"

@@ -205,6 +205,28 @@ Endpoint metrics_of(const ServeOptions& options, const ServePlan& plan) {
   return place;
 }
 
+void read_time(const char* option, const std::string& text, Duration& into) {
+  if (text.empty()) {
+    return;
+  }
+  auto const time = parse_duration(text);
+  if (!time || time->ns == 0) {
+    refuse(fmt::format("{} {}: expected a time with a unit, like 30s or 500ms: correct it", option,
+                       text));
+  }
+  into = *time;
+}
+
+void read_limits(const ServeOptions& options, http::ServerSettings& server) {
+  read_time("--idle", options.idle, server.idle);
+  read_time("--grace", options.grace, server.grace);
+  if (options.shards > 1 && options.per_client != 0 && options.per_client < options.shards) {
+    refuse(fmt::format("--per-client {}: less than one for each of {} shards: raise it",
+                       options.per_client, options.shards));
+  }
+  server.per_client = options.per_client == 0 ? 0 : share_of(options.per_client, {options.shards});
+}
+
 /// Checks that memory suffices: later each shard makes its stack in its own thread, where failure
 /// could not be reported.
 void check_memory(const ServeOptions& options, const ServePlan& plan) {
@@ -294,6 +316,7 @@ ServePlan plan_of(const ServeOptions& options) {
   size_pools(plan.config.tcp, Count{share_of(options.connections, plan.shards)});
   draw_keys_of(options.seed, plan.config);
   plan.server.port = Port{static_cast<std::uint16_t>(options.port)};
+  read_limits(options, plan.server);
   plan.server.backlog.pending = Count{std::max(128u, std::min(options.connections, 65'535u))};
   if (auto const fault = fault_of(plan.config); !fault.empty()) {
     refuse(fmt::format("these options do not fit each other: {}", fault));

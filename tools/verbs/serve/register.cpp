@@ -109,12 +109,11 @@ void add_books(CLI::App& verb, ServeOptions& options, const std::string& more) {
   verb.add_flag("--force", options.force, "with --record: overwrite existing files");
 }
 
-void register_plain(CLI::App& serve, int& exit_code, PlainServer what) {
+void register_plain(CLI::App& serve, int& exit_code, PlainServer what, const std::string& name) {
   bool const echo = what == PlainServer::echo;
   CLI::App* const verb = serve.add_subcommand(
-      echo ? "echo" : "memcached",
-      echo ? "Serves echo (RFC 862): sends received data back, on a Linux interface"
-           : "Serves get and set of memcached's text protocol, on a Linux interface");
+      name, echo ? "Serves echo (RFC 862): sends received data back, on a Linux interface"
+                 : "Serves get, set and delete of memcached's text protocol, for `load`");
   auto const options = std::make_shared<ServeOptions>();
   options->port = echo ? 7 : 11'211;
   add_place(*verb, *options);
@@ -123,11 +122,21 @@ void register_plain(CLI::App& serve, int& exit_code, PlainServer what) {
   }
   add_books(*verb, *options, "");
   verb->footer(fmt::format(
-      "A server for `lockstep load`. SIGINT, SIGTERM or SIGHUP ends it with a summary.\n"
+      "A server for `lockstep load`, not a product. SIGINT, SIGTERM or SIGHUP ends it with a\n"
+      "summary.\n"
       "Example: lockstep serve {0} --iface eth1 --driver xdp --address 10.9.0.2/24\n"
-      "         lockstep load {0}://10.9.0.2 --workload {1} --tap ...",
-      echo ? "echo" : "memcached", echo ? "pingpong64" : "memcached"));
-  verb->callback([options, &exit_code, what] { exit_code = run_serve_plain(what, *options); });
+      "         lockstep load {1}://10.9.0.2 --workload {2} --tap ...",
+      echo ? "echo" : "cache", echo ? "echo" : "memcached", echo ? "pingpong64" : "memcached"));
+  bool const is_old = name == "memcached";
+  if (is_old) {
+    verb->group("");  // not listed
+  }
+  verb->callback([options, &exit_code, what, is_old] {
+    if (is_old) {
+      fmt::print(stderr, "serve memcached is now called serve cache\n");
+    }
+    exit_code = run_serve_plain(what, *options);
+  });
 }
 
 }  // namespace
@@ -137,8 +146,9 @@ void register_serve(CLI::App& app, int& exit_code) {
       "serve", "Runs servers on our stack for real clients, on a Linux interface");
   serve->require_subcommand(1);
   register_calls(*serve, exit_code);
-  register_plain(*serve, exit_code, PlainServer::echo);
-  register_plain(*serve, exit_code, PlainServer::memcached);
+  register_plain(*serve, exit_code, PlainServer::echo, "echo");
+  register_plain(*serve, exit_code, PlainServer::memcached, "cache");
+  register_plain(*serve, exit_code, PlainServer::memcached, "memcached");
   CLI::App* const verb = serve->add_subcommand(
       "http", "Serves HTTP/1.1 (GET, HEAD, and PUT or POST to /sink) on a Linux interface");
   auto const options = std::make_shared<ServeOptions>();
@@ -147,6 +157,15 @@ void register_serve(CLI::App& app, int& exit_code) {
       "--folder", options->folder,
       "the files to serve, read into memory at the start; /bytes/N is always N octets");
   add_shards(*verb, *options);
+  verb->add_option(
+      "--per-client", options->per_client,
+      "connections of one client address (IPv6: of one /64) at the same time, at most; "
+      "more are reset (default: no limit; with shards each has its part)");
+  verb->add_option("--idle", options->idle,
+                   "close a connection after this time without a request (default: 60s)");
+  verb->add_option("--grace", options->grace,
+                   "when few connections are left, those that have waited at least this long "
+                   "without a request give way to new ones (default: 1s)");
   verb->add_option("--seed", options->seed,
                    "draw the stack's keys from this 64-bit number: predictable, for tests only "
                    "(default: random)");

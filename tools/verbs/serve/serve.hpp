@@ -22,6 +22,9 @@ struct ServeOptions {
   std::uint32_t window = 0;  ///< receive window; 0: the profile's
   std::string spin;          ///< polling time before the loop sleeps; empty: the default
   std::uint32_t connections = 4096;
+  std::uint32_t per_client = 0;  ///< connections of one address; 0: no limit
+  std::string idle;              ///< time without a request; empty: the default
+  std::string grace;             ///< before a silent one may give way; empty: the default
   std::uint32_t shards = 1;
   std::string cpus;       ///< processors of the shards, in their order; empty: not pinned
   std::string seed;       ///< empty: random keys

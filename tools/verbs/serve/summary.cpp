@@ -21,6 +21,10 @@ void visit_ends(const http::ServerCounters& server, Visit&& visit) {
   visit("request_too_slow", server.request_timeouts);
   visit("reader_too_slow", server.send_timeouts);
   visit("never_closed", server.linger_timeouts);
+  visit("gave_way_silent", server.gave_way_silent);
+  visit("gave_way_partial", server.gave_way_partial);
+  visit("gave_way_idle", server.gave_way_idle);
+  visit("over_client_limit", server.over_client_limit);
 }
 
 void add_named(std::string& text, std::string_view name, std::uint64_t count) {
