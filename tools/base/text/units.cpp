@@ -86,4 +86,10 @@ std::string text_of(IpAddress address) {
                      value & 0xff);
 }
 
+std::string text_of(const Mac& mac) {
+  const auto& at = mac.octets;
+  return fmt::format("{:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", at[0], at[1], at[2], at[3], at[4],
+                     at[5]);
+}
+
 }  // namespace lockstep::tools

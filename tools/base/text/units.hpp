@@ -15,5 +15,7 @@ std::string text_of(Duration duration);
 std::string rate_text(std::uint64_t bits_per_second);
 std::string grouped(std::uint64_t number);
 std::string text_of(IpAddress address);
+/// Six pairs of hexadecimal digits, like 02:00:00:00:00:01.
+std::string text_of(const Mac& mac);
 
 }  // namespace lockstep::tools

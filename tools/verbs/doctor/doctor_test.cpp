@@ -186,6 +186,10 @@ TEST(Doctor, OurAddressIsInUse) {
   facts.clash = hw::KernelOwner{"lo", IpAddress::v4(10, 9, 0, 0), 24, true};
   EXPECT_EQ(only(facts, DriverKind::xdp, "address").mend, "ip route del local 10.9.0.0/24 dev lo");
   facts = good();
+  facts.clash.reset();
+  facts.wire_owner = Mac{{2, 0, 0, 0, 0, 9}};
+  EXPECT_EQ(only(facts, DriverKind::xdp, "address").found,
+            "the host 02:00:00:00:00:09 on this wire has 10.9.0.2");
   facts.owners = {{"eth2", facts.interface.mac}};
   EXPECT_EQ(only(facts, DriverKind::xdp, "neighbours").severity, Severity::fine);
   facts.owners[0].mac.octets[5] = 9;

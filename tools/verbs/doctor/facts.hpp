@@ -63,11 +63,13 @@ struct DoctorFacts {
   std::optional<hw::KernelOwner>
       clash;  ///< the interface or route of the kernel that has our address
   std::vector<KnownNeighbour> owners;
-  bool forwards = false;  ///< IP forwarding is on for the interface
+  std::optional<Mac> wire_owner;  ///< the host on the wire that answered for our IPv4 address
+  bool forwards = false;          ///< IP forwarding is on for the interface
 };
 
-/// Reads the facts. Opens a socket of each kind and a map, and closes them at once; changes nothing
-/// else. Throws Failure if the interface does not exist.
+/// Reads the facts. Opens a socket of each kind and a map, and closes them at once; asks the wire
+/// who has an IPv4 address, by three ARP probes; changes nothing else. Throws Failure if the
+/// interface does not exist.
 DoctorFacts probe(const std::string& name, const std::optional<HostAddress>& address);
 
 }  // namespace lockstep::tools

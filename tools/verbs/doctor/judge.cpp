@@ -284,6 +284,11 @@ Check address_check(const DoctorFacts& facts, const DoctorQuestion&) {
             "give --address as for serve, like 10.9.0.2/24"};
   }
   std::string const text = text_of(facts.address->address);
+  if (facts.wire_owner) {
+    return {"address", Severity::breaks,
+            fmt::format("the host {} on this wire has {}", text_of(*facts.wire_owner), text),
+            "choose another --address, or give that host another one"};
+  }
   if (!facts.clash) {
     return {"address", Severity::fine, text + " is not an address of the kernel", ""};
   }

@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "hw/address_probe.hpp"
 #include "hw/netlink.hpp"
 #include "tools/base/process/failure.hpp"
 
@@ -175,6 +176,9 @@ DoctorFacts probe(const std::string& name, const std::optional<HostAddress>& add
   facts.forwards = setting_is_on("/proc/sys/net/" + std::string(v4 ? "ipv4" : "ipv6") + "/conf/" +
                                  name + "/forwarding");
   facts.clash = address ? hw::kernel_owner(address->address) : std::nullopt;
+  if (address && address->address.is_v4() && !facts.clash) {
+    facts.wire_owner = hw::owner_on_wire(facts.interface, address->address.as_v4());
+  }
   return facts;
 }
 

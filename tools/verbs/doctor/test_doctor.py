@@ -1,7 +1,9 @@
 # The doctor on a pair of interfaces: creates each fault, then applies the suggested fix.
 """Needs root, like the tests of serve; skipped otherwise, with the reason."""
+import concurrent.futures
 import json
 import shutil
+import socket
 import subprocess
 
 import pytest
@@ -168,3 +170,22 @@ def test_one_line_for_what_cannot_be():
         done = subprocess.run([str(ns.PROGRAM), "doctor", *words], capture_output=True, text=True,
                               check=False, timeout=30)
         assert (done.returncode, done.stderr.count("\n"), done.stdout) == (2, 1, "")
+
+
+def test_another_host_on_the_wire_has_the_address():
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0806)) as wire:
+        wire.bind((ns.PEER, 0x0806))
+        wire.settimeout(30)
+        ours = bytes.fromhex("020000000099")
+
+        def answer():
+            probe = wire.recv(2048)
+            wire.send(probe[6:12] + ours + probe[12:20] + b"\x00\x02" + ours + probe[38:42]
+                      + probe[22:28] + bytes(4))
+
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            told = pool.submit(answer)
+            code, checks = doctor("--address", "10.9.0.77/24")
+            told.result()
+    assert (code, broken(checks)) == (1, ["address"])
+    assert checks["address"]["found"] == "the host 02:00:00:00:00:99 on this wire has 10.9.0.77"

@@ -10,12 +10,6 @@ namespace {
 
 constexpr Duration between_lines = Duration::seconds(10);
 
-std::string text_of_mac(const Mac& mac) {
-  auto const& at = mac.octets;
-  return fmt::format("{:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", at[0], at[1], at[2], at[3], at[4],
-                     at[5]);
-}
-
 template <class Each>
 void visit_addresses(const Stack& stack, const Each& each) {
   Config const& config = stack.config();
@@ -47,7 +41,7 @@ std::string AddressWatch::duplicates() const {
   });
   if (!out.empty()) {
     out += fmt::format(": the host {} has this address already: choose another one",
-                       text_of_mac(stack_.last_conflict().other));
+                       text_of(stack_.last_conflict().other));
   }
   return out;
 }
@@ -60,7 +54,7 @@ std::string AddressWatch::news(Instant now) {
   told_ = conflict.count;
   next_ = now + between_lines;
   return fmt::format("{}: the host {} uses this address, too: give one of the two another",
-                     text_of(conflict.address), text_of_mac(conflict.other));
+                     text_of(conflict.address), text_of(conflict.other));
 }
 
 }  // namespace lockstep::tools
