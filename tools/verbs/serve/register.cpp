@@ -126,7 +126,7 @@ void register_plain(CLI::App& serve, int& exit_code, PlainServer what, const std
       "summary.\n"
       "Example: lockstep serve {0} --iface eth1 --driver xdp --address 10.9.0.2/24\n"
       "         lockstep load {1}://10.9.0.2 --workload {2} --tap ...",
-      echo ? "echo" : "cache", echo ? "echo" : "memcached", echo ? "pingpong64" : "memcached"));
+      name, echo ? "echo" : "memcached", echo ? "pingpong64" : "memcached"));
   bool const is_old = name == "memcached";
   if (is_old) {
     verb->group("");  // not listed
