@@ -271,6 +271,13 @@ Given Caller::set_option() {
   }
   if (value.kind == Value::Kind::text) {
     std::memcpy(bytes, value.text.data(), std::min(value.text.size(), sizeof bytes));
+  } else if (value.kind == Value::Kind::record && !value.names.empty() &&
+             value.names[0] == "function_set_name") {
+    // TCP_FUNCTION_BLK of FreeBSD: its default stack is the one that the profile imitates.
+    if (value.items[0].text != "freebsd") {
+      refuse(value.items[0], "\"freebsd\": there is no other set of functions");
+    }
+    return {};
   } else if (value.kind == Value::Kind::record) {
     check_names(value, {"onoff", "l_onoff", "linger", "l_linger"});
     const Value* const on = item(value, {"onoff", "l_onoff"}, 0);

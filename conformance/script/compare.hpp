@@ -30,5 +30,7 @@ bool join(Live& whole, const Live& next, std::uint32_t segment_bytes);
 /// For another stack than ours: the RFCs leave to a receiver how large a window it offers, and do
 /// not require PSH (RFC 9293 3.9.1.2), so these two do not differ then.
 void allow_choices(std::vector<Row>& rows);
+/// PSH alone does not differ.
+void allow_push(std::vector<Row>& rows);
 
 }  // namespace lockstep::conformance::script

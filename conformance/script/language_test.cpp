@@ -154,5 +154,108 @@ TEST(Python, ControlMessages) {
               HasSubstr("msg_control has no item"));
 }
 
+// ---- profiles that speak like their namesakes ----
+
+const std::string bsd_client =
+    "--profile=freebsd\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
+    "+0 fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0\n"
+    "+0 getsockopt(3, SOL_SOCKET, SO_RCVBUF, [65536], [4]) = 0\n"
+    "+0 connect(3, ..., ...) = -1 EINPROGRESS\n"
+    "+0 > S 0:0(0) win 65535 <mss 1460,nop,wscale 6,sackOK,TS val 1 ecr 0>\n"
+    "+.1 < S. 0:0(0) ack 1 win 32767 <mss 1460,sackOK,eol,eol>\n"
+    "+0 > . 1:1(0) ack 1 win 65535\n";
+
+TEST(Profiles, FreebsdRoundsItsBufferAndShowsItsFreeSpace) {
+  std::string const opened =
+      bsd_client +
+      "+0 getsockopt(3, SOL_SOCKET, SO_RCVBUF, [65700], [4]) = 0\n"
+      "+.1 < . 1:1001(1000) ack 1 win 32767\n+0 < . 1001:2001(1000) ack 1 win 32767\n"
+      "+0 > . 1:1(0) ack 2001 win 63700\n+0 read(3, ..., 1) = 1\n"
+      "+.1 < . 2001:3001(1000) ack 1 win 32767\n"
+      "+0 < . 3001:4001(1000) ack 1 win 32767\n";
+  passes(opened + "+0 > . 1:1(0) ack 4001 win 61701\n");
+  std::string const waits = "--config=window_each_ack=false\n";
+  EXPECT_EQ(run_text(waits + opened + "+0 > . 1:1(0) ack 4001 win 61701\n").verdict,
+            Verdict::failed);
+  EXPECT_THAT(finding_of("--config=receive_buffer_rounded=false\n" + opened),
+              HasSubstr("the option is 65536, not 65700"));
+}
+
+TEST(Profiles, FreebsdHasOneSetOfFunctions) {
+  auto const text = [](const std::string& name) {
+    return "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 setsockopt(3, IPPROTO_TCP, "
+           "TCP_FUNCTION_BLK, {function_set_name=\"" +
+           name + "\", pcbcnt=0}, 36) = 0\n";
+  };
+  passes(text("freebsd"));
+  EXPECT_THAT(refusal_of(text("rack")), HasSubstr("no other set of functions"));
+}
+
+TEST(Profiles, FreebsdAcknowledgesEachSecondSegment) {
+  std::string const two = "+.1 < . 1:4(3) ack 1 win 32767\n+0 < . 4:6(2) ack 1 win 32767\n";
+  passes(bsd_client + two + "+0 > . 1:1(0) ack 6\n");
+  passes("--config=ack_each_second=false\n" + bsd_client + two + "+.04 > . 1:1(0) ack 6\n");
+}
+
+TEST(Profiles, FreebsdEndsItsOptions) {
+  std::string const server =
+      "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n"
+      "+0 listen(3, 1) = 0\n+0 < S 0:0(0) win 65535 <mss 1460,nop,nop,sackOK>\n";
+  passes("--profile=freebsd\n" + server +
+         "+0 > S. 0:0(0) ack 1 win 65535 <mss 1460,sackOK,eol,eol>\n");
+  passes("--profile=linux\n" + server +
+         "+0 > S. 0:0(0) ack 1 win 65535 <mss 1460,nop,nop,sackOK>\n");
+}
+
+TEST(Profiles, LinuxAcknowledgesAtOnceUntilItSends) {
+  auto const text = [](const std::string& profile) {
+    return "--profile=" + profile +
+           "\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n"
+           "+0 listen(3, 1) = 0\n+0 < S 0:0(0) win 65535 <mss 1460>\n"
+           "+0 > S. 0:0(0) ack 1 win 65535 <...>\n+.1 < . 1:1(0) ack 1 win 65535\n"
+           "+0 accept(3, ..., ...) = 4\n+.1 < P. 1:101(100) ack 1 win 65535\n";
+  };
+  passes(text("linux") +
+         "+0 > . 1:1(0) ack 101\n+0 write(4, ..., 1) = 1\n+0 > P. 1:2(1) ack 101\n"
+         "+.1 < . 101:101(0) ack 2 win 65535\n+0 < P. 101:201(100) ack 2 win 65535\n"
+         "+.04 > . 2:2(0) ack 201\n");
+  passes(text("default") + "+.04 > . 1:1(0) ack 101\n");
+}
+
+TEST(Profiles, PushOfAnOffloadIsNotCompared) {
+  Overrides linux;
+  linux.profile = "linux";
+  auto const run_as = [&linux](const std::string& head, const std::string& last) {
+    return run_text(head +
+                        "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n"
+                        "+0 listen(3, 1) = 0\n+0 < S 0:0(0) win 65535 <mss 1000>\n"
+                        "+0 > S. 0:0(0) ack 1 <...>\n+.1 < . 1:1(0) ack 1 win 65535\n"
+                        "+0 accept(3, ..., ...) = 4\n+0 write(4, ..., 9000) = 9000\n" +
+                        last,
+                    linux)
+        .verdict;
+  };
+  std::string const joined = "+0 > P. 1:5001(5000) ack 1\n";
+  std::string const single = "+0 > P. 1:1001(1000) ack 1\n";
+  EXPECT_EQ(run_as("`defaults.sh`\n", joined), Verdict::passed);
+  EXPECT_EQ(run_as("`defaults.sh`\n", single), Verdict::failed);
+  EXPECT_EQ(run_as("--allow_trailing\n", joined), Verdict::failed);
+}
+
+TEST(Profiles, ToleranceOfPacketdrill) {
+  auto const late = [](const std::string& head) {
+    return run_text(head +
+                    "`sysctl net.ipv4.tcp_syn_retries=1`\n"
+                    "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
+                    "+0 fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0\n"
+                    "+0 connect(3, ..., ...) = -1 EINPROGRESS\n+0 > S 0:0(0) <...>\n"
+                    "+1.003 > S 0:0(0) <...>\n")
+        .verdict;
+  };
+  EXPECT_EQ(late(""), Verdict::passed);
+  EXPECT_EQ(late("--tolerance_usecs=1000\n"), Verdict::failed);
+  EXPECT_EQ(late("--profile=linux\n"), Verdict::failed);
+}
+
 }  // namespace
 }  // namespace lockstep::conformance::script

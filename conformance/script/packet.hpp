@@ -28,6 +28,7 @@ struct Live {
   std::uint16_t flags = 0;
   std::vector<Option> options;
   IcmpPacket icmp;
+  std::uint32_t segments = 1;  ///< joined to this one packet
 };
 
 Live read_live(std::span<const std::byte> bytes);

@@ -189,6 +189,10 @@ Script parse(const std::string& file, const std::string& text, const Defines& de
   }
   Head const& head = script.head;
   script.upstream = shell && head.profile.empty() && head.config.empty() && !head.allow_trailing;
+  if (script.upstream && !script.head.tolerance_given) {
+    constexpr std::uint64_t packetdrills = 4'000'000;
+    script.head.tolerance_ns = packetdrills;
+  }
   check_order(cursor, script.events);
   if (script.events.empty()) {
     cursor.fail(cursor.place(),

@@ -124,6 +124,7 @@ void take_setting(const HeadReader& reader, Head& head, Defines& defines) {
   }
   if (name == "tolerance_usecs") {
     head.tolerance_ns = reader.number(3'600'000'000) * 1000;
+    head.tolerance_given = true;
   } else if (name == "tolerance_percent") {
     head.tolerance_ppm = reader.percent();
   } else if (name == "tcp_ts_tick_usecs") {

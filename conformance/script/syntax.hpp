@@ -153,6 +153,7 @@ struct Head {
   IpMode mode = IpMode::ipv4;
   std::optional<std::uint32_t> mtu, mss;
   std::uint64_t tolerance_ns = 0;
+  bool tolerance_given = false;
   std::uint32_t tolerance_ppm = 0;  ///< of the time since the previous event, if that is larger
   std::uint64_t stamp_tick_ns = 0;  ///< 0: timestamps are not compared
   std::optional<bool> strict_segments, allow_trailing;

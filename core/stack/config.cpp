@@ -210,6 +210,7 @@ Config profile_linux() {
   tcp.path_mtu_probing = false;
   tcp.hystart = false;
   tcp.slow_start_segments = Count{65'535};
+  tcp.quick_acks = Count{16};
   return config;
 }
 
@@ -230,6 +231,11 @@ Config profile_freebsd() {
   tcp.path_mtu_probing = false;
   tcp.slow_start_segments = Count{2};
   tcp.option_order = wire::OptionOrder::like_freebsd;
+  tcp.receive_buffer = Bytes{65536};
+  tcp.send_buffer = Bytes{32768};
+  tcp.ack_each_second = true;
+  tcp.window_each_ack = true;
+  tcp.receive_buffer_rounded = true;
   tcp.window_shift_automatic = false;
   tcp.window_shift = 6;
   tcp.challenges_per_connection = Count{65535};

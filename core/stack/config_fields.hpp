@@ -57,6 +57,10 @@ constexpr void visit_tcp_pools(C& tcp, Visit&& visit) {
   visit("nagle_minshall", Unit::boolean, FieldRange{0, 1}, tcp.nagle_minshall);
   visit("delayed_acks", Unit::boolean, FieldRange{0, 1}, tcp.delayed_acks);
   visit("delayed_ack", Unit::duration, FieldRange{1, 499'999'999}, tcp.delayed_ack);
+  visit("ack_each_second", Unit::boolean, FieldRange{0, 1}, tcp.ack_each_second);
+  visit("quick_acks", Unit::count, FieldRange{0, 64}, tcp.quick_acks);
+  visit("window_each_ack", Unit::boolean, FieldRange{0, 1}, tcp.window_each_ack);
+  visit("receive_buffer_rounded", Unit::boolean, FieldRange{0, 1}, tcp.receive_buffer_rounded);
   visit("ack_stretch_segments", Unit::count, FieldRange{2, 1024}, tcp.ack_stretch_segments);
   visit("ack_stretch_after_bytes", Unit::bytes, FieldRange{0, 1 << 30}, tcp.ack_stretch_after);
   visit("sws_override", Unit::duration, FieldRange{100 * million, 1000 * million},

@@ -69,6 +69,9 @@ void learn_syn(const Engine& e, Connection& c, const wire::Segment& segment) {
   // A smaller MSS is raised to mss_least: segments would be mostly headers.
   std::uint32_t const least = e.config.mss_least.count;
   std::uint32_t const usable = std::min(std::max(named, least), e.link_mss(c.remote).count);
+  if (e.config.receive_buffer_rounded && c.receive_buffer.count > usable) {
+    c.receive_buffer = {(c.receive_buffer.count + usable - 1) / usable * usable};
+  }
   agree_on_scale(e, c, segment);
   agree_on_timestamps(e, c, segment);
   c.mss = static_cast<std::uint16_t>(usable - steady_options_bytes(c).count);

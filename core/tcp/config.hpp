@@ -87,6 +87,18 @@ struct Config {
   // ack_stretch_after octets have arrived in order, without a gap or a pause.
   Count ack_stretch_segments{8};
   Bytes ack_stretch_after{131072};
+  // Whether any second segment gets its ACK at once, also one that is not full (RFC 1122 4.2.3.2
+  // permits it; FreeBSD's frames show it).
+  bool ack_each_second = false;
+  // The first segments of a connection that are acknowledged at once, until it sends data: Linux's
+  // quick ACKs at the start of a connection (tcp(7), TCP_QUICKACK).
+  Count quick_acks{0};
+  // Each ACK advertises the whole free space, without waiting for a full segment more (RFC 9293
+  // 3.8.6.2.2 is kept for a window that is nearly closed), as FreeBSD's frames show it ...
+  bool window_each_ack = false;
+  // ... and the receive buffer of a connection is rounded up to full segments, as FreeBSD's
+  // getsockopt(SO_RCVBUF) shows it.
+  bool receive_buffer_rounded = false;
   Duration sws_override = Duration::milliseconds(200);
   Count quantum_segments{8};
 

@@ -6,6 +6,7 @@
 #include "core/tcp/challenge.hpp"
 #include "core/tcp/judge.hpp"
 #include "core/tcp/lifecycle.hpp"
+#include "core/tcp/pending_ack.hpp"
 #include "core/tcp/replies.hpp"
 #include "core/tcp/timestamps.hpp"
 #include "core/units/check.hpp"
@@ -171,6 +172,9 @@ FourTuple tuple_of(const Engine& e, const TimeWait& t) {
 //= rfc9293#3.6
 //# 9293:P-NORMCLOSE, 9293:P-SIMCLOSE the end of figures 12 and 13
 void begin_time_wait(Engine& e, Connection& c) {
+  if (e.config.window_each_ack) {
+    advance_edge(e, c);
+  }
   TimeWait t = record_of(c);
   t.due = e.state->now + e.config.msl * 2;
   if (c.active != nil && ack_pending(e.active(c))) {

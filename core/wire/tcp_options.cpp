@@ -168,8 +168,7 @@ std::byte* write_user_timeout(const Options& options, std::byte* at) {
   return at + 2;
 }
 
-// Followed by NOPs, as in Linux.
-std::byte* write_fast_open(const Options& options, std::byte* at) {
+std::byte* write_fast_open(const Options& options, std::byte* at, OptionOrder order) {
   if (!options.has_fast_open) {
     return at;
   }
@@ -179,7 +178,9 @@ std::byte* write_fast_open(const Options& options, std::byte* at) {
     store8(at + i, options.cookie[i]);
   }
   at += options.cookie_bytes;
-  return options.cookie_bytes % 4 == 0 ? pad_two(at) : at;
+  // Followed by NOPs, as in Linux.
+  bool const padded = order == OptionOrder::like_linux && options.cookie_bytes % 4 == 0;
+  return padded ? pad_two(at) : at;
 }
 
 std::byte* write_sack(const Options& options, std::byte* at) {
@@ -192,6 +193,37 @@ std::byte* write_sack(const Options& options, std::byte* at) {
     store32(at, options.sack[i].begin.value);
     store32(at + 4, options.sack[i].end.value);
     at += sack_block_bytes;
+  }
+  return at;
+}
+
+// An option begins `rest` octets after a multiple of `unit`.
+struct Alignment {
+  std::uint32_t unit, rest;
+};
+
+std::byte* pad_until(const std::byte* begin, std::byte* at, Alignment to) {
+  while (static_cast<std::uint32_t>(at - begin) % to.unit != to.rest) {
+    store8(at++, kind_nop);
+  }
+  return at;
+}
+
+// The layout of FreeBSD's frames: the shift's octet and the timestamps' values are aligned to 4
+// octets, SACK-permitted and Fast Open follow without NOPs, and EOLs fill the last word.
+std::byte* write_like_freebsd(const Options& options, std::byte* const begin, std::byte* at) {
+  if (options.has_window_scale) {
+    at = begin_option(pad_until(begin, at, {2, 1}), kind_window_scale, {window_scale_bytes});
+    store8(at++, options.window_scale.shift);
+  }
+  if (options.has_sack_permitted) {
+    at = begin_option(pad_until(begin, at, {2, 0}), kind_sack_permitted, {sack_permitted_bytes});
+  }
+  if (options.has_timestamps) {
+    at = begin_option(pad_until(begin, at, {4, 2}), kind_timestamps, {timestamps_bytes});
+    store32(at, options.timestamp_value);
+    store32(at + 4, options.timestamp_echo);
+    at += 8;
   }
   return at;
 }
@@ -265,16 +297,18 @@ Bytes write(const Options& options, std::span<std::byte> into, OptionOrder order
     at += 2;
   }
   if (order == OptionOrder::like_freebsd) {
-    at = write_window_scale(options, at);
-  }
-  at = write_permission_and_timestamps(options, at);
-  if (order == OptionOrder::like_linux) {
+    at = write_like_freebsd(options, into.data(), at);
+  } else {
+    at = write_permission_and_timestamps(options, at);
     at = write_window_scale(options, at);
   }
   at = write_sack(options, at);
   at = write_user_timeout(options, at);
-  at = write_fast_open(options, at);
-  CHECK(at == into.data() + total.count);
+  at = write_fast_open(options, at, order);
+  // The other order leaves no octet.
+  while (at != into.data() + total.count) {
+    store8(at++, kind_end);
+  }
   return total;
 }
 

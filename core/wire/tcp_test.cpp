@@ -390,6 +390,20 @@ TEST(TcpOptions, FollowTheOrderOfTheProfilesSystem) {
   EXPECT_EQ(octets, octets_of({2, 4, 0x05, 0xb4, 4, 2, 8, 10, 1, 2, 3, 4, 0, 0, 0, 0, 1, 3, 3, 7}));
   EXPECT_EQ(write(options, octets, OptionOrder::like_freebsd).count, 20u);
   EXPECT_EQ(octets, octets_of({2, 4, 0x05, 0xb4, 1, 3, 3, 7, 4, 2, 8, 10, 1, 2, 3, 4, 0, 0, 0, 0}));
+  // FreeBSD ends the list where Linux puts NOPs before an option.
+  options.has_timestamps = options.has_window_scale = false;
+  options.timestamp_value = 0;
+  options.window_scale = {};
+  octets.resize(8);
+  EXPECT_EQ(write(options, octets, OptionOrder::like_linux).count, 8u);
+  EXPECT_EQ(octets, octets_of({2, 4, 0x05, 0xb4, 1, 1, 4, 2}));
+  EXPECT_EQ(write(options, octets, OptionOrder::like_freebsd).count, 8u);
+  EXPECT_EQ(octets, octets_of({2, 4, 0x05, 0xb4, 4, 2, 0, 0}));
+  options.has_fast_open = options.has_timestamps = true;
+  octets.resize(20);
+  EXPECT_EQ(write(options, octets, OptionOrder::like_freebsd).count, 20u);
+  EXPECT_EQ(octets,
+            octets_of({2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0, 34, 2, 0, 0}));
 }
 
 PseudoHeader pseudo_of(const Octets& octets) {

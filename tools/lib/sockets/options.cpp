@@ -31,6 +31,18 @@ Result write_value(const void* from, std::size_t size, void* value, socklen_t* l
 }
 
 // The value of a setting that the connections of this socket have, or will have.
+std::uint32_t Sockets::receive_buffer_of(const Socket& s) const {
+  std::uint32_t const size = pending_or_default(s, SettingKind::receive_buffer);
+  if (!stack_.config().tcp.receive_buffer_rounded) {
+    return size;
+  }
+  ConnectionInfo const info = stack_.inspect(s.connection);
+  constexpr std::uint32_t stamps = 12;
+  std::uint32_t const segment = info.send.mss.count + (info.options.timestamps ? stamps : 0);
+  bool const known = info.exists && info.state >= tcp::State::established && size > segment;
+  return known ? (size + segment - 1) / segment * segment : size;
+}
+
 std::uint32_t Sockets::pending_or_default(const Socket& s, SettingKind kind) const {
   tcp::Config const& tcp = stack_.config().tcp;
   if (s.pending_options.has(kind)) {
@@ -139,7 +151,7 @@ Result Sockets::get_socket_level(Socket& s, int name, void* value, socklen_t* le
     case SO_KEEPALIVE:
       return write_int(as_int(pending_or_default(s, SettingKind::keepalive)), value, length);
     case SO_RCVBUF:
-      return write_int(as_int(pending_or_default(s, SettingKind::receive_buffer)), value, length);
+      return write_int(as_int(receive_buffer_of(s)), value, length);
     case SO_SNDBUF:
       return write_int(as_int(pending_or_default(s, SettingKind::send_buffer)), value, length);
     case SO_RCVLOWAT:

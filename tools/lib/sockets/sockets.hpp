@@ -215,6 +215,8 @@ class Sockets {
   Result wish_in_account(Socket& s, Setting setting);
   Result set_congestion(Socket& s, const void* value, socklen_t length);
   std::uint32_t pending_or_default(const Socket& s, SettingKind kind) const;
+  /// Of a connection it may be rounded up to full segments: Config::receive_buffer_rounded.
+  std::uint32_t receive_buffer_of(const Socket& s) const;
   lockstep_tcp_info info_of(const Socket& s) const;
   void fill_history(const Socket& s, const ConnectionInfo& info, lockstep_tcp_info& out) const;
   std::uint32_t mtu_of(const Socket& s) const;

@@ -76,6 +76,29 @@ class Verb : public testing::Test {
   fs::path folder_;
 };
 
+TEST_F(Verb, CheckCountsConstructs) {
+  std::string const file = write(
+      "a.pkt",
+      good_ + "+0 > [ect0] P. 1:2(1) ack 1 <nop,nop,sack 1:2>\n+0 `sysctl net.ipv4.tcp_sack=1`\n");
+  Outcome const counted = pkt({"check", file, "--constructs", "--json", path("out.json")});
+  EXPECT_EQ(counted.code, 0);
+  EXPECT_THAT(counted.out, HasSubstr("     2  TCP packet that arrives"));
+  EXPECT_THAT(counted.out, HasSubstr("     1  option sack"));
+  EXPECT_THAT(counted.out, HasSubstr("     1  command that sets"));
+  auto const report = nlohmann::json::parse(read(path("out.json")));
+  EXPECT_EQ(report["constructs"]["call accept"], 1);
+  EXPECT_THAT(pkt({"check", file}).out, Not(HasSubstr("option sack")));
+}
+
+TEST_F(Verb, LenientRunsWhatItCan) {
+  std::string const file = write("a.pkt", good_ + "+0 frobnicate(4) = 0\n");
+  EXPECT_EQ(pkt({"run", file, "--pcapng", path("captures")}).code, 2);
+  Outcome const ran = pkt({"run", file, "--lenient", "--pcapng", path("captures")});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.out, HasSubstr("left out: "));
+  EXPECT_THAT(ran.out, HasSubstr("the call frobnicate"));
+}
+
 TEST_F(Verb, MissingFilesGiveExitCodeThree) {
   for (const char* const verb : {"run", "check"}) {
     Outcome const none = pkt({verb, path("none.pkt")});

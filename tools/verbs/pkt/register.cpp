@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,7 @@
 #include "conformance/script/assertion.hpp"
 #include "conformance/script/explain.hpp"
 #include "conformance/script/from_capture.hpp"
+#include "conformance/script/packet.hpp"
 #include "conformance/script/report.hpp"
 #include "conformance/script/sysctl.hpp"
 #include "tools/base/output/atomic_file.hpp"
@@ -33,7 +35,7 @@ struct PktOptions {
   script::Overrides overrides;
   std::uint32_t jobs = 1;
   std::string device;
-  bool tap = false, failed = false, no_referee = false;
+  bool tap = false, failed = false, no_referee = false, constructs = false;
 };
 
 script::Defines defines_of(const std::vector<std::string>& texts) {
@@ -105,6 +107,61 @@ int run_scripts(const PktOptions& options) {
   return report.exit_code();
 }
 
+/// How often each construct of the language occurs.
+class Constructs {
+ public:
+  void add(const script::Script& of) {
+    for (script::Event const& event : of.events) {
+      add(event);
+    }
+    for (script::Note const& note : of.notes) {
+      ++counts_["without effect: " + note.text.substr(0, note.text.find_first_of(" =\n"))];
+    }
+    ++counts_[of.upstream ? "script for packetdrill" : "script with a profile or a config"];
+  }
+  const std::map<std::string, std::size_t>& all() const { return counts_; }
+
+ private:
+  void add(const script::Event& event) {
+    using Kind = script::Event::Kind;
+    if (event.when.returns_at) {
+      ++counts_["time of a call that blocks"];
+    } else if (event.when.any || event.when.end != event.when.begin) {
+      ++counts_["open time"];
+    }
+    if (event.kind == Kind::call) {
+      ++counts_["call " + event.call.name];
+    } else if (event.kind == Kind::code) {
+      ++counts_["code"];
+    } else if (event.kind == Kind::command) {
+      counts_["command that sets"] += event.shell.set.size();
+      counts_["command that asserts a state"] += event.shell.checks.size();
+    } else if (event.kind == Kind::packet) {
+      add(event.packet);
+    }
+  }
+  void add(const script::Packet& packet) {
+    bool const in = packet.direction == script::Direction::in;
+    std::string const protocol = packet.is_icmp ? "ICMP " : "TCP ";
+    ++counts_[protocol + (in ? "packet that arrives" : "packet that is expected")];
+    if (packet.ports) {
+      ++counts_["ports of a packet"];
+    }
+    for (script::Option const& option : packet.tcp.options) {
+      std::string const text = script::options_text({option});
+      ++counts_["option " + text.substr(0, text.find(' '))];
+    }
+    if (packet.tcp.any_options) {
+      ++counts_["option ..."];
+    }
+    if (packet.ip.ecn || packet.ip.tos || packet.ip.ttl || packet.ip.dscp) {
+      ++counts_["IP field in brackets"];
+    }
+  }
+
+  std::map<std::string, std::size_t> counts_;
+};
+
 /// Parses without running; prints each error in one line.
 int check_scripts(const PktOptions& options) {
   script::Defines const defines = defines_of(options.defines);
@@ -113,6 +170,7 @@ int check_scripts(const PktOptions& options) {
     refuse_overwrite(file, options.json);
   }
   std::size_t events = 0;
+  Constructs constructs;
   std::vector<std::string> errors;
   int worst = static_cast<int>(ExitCode::fine);
   for (std::string const& file : files) {
@@ -125,6 +183,7 @@ int check_scripts(const PktOptions& options) {
         }
       }
       events += read.events.size();
+      constructs.add(read);
     } catch (const Failure& failure) {
       fmt::print(stderr, "lockstep: {}\n", failure.what());
       worst = std::max(worst, static_cast<int>(failure.code()));
@@ -133,9 +192,16 @@ int check_scripts(const PktOptions& options) {
   }
   fmt::print("{} scripts, {} events, {} scripts with an error\n", files.size(), events,
              errors.size());
+  for (auto const& [name, count] : constructs.all()) {
+    if (options.constructs && count != 0) {
+      fmt::print("  {:>6}  {}\n", count, name);
+    }
+  }
   if (!options.json.empty()) {
-    nlohmann::ordered_json const report{
-        {"scripts", files.size()}, {"events", events}, {"errors", errors}};
+    nlohmann::ordered_json const report{{"scripts", files.size()},
+                                        {"events", events},
+                                        {"errors", errors},
+                                        {"constructs", constructs.all()}};
     save_file(options.json, json_text(report));
   }
   return worst;
@@ -315,9 +381,11 @@ void register_pkt(CLI::App& app, int& exit_code) {
   check->add_option("-D,--define", options->defines,
                     "NAME=VALUE, defines a name used in the scripts");
   check->add_option("--json", options->json, "also write the counts and the errors to this file");
+  check->add_flag("--constructs", options->constructs,
+                  "also print how often each construct of the language occurs");
   check->footer(
       "Exit code 2: a script has an error; 3: a file is missing.\n"
-      "Example: lockstep pkt check conformance/script");
+      "Example: lockstep pkt check conformance/script --constructs");
   check->callback([options, &exit_code] { exit_code = check_scripts(*options); });
   register_sysctls(*verb, exit_code);
   register_explain(*verb, exit_code);
