@@ -55,6 +55,11 @@ Bus::Bus(const World& world, Random root)
                          spec.missteer,
                          root.fork("steering").fork(spec.name.view())});
   }
+  RoutingPlan const plan = world.routers.empty() ? RoutingPlan{} : plan_routes(world);
+  for (std::size_t i = 0; i < world.routers.size(); ++i) {
+    std::vector<LaneId> const out(world.routers[i].ports.size());
+    routers_.push_back({plan.tables[i], world.routers[i].ports, out, Instant{0}, 0});
+  }
   auto const add_lane = [&](const LinkSpec& link, const LaneSpec& spec, NodeRef from, NodeRef to) {
     LaneId const id{static_cast<std::uint32_t>(lanes_.size())};
     std::uint32_t const header = header_bytes_of(world, link);
@@ -74,6 +79,15 @@ Bus::Bus(const World& world, Random root)
       host_lanes_[from.index] = id;
     } else if (from.kind == NodeKind::station) {
       station_lanes_[from.index] = id;
+    } else if (from.kind == NodeKind::router) {
+      auto& router = routers_[from.index];
+      for (std::uint32_t port = 0; port < router.ports.size(); ++port) {
+        if (router.ports[port].link == id.value / 2 &&
+            router.ports[port].at_a == (id.value % 2 == 0)) {
+          ports_[twin(id).value] = port;
+          router.out[port] = id;
+        }
+      }
     } else {
       auto& out = switches_[from.index].out;
       // Frames that arrive on this port travel on the other lane of the link.
@@ -97,7 +111,7 @@ Bus::Bus(const World& world, Random root)
 }
 
 LaneId Bus::lane_from(NodeRef node) const {
-  CHECK(node.kind != NodeKind::learning_switch);
+  CHECK(node.kind == NodeKind::host || node.kind == NodeKind::station);
   return node.kind == NodeKind::host ? host_lanes_[node.index] : station_lanes_[node.index];
 }
 

@@ -10,6 +10,8 @@
 #include "sim/bus/learning_switch.hpp"
 #include "sim/kernel/observer.hpp"
 #include "sim/kernel/world.hpp"
+#include "sim/routers/icmp_error.hpp"
+#include "sim/routers/plan.hpp"
 #include "sim/schedule/schedule.hpp"
 
 namespace lockstep::sim {
@@ -57,6 +59,9 @@ class Bus {
   // Handles a frame that has arrived at a switch, at the end of its lane.
   void forward(Instant now, FrameId frame, Schedule& schedule, const Watch& watch);
 
+  // Handles a frame that has arrived at a router.
+  void route(Instant now, FrameId frame, Schedule& schedule, const Watch& watch);
+
   // Whether the frame has arrived from the wire at the port of a host with several shards; sets
   // `first` to the first shard. False if the frame is at a switch or is leaving the host.
   bool reaches_port(FrameId frame, HostIndex& first) const;
@@ -82,6 +87,20 @@ class Bus {
     Random dice{};
   };
 
+  struct Router {
+    RouterTable table;
+    std::vector<RouterPort> ports;
+    std::vector<LaneId> out;  // by port
+    // ICMP errors since an instant: at most 100 in 100 ms (RFC 1812 4.3.2.8, RFC 4443 2.4).
+    Instant errors_from{0};
+    std::uint32_t errors = 0;
+  };
+
+  void refuse(Instant now, FrameId frame, LinkDrop why, IcmpErrorAbout about, Schedule& schedule,
+              const Watch& watch);
+  void answer_arp(const Sending& back, const RouterPort& in, Schedule& schedule,
+                  const Watch& watch);
+  bool may_send_error(Router& at, Instant now) const;
   void forward_at_port(Instant now, FrameId frame, Schedule& schedule, const Watch& watch);
 
   void enqueue(const Sending& sending, Schedule& schedule, const Watch& watch);
@@ -96,6 +115,7 @@ class Bus {
   std::vector<LaneId> host_lanes_;
   std::vector<LaneId> station_lanes_;
   std::vector<Switch> switches_;
+  std::vector<Router> routers_;
   FramePool frames_;
   std::vector<OutputQueue> outputs_;
   std::vector<std::uint32_t> output_of_;  // by lane; of a lane without an output 0

@@ -10,17 +10,20 @@
 namespace lockstep::sim {
 
 // X(name, what happened). The order is stable: counters and fingerprints follow it.
-#define LOCKSTEP_LINK_DROPS(X)                                      \
-  X(queue_full, "the link's queue is full")                         \
-  X(mtu_exceeded, "the frame exceeds the link's MTU")               \
-  X(lost, "lost at random")                                         \
-  X(burst_lost, "lost in a burst")                                  \
-  X(masked, "lost by the mask")                                     \
-  X(partitioned, "the link is partitioned")                         \
-  X(receive_ring_full, "the receiving host has no free descriptor") \
-  X(switch_filtered, "the destination is on the port of arrival")   \
-  X(switch_malformed, "too short, or from a group address")         \
-  X(early_dropped, "the queue discipline dropped it before the queue was full")
+#define LOCKSTEP_LINK_DROPS(X)                                                  \
+  X(queue_full, "the link's queue is full")                                     \
+  X(mtu_exceeded, "the frame exceeds the link's MTU")                           \
+  X(lost, "lost at random")                                                     \
+  X(burst_lost, "lost in a burst")                                              \
+  X(masked, "lost by the mask")                                                 \
+  X(partitioned, "the link is partitioned")                                     \
+  X(receive_ring_full, "the receiving host has no free descriptor")             \
+  X(switch_filtered, "the destination is on the port of arrival")               \
+  X(switch_malformed, "too short, or from a group address")                     \
+  X(early_dropped, "the queue discipline dropped it before the queue was full") \
+  X(no_route, "a router has no route or no host for the destination")           \
+  X(hops_exceeded, "a router counted its hops down to zero")                    \
+  X(not_forwarded, "for a router, damaged, or to a group")
 
 enum class LinkDrop : std::uint8_t {
   LOCKSTEP_LINK_DROPS(LOCKSTEP_ENUMERATOR) none,

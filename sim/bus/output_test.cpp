@@ -7,6 +7,7 @@
 #include "sim/kernel/kernel.hpp"
 #include "sim/kernel/snapshot.hpp"
 #include "sim/worlds/build.hpp"
+#include "sim/worlds/lab.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -55,6 +56,29 @@ INSTANTIATE_TEST_SUITE_P(All, EachDiscipline, testing::Range(0u, discipline_coun
                          [](const auto& each) {
                            return std::string(name_of(static_cast<DisciplineKind>(each.param)));
                          });
+
+// Routers, disciplines and draws together.
+TEST(LabWorld, CompletesAndConservesFrames) {
+  std::uint64_t early = 0;
+  std::uint64_t marked = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    World const world = lab_world(seed);
+    ASSERT_EQ(fault_of(world).what, "") << seed;
+    Findings findings;
+    ConservationChecker checker(findings);
+    Kernel kernel(world, seed);
+    kernel.observe(checker);
+    EXPECT_EQ(kernel.run(), Ending::completed) << seed;
+    EXPECT_TRUE(findings.empty()) << seed;
+    for (std::uint32_t lane = 0; lane < kernel.bus().lane_count(); ++lane) {
+      LaneCounters const& counters = kernel.bus().lane({lane}).counters();
+      early += counters.drops[static_cast<std::uint32_t>(LinkDrop::early_dropped)];
+      marked += counters.marked;
+    }
+  }
+  EXPECT_GT(early, 0u);
+  EXPECT_GT(marked, 0u);
+}
 
 }  // namespace
 }  // namespace lockstep::sim

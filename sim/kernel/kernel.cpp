@@ -217,7 +217,7 @@ void Kernel::advance_to(Instant until) {
 }
 
 void Kernel::wake(NodeRef node) {
-  CHECK(node.kind != NodeKind::learning_switch);
+  CHECK(node.kind == NodeKind::host || node.kind == NodeKind::station);
   if (node.kind == NodeKind::host) {
     want_turn(*hosts_[node.index], now_);
   } else {
@@ -316,6 +316,9 @@ void Kernel::arrive(FrameId frame) {
       } else {
         bus_.forward(now_, frame, schedule_, watch_);
       }
+      break;
+    case NodeKind::router:
+      bus_.route(now_, frame, schedule_, watch_);
       break;
   }
 }

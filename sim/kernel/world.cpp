@@ -5,6 +5,7 @@
 
 #include "core/units/check.hpp"
 #include "core/units/random.hpp"
+#include "sim/routers/plan.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -19,6 +20,8 @@ std::uint32_t count_of(const World& world, NodeKind kind) {
       return static_cast<std::uint32_t>(world.stations.size());
     case NodeKind::learning_switch:
       return static_cast<std::uint32_t>(world.switches.size());
+    case NodeKind::router:
+      return static_cast<std::uint32_t>(world.routers.size());
   }
   return 0;
 }
@@ -34,6 +37,8 @@ std::uint32_t number_of(const World& world, NodeRef node) {
       return hosts + node.index;
     case NodeKind::learning_switch:
       return hosts + stations + node.index;
+    case NodeKind::router:
+      return hosts + stations + static_cast<std::uint32_t>(world.switches.size()) + node.index;
   }
   return 0;
 }
@@ -62,10 +67,16 @@ WorldFault fault_of_link(const World& world, const LinkSpec& link) {
   return {};
 }
 
+// A link to a router ends at its port, which belongs to nothing else: paths through routers may be
+// loops.
+bool ends_at_router(const LinkSpec& link) {
+  return link.a.kind == NodeKind::router || link.b.kind == NodeKind::router;
+}
+
 // In a loop of links a flooded frame would circulate for ever. Finds loops by union-find.
 WorldFault fault_of_topology(const World& world) {
   std::vector<std::uint32_t> set(world.hosts.size() + world.stations.size() +
-                                 world.switches.size());
+                                 world.switches.size() + world.routers.size());
   std::vector<std::uint32_t> degree(set.size());
   for (std::uint32_t i = 0; i < set.size(); ++i) {
     set[i] = i;
@@ -73,10 +84,12 @@ WorldFault fault_of_topology(const World& world) {
   for (const LinkSpec& link : world.links) {
     std::uint32_t const a = set[number_of(world, link.a)];
     std::uint32_t const b = set[number_of(world, link.b)];
-    if (a == b) {
+    if (a == b && !ends_at_router(link)) {
       return {"the links make a loop: switches here have no spanning tree", link.name};
     }
-    std::replace(set.begin(), set.end(), b, a);
+    if (!ends_at_router(link)) {
+      std::replace(set.begin(), set.end(), b, a);
+    }
     ++degree[number_of(world, link.a)];
     ++degree[number_of(world, link.b)];
   }
@@ -150,6 +163,7 @@ bool is_end(const World& world, NodeRef node) {
     case NodeKind::station:
       return node.index < world.stations.size() && !world.stations[node.index].device.empty();
     case NodeKind::learning_switch:
+    case NodeKind::router:
       return false;
   }
   return false;
@@ -278,7 +292,10 @@ WorldFault fault_of(const World& world) {
       return {"a fault must name a host that exists", fault.name};
     }
   }
-  return fault_of_topology(world);
+  if (WorldFault const fault = fault_of_topology(world); !fault.none() || world.routers.empty()) {
+    return fault;
+  }
+  return plan_routes(world).fault;
 }
 
 Instant faults_end(const World& world) {

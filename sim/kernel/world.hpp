@@ -17,11 +17,13 @@
 #include "sim/draws/draw.hpp"
 #include "sim/faults/rule.hpp"
 #include "sim/kernel/text.hpp"
+#include "sim/routers/spec.hpp"
 
 namespace lockstep::sim {
 
 // A host runs a Stack behind turn(); a station sends raw frames; a switch forwards.
-enum class NodeKind : std::uint8_t { host, station, learning_switch };
+// A router forwards packets between links.
+enum class NodeKind : std::uint8_t { host, station, learning_switch, router };
 
 // Identifies a node by its kind and its position in the world's list of that kind.
 struct NodeRef {
@@ -191,6 +193,7 @@ struct World {
   std::vector<HostSpec> hosts;
   std::vector<StationSpec> stations;
   std::vector<SwitchSpec> switches;
+  std::vector<RouterSpec> routers;
   std::vector<LinkSpec> links;
   std::vector<AppSpec> apps;
   std::vector<StationAppSpec> station_apps;

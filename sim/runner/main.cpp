@@ -21,6 +21,7 @@
 #include "sim/kernel/trace.hpp"
 #include "sim/runner/nics.hpp"
 #include "sim/worlds/build.hpp"
+#include "sim/worlds/lab.hpp"
 #include "sim/worlds/nasty.hpp"
 
 namespace {
@@ -67,7 +68,8 @@ void failed(const CheckSite& site) {
   std::fputc('\n', stderr);
 }
 
-enum class HostPort : std::uint8_t { plain, mpipe, mpipe_of_four };
+// lab: the plain port, in a world of lab.hpp.
+enum class HostPort : std::uint8_t { plain, mpipe, mpipe_of_four, lab };
 
 struct Setting {
   World world;
@@ -76,8 +78,8 @@ struct Setting {
 };
 
 Setting setting_of(std::uint64_t seed, HostPort port) {
-  Setting setting{nasty_world(seed)};
-  if (port != HostPort::plain) {
+  Setting setting{port == HostPort::lab ? lab_world(seed) : nasty_world(seed)};
+  if (port == HostPort::mpipe || port == HostPort::mpipe_of_four) {
     setting.nics = give_nics(setting.world, seed);
   }
   if (port == HostPort::mpipe_of_four) {
@@ -103,7 +105,7 @@ void run(std::uint64_t seed, HostPort port) {
   line.add(" fingerprint ").add_hex(kernel.fingerprint());
   line.add(" capture ").add_hex(sink.hash()).add(" ").add(sink.length());
   line.add(" frames ").add(kernel.frames_sent()).add(" ended ").add(kernel.now().ns);
-  if (port != HostPort::plain) {
+  if (port == HostPort::mpipe || port == HostPort::mpipe_of_four) {
     line.add(" nics ").add(nics);
   }
   if (port == HostPort::mpipe_of_four) {
@@ -164,6 +166,7 @@ int main(int count, char** arguments) {
   };
   HostPort const port = has_word("mpipe")    ? HostPort::mpipe
                         : has_word("mpipe4") ? HostPort::mpipe_of_four
+                        : has_word("lab")    ? HostPort::lab
                                              : HostPort::plain;
   bool const captures = has_word("captures");
   std::uint64_t first = 0;
@@ -171,7 +174,7 @@ int main(int count, char** arguments) {
   if (count != from + 2 || !number(arguments[from], first) || !number(arguments[from + 1], last) ||
       first > last) {
     std::fputs(
-        "usage: lockstep-runner [mpipe|mpipe4] [captures] FIRST LAST | "
+        "usage: lockstep-runner [mpipe|mpipe4|lab] [captures] FIRST LAST | "
         "lockstep-runner speed\n",
         stderr);
     return 2;

@@ -166,6 +166,8 @@ std::string Simulation::name_of(sim::NodeRef node) const {
       return std::string(world.stations[node.index].name.view());
     case sim::NodeKind::learning_switch:
       return std::string(world.switches[node.index].name.view());
+    case sim::NodeKind::router:
+      return std::string(world.routers[node.index].name.view());
   }
   return "";
 }

@@ -146,7 +146,9 @@ Table Table::table(std::string_view key, const std::string& title) {
   if (!node->is_table()) {
     wrong(key, "expected a table");
   }
-  return Table(file_, *node->as_table(), title);
+  Table out(file_, *node->as_table(), title);
+  out.folder_ = folder_;
+  return out;
 }
 
 std::vector<Table> Table::tables(std::string_view key, const std::string& title) {
@@ -163,6 +165,7 @@ std::vector<Table> Table::tables(std::string_view key, const std::string& title)
       wrong(key, fmt::format("expected an array of tables: write [[{}]]", key));
     }
     out.emplace_back(file_, *each.as_table(), title);
+    out.back().folder_ = folder_;
   }
   return out;
 }
@@ -176,7 +179,7 @@ std::vector<std::string> Table::keys() const {
 }
 
 std::string Table::path_beside(const std::string& name) const {
-  return (std::filesystem::path(file_).parent_path() / name).string();
+  return (std::filesystem::path(folder_) / name).string();
 }
 
 void Table::end() {

@@ -67,6 +67,8 @@ class Table {
   const std::string& title() const { return title_; }
   /// The path of a file that a value names: relative to the folder of the table's file.
   std::string path_beside(const std::string& name) const;
+  /// Sets that folder, where errors do not name the file. Tables inside take it over.
+  void set_folder(std::string folder) { folder_ = std::move(folder); }
   void set_title(std::string title) { title_ = std::move(title); }
 
  private:
@@ -75,6 +77,7 @@ class Table {
   std::string file_;
   const toml::table& table_;
   std::string title_;
+  std::string folder_;
   std::set<std::string, std::less<>> asked_;
 };
 

@@ -122,12 +122,12 @@ void add_device_app(Table& table, const sim::StationAppSpec& given, WorldInProgr
   check_host(table, "to", made.server, into);
   made.app.server_address = address_of_node(into.world, made.server);
   const IpAddress client = address_of_node(into.world, made.client);
-  if (client.is_v4() != made.app.server_address.is_v4() ||
+  if (client.is_v4() != made.app.server_address.is_v4() || !into.world.routers.empty() ||
       !is_near(into.world, made.client, made.app.server_address) ||
       !is_near(into.world, made.server, client)) {
     table.wrong("to",
                 "the two hosts are in different networks, expected one prefix for both: "
-                "there are no routers here");
+                "devices use no routers");
   }
   for (const sim::StationAppSpec& each : into.world.station_apps) {
     if (each.client == made.client && is_device(into.world, made.client) &&

@@ -252,11 +252,11 @@ void read_app(Table& table, WorldInProgress& into) {
     table.end();
     return;
   }
-  if (!reaches(into.world, app.client, app.server) ||
-      !reaches(into.world, app.server, app.client)) {
+  if (into.world.routers.empty() && (!reaches(into.world, app.client, app.server) ||
+                                     !reaches(into.world, app.server, app.client))) {
     table.wrong("to",
                 "the two hosts are in different networks, expected one prefix for both: "
-                "there are no routers here");
+                "there are no routers here, add a [[router]]");
   }
   read_details(table, app, into);
   for (const sim::AppSpec& each : into.world.apps) {

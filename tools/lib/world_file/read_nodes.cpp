@@ -127,9 +127,10 @@ sim::NodeRef node_named(Table& table, std::string_view key, const WorldInProgres
     for (const auto& [each, node] : in.nodes) {
       names.push_back(each);
     }
-    table.wrong(key, fmt::format("there is no host, switch or random_peer '{}'{}, expected one of: "
-                                 "{}; name one of these or add it",
-                                 name, suggestion(name, names), fmt::join(names, ", ")));
+    table.wrong(
+        key, fmt::format("there is no host, switch, router or random_peer '{}'{}, expected one of: "
+                         "{}; name one of these or add it",
+                         name, suggestion(name, names), fmt::join(names, ", ")));
   }
   return found->second;
 }
@@ -300,6 +301,8 @@ void read_link(Table& table, WorldInProgress& into) {
            .second) {
     table.wrong("name", fmt::format("'{}' is taken, expected a new name", link.name.view()));
   }
+  add_router_port(link.a, true, link, into);
+  add_router_port(link.b, false, link, into);
   into.world.links.push_back(link);
 }
 

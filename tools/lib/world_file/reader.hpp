@@ -19,6 +19,8 @@ struct WorldInProgress {
   std::map<std::string, std::uint32_t> links;
   std::map<std::string, std::string> addresses;  // the owner of each address
   std::set<std::string> apps, faults;
+  // Addresses of routers by router and name of the link, until the link is read.
+  std::map<std::pair<std::uint32_t, std::string>, IpAddress> interfaces;
   bool devices = false;  // hosts may be other TCPs
   struct OnNicOf {
     sim::HostIndex first;
@@ -36,6 +38,11 @@ void read_device_host(Table& table, WorldInProgress& into);
 /// Reads its settings, a [host.config], to the end of the table: the device judges them.
 void read_device_settings(Table& table, sim::StationSpec& into);
 void read_switch(Table& table, WorldInProgress& into);
+void read_router(Table& table, WorldInProgress& into);
+/// Adds the port of a router at one end of a link that is being added.
+void add_router_port(sim::NodeRef end, bool at_a, const sim::LinkSpec& link, WorldInProgress& into);
+/// Replaces [[dumbbell]], [[parking_lot]] and [[star]] by hosts, routers and links.
+void expand_short_forms(toml::table& file, const std::string& path);
 void read_random_peer(Table& table, WorldInProgress& into);
 void read_link(Table& table, WorldInProgress& into);
 void read_app(Table& table, WorldInProgress& into);

@@ -5,7 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <filesystem>
 
+#include "sim/routers/plan.hpp"
 #include "tools/base/text/suggestion.hpp"
 #include "tools/lib/world_file/reader.hpp"
 
@@ -38,8 +40,8 @@ auto find_table(File& file, const Kinds& kinds, std::string_view name)
 
 /// The table with this name; the file if there is none.
 const toml::node& table_named(const toml::table& file, std::string_view name) {
-  constexpr std::array<std::string_view, 6> kinds{"host",  "link",   "app",
-                                                  "fault", "switch", "random_peer"};
+  constexpr std::array<std::string_view, 7> kinds{"router", "host",   "link",       "app",
+                                                  "fault",  "switch", "random_peer"};
   const toml::table* const found = find_table(file, kinds, name);
   return found == nullptr ? static_cast<const toml::node&>(file) : *found;
 }
@@ -130,8 +132,11 @@ bool put(const std::string& setting, toml::table& file) {
   return true;
 }
 
-WorldInProgress read_tables(const toml::table& parsed, const std::string& path, Devices devices) {
-  Table top(path, parsed, "the world");
+/// `origin`: what errors name, a file or a setting of the file at `path`.
+WorldInProgress read_tables(const toml::table& parsed, const std::string& origin,
+                            const std::string& path, Devices devices) {
+  Table top(origin, parsed, "the world");
+  top.set_folder(std::filesystem::path(path).parent_path().string());
   WorldInProgress reading;
   reading.devices = devices == Devices::allowed;
   const std::string name = top.text("name", "world");
@@ -141,8 +146,15 @@ WorldInProgress read_tables(const toml::table& parsed, const std::string& path, 
       static_cast<std::uint32_t>(top.number("invariants_every", 64, {0, 1'000'000'000}));
   read_all(top, "host", read_host, reading);
   read_all(top, "switch", read_switch, reading);
+  read_all(top, "router", read_router, reading);
   read_all(top, "random_peer", read_random_peer, reading);
   read_all(top, "link", read_link, reading);
+  if (!reading.interfaces.empty()) {
+    const auto& [router, link] = reading.interfaces.begin()->first;
+    top.wrong("router", fmt::format("router '{}' has an interface on '{}', which is no link of it: "
+                                    "correct its name",
+                                    reading.world.routers[router].name.view(), link));
+  }
   read_all(top, "app", read_app, reading);
   read_all(top, "fault", read_fault, reading);
   top.end();
@@ -152,14 +164,15 @@ WorldInProgress read_tables(const toml::table& parsed, const std::string& path, 
   return reading;
 }
 
-sim::World world_in(const toml::table& parsed, const std::string& path,
+sim::World world_in(toml::table parsed, const std::string& path,
                     const std::vector<std::string>& settings, Devices devices) {
-  WorldInProgress reading = read_tables(parsed, path, devices);
+  expand_short_forms(parsed, path);
+  WorldInProgress reading = read_tables(parsed, path, path, devices);
   toml::table changed = parsed;
   std::vector<std::string> of_hosts;
   for (const std::string& setting : settings) {
     if (put(setting, changed)) {
-      reading = read_tables(changed, setting, devices);
+      reading = read_tables(changed, setting, path, devices);
     } else {
       of_hosts.push_back(setting);
     }
@@ -168,6 +181,7 @@ sim::World world_in(const toml::table& parsed, const std::string& path,
     apply(setting, reading.world);
   }
   sim::give_macs(reading.world);
+  sim::complete_routers(reading.world);
   for (const WorldInProgress::OnNicOf& each : reading.nics_shared) {
     sim::share_nic(reading.world, each.first, each.other);
   }

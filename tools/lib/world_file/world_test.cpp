@@ -207,6 +207,101 @@ TEST_F(WorldFile, ATraceThatIsNone) {
   std::filesystem::remove(path);
 }
 
+constexpr std::string_view routed = R"([[host]]
+name = "a"
+address = "10.1.0.1/24"
+[[host]]
+name = "b"
+address = "10.2.0.1/24"
+[[router]]
+name = "r"
+[[link]]
+name = "ar"
+from = "a"
+to = "r"
+[[app]]
+name = "x"
+model = "bulk"
+from = "a"
+to = "b"
+)";
+
+TEST_F(WorldFile, Routers) {
+  const std::string text = std::string(routed) +
+                           "[[link]]\nname = \"rb\"\nfrom = \"r\"\nto = "
+                           "\"b\"\n";
+  const sim::World world = read_world(write(text));
+  ASSERT_EQ(world.routers.at(0).ports.size(), 2u);
+  EXPECT_EQ(world.routers[0].ports[1].address, IpAddress::v4(10, 2, 0, 254));
+  EXPECT_EQ(world.hosts.at(0).config.gateway, IpAddress::v4(10, 1, 0, 254));
+  const auto refused = [&](const std::string& all, const std::string& why) {
+    EXPECT_THAT(complaint(all), testing::HasSubstr(why)) << all;
+  };
+  std::string bad = text;
+  refused(bad.replace(bad.find("10.2.0.1"), 8, "10.1.0.9"),
+          "4: 'b': its prefix is on another side of a router, too");
+  bad = text;
+  const auto with = [&](const std::string& keys) {
+    std::string out = text;
+    return out.insert(out.find("[[link]]"), keys);
+  };
+  refused(with("[[router.route]]\nto = \"10.9.0.0/16\"\nvia = \"10.2.0.7\"\n"),
+          "7: 'r': a route leads via an address that no neighbouring router has");
+  refused(with("[[router.route]]\nto = \"10.9.0.0/16\"\n"), "expected 'to' and 'via'");
+  refused(with("[[router.interface]]\nlink = \"none\"\naddress = \"10.3.0.1/24\"\n"),
+          "router 'r' has an interface on 'none', which is no link of it");
+}
+
+// Two routers that send packets to each other, and two islands.
+TEST_F(WorldFile, RoutingLoopsAndUnreachablePrefixes) {
+  const std::string two = std::string(routed) + R"([[link]]
+name = "middle"
+from = "r"
+to = "s"
+[[router]]
+name = "s"
+[[router.interface]]
+link = "middle"
+address = "100.64.0.2/24"
+[[link]]
+name = "sb"
+from = "s"
+to = "b"
+)";
+  EXPECT_EQ(complaint(two), "");
+  EXPECT_THAT(complaint(two + "[[router.route]]\nto = \"10.2.0.0/24\"\nvia = \"100.64.0.1\"\n"),
+              testing::HasSubstr("'s': a routing loop: packets to a prefix come back here"));
+  std::string apart = two;
+  apart.replace(apart.find("from = \"r\"\nto = \"s\""), 19, "from = \"c\"\nto = \"s\"");
+  apart += "[[host]]\nname = \"c\"\naddress = \"10.3.0.1/24\"\n";
+  EXPECT_THAT(complaint(apart), testing::HasSubstr("'x': no router leads from one of its hosts"));
+}
+
+TEST_F(WorldFile, ShortForms) {
+  const sim::World world = read_world(write(R"([[dumbbell]]
+pairs = 3
+[dumbbell.bottleneck]
+rate = "5Mbit/s"
+[[star]]
+name = "s"
+[[app]]
+name = "x"
+model = "bulk"
+from = "l3"
+to = "r1"
+)"),
+                                      {"bottleneck.rate=7Mbit/s", "r2.sack=false"});
+  EXPECT_EQ(world.hosts.size(), 8u);
+  EXPECT_EQ(world.routers.size(), 3u);
+  EXPECT_EQ(world.hosts.at(7).name, sim::Name("s-h2"));
+  EXPECT_EQ(world.links.at(0).forward.rate_bits_per_second, 7'000'000u);
+  EXPECT_FALSE(world.hosts.at(3).config.tcp.sack);
+  EXPECT_THAT(complaint("[[dumbbell]]\npairs = 0\n"), testing::HasSubstr("2: 'pairs'"));
+  EXPECT_THAT(complaint("[[dumbbell]]\nwidth = 1\n"), testing::HasSubstr("has no key 'width'"));
+  EXPECT_THAT(complaint("[[dumbbell]]\n[dumbbell.bottleneck]\nrate = \"fast\"\n"),
+              testing::HasSubstr("3: 'rate' of link 'bottleneck': \"fast\" was found"));
+}
+
 TEST_F(WorldFile, TwoHostsOnLinksOfOneNic) {
   const auto with = [&](const std::string& a, const std::string& b) {
     std::string text = good();
@@ -222,7 +317,7 @@ TEST_F(WorldFile, TwoHostsOnLinksOfOneNic) {
   EXPECT_EQ(world.hosts[1].nic.driver, sim::Name("mpipe"));
   EXPECT_THAT(complaint(with("", same)), testing::HasSubstr("'a' has no nic of its own"));
   EXPECT_THAT(complaint(with(nic, "same_nic_as = \"c\"\n")),
-              testing::HasSubstr("no host, switch or random_peer 'c'"));
+              testing::HasSubstr("no host, switch, router or random_peer 'c'"));
   EXPECT_THAT(complaint(with(nic, same + nic)), testing::HasSubstr("leave 'driver' out"));
   EXPECT_THAT(complaint(with(nic, same + "receive_ring = 126\n")),
               testing::HasSubstr("hosts on links of one nic have the same link"));
@@ -303,8 +398,9 @@ TEST_F(WorldFile, RefusesAWrongUnit) {
 TEST_F(WorldFile, RefusesAMissingHost) {
   const std::string text =
       complaint(std::string(hosts) + "[[link]]\nname = \"ab\"\nfrom = \"a\"\nto = \"c\"\n");
-  EXPECT_EQ(text.rfind("10: 'to' of link 'ab': there is no host, switch or random_peer 'c'", 0),
-            0u);
+  EXPECT_EQ(
+      text.rfind("10: 'to' of link 'ab': there is no host, switch, router or random_peer 'c'", 0),
+      0u);
 }
 
 TEST_F(WorldFile, RefusesImpossibleValues) {

@@ -54,7 +54,8 @@ INSTANTIATE_TEST_SUITE_P(All, Example,
                          testing::Values("two_hosts", "lossy_path", "dumbbell", "reorder", "shards",
                                          "partition_and_heal", "slow_reader", "random_peer",
                                          "long_fat_path", "mpipe", "http_mpipe", "short_flows",
-                                         "cellular", "satellite", "asymmetric", "queues"),
+                                         "cellular", "satellite", "asymmetric", "queues", "routers",
+                                         "parking_lot"),
                          [](const auto& each) { return each.param; });
 
 /// Octets read on the long fat path after this many seconds.

@@ -46,6 +46,8 @@ std::string name_of_node(const sim::World& world, sim::NodeRef node) {
       return std::string(world.stations[node.index].name.view());
     case sim::NodeKind::learning_switch:
       return std::string(world.switches[node.index].name.view());
+    case sim::NodeKind::router:
+      return std::string(world.routers[node.index].name.view());
   }
   return {};
 }

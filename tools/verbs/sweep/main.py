@@ -11,6 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from verbs.sweep.plan import Failure, Plan  # noqa: E402  (the path comes first)
 from verbs.sweep.pools import DaskPool, LocalPool  # noqa: E402
 from verbs.sweep.results import Results  # noqa: E402
+from verbs.sweep.table import write_csv  # noqa: E402
 
 # How often a cell is tried if its process or worker is killed.
 TRIES = 3
@@ -119,11 +120,17 @@ def print_summary(summary, as_json):
           f" {len(summary['findings'])} with findings")
     if not summary["lost"]:
         print(f"results: {summary['results']}")
+    if "csv" in summary:
+        print(f"statistics: {summary['csv']}")
 
 
 def run(arguments):
     plan = Plan(arguments.file, arguments.program)
     out = arguments.out or str(pathlib.Path(arguments.file).with_suffix(".results.jsonl"))
+    inputs = [arguments.file, out, f"{out}.part", *plan.files]
+    if arguments.csv and pathlib.Path(arguments.csv).resolve() in [
+            pathlib.Path(each).resolve() for each in inputs]:
+        raise Failure(2, f"--csv {arguments.csv}: is another file of this sweep: name a new one")
     results = Results(out, plan, arguments.fresh)
     sweep = Sweep(plan, results, arguments.program)
     try:
@@ -138,6 +145,9 @@ def run(arguments):
     finally:
         results.close()
     summary = sweep.summary()
+    if arguments.csv:
+        write_csv(arguments.csv, results.lines)
+        summary["csv"] = arguments.csv
     print_summary(summary, arguments.json)
     return 1 if summary["findings"] or summary["lost"] else 0
 
@@ -149,6 +159,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--dask")
     parser.add_argument("--out")
+    parser.add_argument("--csv")
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--json", action="store_true")
     try:

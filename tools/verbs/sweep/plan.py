@@ -30,7 +30,7 @@ VERBS = {
     ("matrix",): ("text", None),
 }
 # Options that the sweep itself sets, or that name a file which all cells would write.
-RESERVED = ("json", "jobs", "write", "out", "pcapng", "series", "save")
+RESERVED = ("json", "jobs", "write", "out", "csv", "pcapng", "series", "save")
 
 
 class Failure(Exception):
