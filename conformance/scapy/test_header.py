@@ -1,4 +1,6 @@
 # The headers of received and sent packets: fields, lengths, checksums, addresses.
+import ipaddress
+
 import pytest
 from packet_kit import checksums_of
 from scapy.layers.inet import ICMP, IP, TCP, IPOption
@@ -228,7 +230,8 @@ def test_ttl_of_what_leaves(tcp):
 def test_other_destination(tcp):
     tcp.listen()
     packet = tcp.segment("S")
-    packet.dst = "10.0.0.99" if tcp.target.ip_version == 4 else "fd00::99"
+    bits = 0x62 if tcp.target.ip_version == 4 else 0x98  # another host of the same network
+    packet.dst = str(ipaddress.ip_address(int(ipaddress.ip_address(packet.dst)) ^ bits))
     tcp.inject(packet).expect_silence("1s").expect_state("LISTEN")
 
 

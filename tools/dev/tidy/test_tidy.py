@@ -278,6 +278,10 @@ class Words(Planted):
                 self.write("tools/x/a.cpp", TOP + f"// see {text}\n")
                 self.expect(rule, "tools/x/a.cpp", 2)
 
+    def test_an_option_is_no_such_word(self):
+        self.write("tools/x/a.cpp", TOP + "// --ag" "ent names a program on a device\n")
+        self.expect_clean()
+
 
 class Headers(Planted):
     def test_header_that_needs_another(self):

@@ -10,7 +10,8 @@ FOLDER = "lockstep-report"
 #: Options of pytest that decide how a test runs, and not which tests run or what is printed. They
 #: are repeated as they were given.
 VALUES = ("-p", "-c", "--config-file", "-o", "--override-ini", "-W", "--pythonwarnings",
-          "--rootdir", "--confcutdir", "--import-mode", "--basetemp")
+          "--rootdir", "--confcutdir", "--import-mode", "--basetemp", "--target-port",
+          "--target-service", "--target-source", "--agent")
 FLAGS = ("--noconftest", "--strict-markers", "--strict-config", "--disable-plugin-autoload")
 #: Other options with a value, which may look like an option.
 TAKEN = ("-k", "-m", "-r", "-n", "--deselect", "--ignore", "--ignore-glob")

@@ -60,9 +60,6 @@ class Conversation:
     expected, call or advance, whichever was last.
     """
 
-    PORT = 80
-    PEER_PORT = 5000
-
     def __init__(self, target, peer_iss=0xFFFF_FFF0, elsewhere=""):
         self.target = target
         #: In a profile that the test does not name, its expectations are not judged.
@@ -75,8 +72,8 @@ class Conversation:
         self.device_nxt = 0
         #: The window that the target advertised last, as in the packet.
         self.device_window = 0
-        self.port = self.PORT
-        self.peer_port = self.PEER_PORT
+        self.port = target.port
+        self.peer_port = target.peer_port
         self.connection = None
         #: Once both SYNs had a timestamp, each segment of the tester has this TSval and echoes the
         #: target's last one.
@@ -393,6 +390,8 @@ class Conversation:
     def listen(self):
         """A program listens."""
         self.target.listen(self.port)
+        if self.target.keeps_listening:
+            self.port = self.target.port
         self._called("listen")
         return self.expect_state("LISTEN")
 
@@ -423,7 +422,8 @@ class Conversation:
             self.syn_received(window=window, options=options)
             self.send("A", window=window)
             self.accept()
-            self.unlisten()
+            if not self.target.keeps_listening:
+                self.unlisten()
         return self.expect_state("ESTABLISHED")
 
     def fin_wait_1(self, **more):

@@ -12,7 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .device_wire import AGAIN, GONE, UNSUPPORTED, Call, Fault, Peer
+from .device_calls import DeviceCalls
+from .device_wire import UNSUPPORTED, Call, Fault, Peer
 from .errors import Mismatch, Misuse, Unsupported
 from .live import concerns
 from .stack_target import ADDRESSES
@@ -25,9 +26,6 @@ START = 1_000 * 10**9
 ACK_DELAY_MAX = 500_000_000
 #: How long a device may take to answer a call, in seconds of real time.
 PATIENCE = 20.0
-#: The largest number of bytes in one request to send.
-PIECE = 1 << 19
-BACKLOG = 128
 #: How many answers at one instant may bring nothing.
 STILL_MAX = 1_000
 
@@ -45,20 +43,7 @@ def small_program():
     return shutil.which("lockstep_device", path=os.pathsep.join(places))
 
 
-class Variables:
-    """The variables of a connection, each asked for when it is read."""
-
-    def __init__(self, target, connection):
-        self._target, self._connection = target, connection
-
-    def __getitem__(self, name):
-        answer = self._target.ask(Call.GET, self._connection, octets=name.encode())
-        if answer.result == UNSUPPORTED:
-            raise Unsupported(f"target {self._target.name} does not show {name}")
-        return answer.result
-
-
-class DeviceTarget(Target):
+class DeviceTarget(DeviceCalls, Target):
     """A device in a process of its own, whose clock the tester holds."""
 
     name = "device"
@@ -112,7 +97,6 @@ class DeviceTarget(Target):
         self._now = self._due = START
         self._left = collections.deque()
         self._still = 0
-        self._listener = None
         try:
             self._about()
             self._create(wanted)
@@ -202,17 +186,6 @@ class DeviceTarget(Target):
             return f" by {signal.Signals(-code).name}{last}"
         return f" with exit code {code}{last}"
 
-    def _result(self, call, *arguments, octets=b""):
-        """The result of a call; Unsupported if the device does not have it."""
-        answer = self.ask(call, *arguments, octets=octets)
-        if answer.result == UNSUPPORTED:
-            what = call.name.lower() + (f" {octets.decode()}" if call == Call.SET else "")
-            raise Unsupported(f"target {self.name} has no call {what}")
-        if answer.result < 0 and answer.result not in (AGAIN, GONE):
-            raise Misuse(f"target {self.name}: {call.name.lower()} was refused"
-                         + f": {answer.text}" * bool(answer.text))
-        return answer
-
     # --- the wire ---
 
     def now(self):
@@ -250,51 +223,6 @@ class DeviceTarget(Target):
 
     # --- the program ---
 
-    def listen(self, port):
-        self._listener = self._result(Call.LISTEN, port, BACKLOG).result
-
-    def unlisten(self):
-        if self._listener is not None:
-            self._result(Call.UNLISTEN, self._listener)
-            self._listener = None
-
-    def connect(self, local_port, remote_port):
-        return self._result(Call.CONNECT, local_port, remote_port).result
-
-    def accept(self):
-        if self._listener is None:
-            return None
-        result = self._result(Call.ACCEPT, self._listener).result
-        return result if result > 0 else None
-
-    def write(self, connection, data):
-        taken = 0
-        while taken < len(data):
-            result = self._result(Call.SEND, connection, octets=data[taken:taken + PIECE]).result
-            if result <= 0:
-                break
-            taken += result
-        return taken
-
-    def read(self, connection, most):
-        answer = self._result(Call.RECEIVE, connection, most)
-        return answer.octets if answer.result > 0 else b""
-
-    def finish(self, connection):
-        self._result(Call.FINISH, connection)
-
-    def close(self, connection):
-        self._result(Call.CLOSE, connection)
-
-    def abort(self, connection):
-        self._result(Call.ABORT, connection)
-
-    def urgent(self, connection):
-        self._result(Call.URGENT, connection)
-
-    def set(self, connection, name, value):
-        self._result(Call.SET, connection, value, octets=name.encode())
-
     def branch(self):
         """A second target, whose device is a copy of this one in its present state: both go on
         from here, each by itself. stop() of the first one ends both. Unsupported for a device that
@@ -323,9 +251,6 @@ class DeviceTarget(Target):
         if "events" not in self._can:
             return None
         return self.ask(Call.EVENTS, connection).text.split()
-
-    def inspect(self, connection):
-        return Variables(self, connection)
 
     def dropped(self):
         """Not available: a device does not report dropped packets."""

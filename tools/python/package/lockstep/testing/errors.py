@@ -5,6 +5,10 @@ class Misuse(Exception):
     """The test asks for something impossible: a packet of another layer, a wait without an end."""
 
 
+class Environment(Exception):
+    """Something is missing around the tests: a permission, a program, a device. No test runs."""
+
+
 class Unsupported(Exception):
     """The target cannot do what the test asks for; the test is skipped with this reason."""
 

@@ -53,41 +53,15 @@ class Shown(dict):
         raise Unsupported(f"target {self._name} does not show {variable}")
 
 
-class LiveTarget(Target):
-    """A TCP in a process of its own, in a network namespace that ends with that process.
-
-    `serve(channel, wanted)` runs in the process: it sends a descriptor of the wire, then answers
-    calls. The tester reads and writes packets directly, without its own kernel.
-    """
+class RealTimeTarget(Target):
+    """A target in real time, with the tolerances of its classes. `wire` is a descriptor."""
 
     exact = False
     virtual = False
 
-    def __init__(self, wanted, serve):
-        self.ip_version = wanted.ip_version
+    def __init__(self):
         self._origin = time.monotonic_ns()
-        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._child = os.fork()
-        if self._child == 0:
-            self._channel.close()
-            run_helper(theirs, serve, wanted)
-        theirs.close()
-        self._channel.settimeout(ANSWER_SECONDS)
-        self._lines = b""
         self.wire = None
-        try:
-            message, descriptors, _, _ = socket.recv_fds(self._channel, 4096, 1)
-            if not descriptors:
-                raise Unsupported(json.loads(message)["error"] if message else
-                                  f"target {self.name}: its helper has ended at once")
-            self.wire = descriptors[0]
-            self.hello = json.loads(message)
-            self.call("state", 1, 1)  # answered once the helper is ready
-        except BaseException:
-            self.stop()
-            raise
-
-    # --- the wire ---
 
     def now(self):
         return time.monotonic_ns() - self._origin
@@ -104,7 +78,7 @@ class LiveTarget(Target):
             raise Unsupported(f"target {self.name}: more than 60 s of real time")
         while True:
             left = max(0, until - self.now())
-            if not select.select([self.wire], [], [], left / SECOND)[0]:
+            if not self._ready(left / SECOND):
                 return None
             packet = self._get()
             if packet is not None and concerns(packet, self.remote):
@@ -124,6 +98,54 @@ class LiveTarget(Target):
 
     def quiet(self, until):
         return until - max(30 * MS, (until - self.now()) // 4)
+
+    def _ready(self, seconds):
+        """Whether _get() has something within this time."""
+        return bool(select.select([self.wire], [], [], seconds)[0])
+
+    def _get(self):
+        """The next packet, or None if it was something else."""
+        raise NotImplementedError
+
+    def _put(self, packet):
+        raise NotImplementedError
+
+    def dropped(self):
+        """Not available on a live target."""
+        raise Unsupported(f"target {self.name} does not report dropped packets")
+
+
+class LiveTarget(RealTimeTarget):
+    """A TCP in a process of its own, in a network namespace that ends with that process.
+
+    `serve(channel, wanted)` runs in the process: it sends a descriptor of the wire, then answers
+    calls. The tester reads and writes packets directly, without its own kernel.
+    """
+
+    def __init__(self, wanted, serve):
+        super().__init__()
+        self.ip_version = wanted.ip_version
+        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._child = os.fork()
+        if self._child == 0:
+            self._channel.close()
+            run_helper(theirs, serve, wanted)
+        theirs.close()
+        self._channel.settimeout(ANSWER_SECONDS)
+        self._lines = b""
+        try:
+            message, descriptors, _, _ = socket.recv_fds(self._channel, 4096, 1)
+            if not descriptors:
+                raise Unsupported(json.loads(message)["error"] if message else
+                                  f"target {self.name}: its helper has ended at once")
+            self.wire = descriptors[0]
+            self.hello = json.loads(message)
+            self.call("state", 1, 1)  # answered once the helper is ready
+        except BaseException:
+            self.stop()
+            raise
+
+    # --- the wire ---
 
     def _get(self):
         return os.read(self.wire, 1 << 17)
@@ -208,10 +230,6 @@ class LiveTarget(Target):
 
     def urgent(self, connection):
         self.call("urgent", connection)
-
-    def dropped(self):
-        """Not available on a live target."""
-        raise Unsupported(f"target {self.name} does not report dropped packets")
 
     def stop(self):
         if self.wire is not None:

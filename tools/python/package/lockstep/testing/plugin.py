@@ -12,13 +12,13 @@ import pytest
 import lockstep
 
 from . import (  # noqa: F401  (they register their targets)
-    again, device_target, hooks, linux_target, stack_target, tap_target)
+    again, device_target, hooks, linux_target, stack_target, tap_target, wire_options)
 from . import target as targets
 from .capture import pcapng
 from .clause_report import ClauseReport, LeftOut
 from .clauses import slug
 from .diagram import svg
-from .errors import Elsewhere, Mismatch, Misuse, Unsupported
+from .errors import Elsewhere, Environment, Mismatch, Misuse, Unsupported
 
 CONVERSATION = pytest.StashKey()
 #: The names of targets that the hook pytest_lockstep_targets added.
@@ -26,6 +26,8 @@ ADDED = pytest.StashKey()
 #: The files that a failing test left.
 FILES = pytest.StashKey()
 MODES = ("named", "drawn", "all")
+#: The exit code if something around the tests is missing, as in tools/README.md.
+ENVIRONMENT = 3
 #: How a test ends that cannot continue as written in a profile other than its own.
 ENDS_THERE = (Elsewhere, AssertionError, LookupError, TypeError, ValueError, AttributeError,
               lockstep.Refused)
@@ -49,8 +51,10 @@ def pytest_addoption(parser):
         help="what is tested: stack, ours in virtual time (the default); linux, this machine's"
         " kernel in a namespace of the test's own, in real time, as root; tap:lockstep, ours on a"
         " TAP there; device:NAME, a device in virtual time, as lockstep devices lists them, or the"
-        " path of its shared library or program",
+        " path of its shared library or program; INTERFACE:ADDRESS, as eth0:10.0.0.5, a device on a"
+        " wire, in real time, as root",
     )
+    wire_options.add(group)
     group.addoption(
         "--lockstep-results", metavar="FILE",
         help="adds a line of JSON a test to FILE: test, target, outcome, clauses, words, and of a"
@@ -104,8 +108,11 @@ def pytest_configure(config):
         for found in config.hook.pytest_lockstep_targets(config=config):
             config.stash[ADDED] += targets.register(found)
         targets.known(config.getoption("--target"))
+        wire_options.prepare(config)
     except Misuse as why:
         raise pytest.UsageError(str(why)) from None
+    except Environment as why:
+        pytest.exit(str(why), returncode=ENVIRONMENT)
     mode_of(config)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Tally(config), "lockstep-tally")
@@ -126,6 +133,7 @@ def pytest_addhooks(pluginmanager):
 
 
 def pytest_unconfigure(config):
+    wire_options.give_back()
     for name in config.stash.get(ADDED, ()):
         targets.kinds.pop(name, None)
 
@@ -163,6 +171,8 @@ class Tally:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter):
+        for line in wire_options.left_out(self._target, self._skipped.values()):
+            terminalreporter.write_line(line)
         if self._nothing:
             terminalreporter.write_line(
                 f"--target {self._target}: NOTHING WAS TESTED, all {self._asked} tests were"

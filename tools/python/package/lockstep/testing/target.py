@@ -2,6 +2,8 @@
 import abc
 import dataclasses
 import enum
+import importlib
+import ipaddress
 
 from .errors import Misuse, Unsupported
 
@@ -38,6 +40,11 @@ class Target(abc.ABC):
     ip_version = 4
     #: True if the host also has UDP.
     speaks_udp = False
+    #: The ports of the host and of the tester with which a test begins.
+    port = 80
+    peer_port = 5000
+    #: True if the host listens by itself, on `port` from listen() on, and does not stop.
+    keeps_listening = False
     #: The addresses of the TCP under test and of the tester, as strings.
     local = ""
     remote = ""
@@ -212,18 +219,39 @@ def known(name):
 
 def looked_up(name):
     """As known(), but the kind may be the text for which the name stands."""
+    if name not in kinds and on_a_wire(name):
+        return wire_kind(), name
     kind, colon, more = name.partition(":")
     if kind not in kinds:
         # A device that is installed may be named without its kind.
         if not colon and kinds["device"].installed(name):
             return kinds["device"], name
-        raise Misuse(f"--target {name}: no such target; there is {', '.join(sorted(kinds))}, and"
-                     " each device of `lockstep devices`")
+        known_ones = ", ".join(sorted(kinds))
+        raise Misuse(f"--target {name}: no such target; there is {known_ones}, each device of"
+                     " `lockstep devices`, and INTERFACE:ADDRESS, as eth0:10.0.0.5")
     if colon and not more:
         raise Misuse(f"--target {name}: nothing follows the colon")
     if colon and isinstance(kinds[kind], str):
         raise Misuse(f"--target {name}: {kind} stands for {kinds[kind]}, and takes no colon")
     return kinds[kind], more
+
+
+def on_a_wire(name):
+    """Whether this is INTERFACE:ADDRESS."""
+    _, colon, rest = name.partition(":")
+    try:
+        return bool(colon) and bool(ipaddress.ip_address(rest.removeprefix("[").removesuffix("]")))
+    except ValueError:
+        return False
+
+
+def wire_kind():
+    """The target of a device on a wire; it needs scapy, so it is imported only now."""
+    try:
+        return importlib.import_module(".wire_target", __package__).WireTarget
+    except ModuleNotFoundError as why:
+        raise Misuse(f"--target INTERFACE:ADDRESS: {why.name} is missing: pip install {why.name}"
+                     ) from None
 
 
 def make(name, wanted):
