@@ -305,6 +305,7 @@ Bytes write(const Options& options, std::span<std::byte> into, OptionOrder order
   at = write_sack(options, at);
   at = write_user_timeout(options, at);
   at = write_fast_open(options, at, order);
+  CHECK(at <= into.data() + total.count);
   // The other order leaves no octet.
   while (at != into.data() + total.count) {
     store8(at++, kind_end);
