@@ -174,7 +174,7 @@ WRONG = [
     (lambda s, a, b, k: s.host("c", "10.0.0.3"), "expected an address with a prefix length"),
     (lambda s, a, b, k: s.host("c", "10.0.0.3/24", colour="red"), "colour"),
     (lambda s, a, b, k: s.host("c", "10.0.0.3/24", config={"mss": 1}), "expected 28 to 65495"),
-    (lambda s, a, b, k: s.link(a, "z"), "there is no host, switch or random_peer 'z'"),
+    (lambda s, a, b, k: s.link(a, "z"), "there is no host, switch, router or random_peer 'z'"),
     (lambda s, a, b, k: s.link(a, b, rate="10"), "expected a rate"),
     (lambda s, a, b, k: k.loss("0.01.2"), "expected a probability"),
     (lambda s, a, b, k: k.fault("fire"), "expected one of: loss"),
