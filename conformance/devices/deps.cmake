@@ -112,6 +112,22 @@ function(lockstep_device_of_module name)
   endif()
 endfunction()
 
+# The program that makes the calls on a device on a wire: static, so that it can be copied there.
+option(LOCKSTEP_AGENT "Build lockstep_agent, which runs on a device under test" ON)
+function(lockstep_agent)
+  if(NOT LOCKSTEP_AGENT OR LOCKSTEP_SANITIZE OR CMAKE_CROSSCOMPILING)
+    return()
+  endif()
+  set(folder "${PROJECT_SOURCE_DIR}/conformance/devices")
+  add_executable(lockstep_agent "${folder}/remote/lockstep_agent.c" "${folder}/remote/sockets.c")
+  set_target_properties(lockstep_agent PROPERTIES C_STANDARD 11 C_EXTENSIONS ON
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  target_compile_options(lockstep_agent PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+    $<$<BOOL:${LOCKSTEP_WERROR}>:-Werror>)
+  target_link_options(lockstep_agent PRIVATE -static)
+  target_link_libraries(lockstep_agent PRIVATE lockstep_device_program)
+endfunction()
+
 function(lockstep_devices)
   set(folder "${PROJECT_SOURCE_DIR}/conformance/devices")
   add_library(lockstep_device_program STATIC "${folder}/program.c")
@@ -120,6 +136,7 @@ function(lockstep_devices)
   target_compile_options(lockstep_device_program PRIVATE -Wall -Wextra -Wpedantic -Wconversion
     -Wshadow $<$<BOOL:${LOCKSTEP_WERROR}>:-Werror>)
   target_link_libraries(lockstep_devices PUBLIC lockstep_device_program ${CMAKE_DL_LIBS})
+  lockstep_agent()
   lockstep_device(lockstep lockstep/device.cpp lockstep_calls lockstep_third_party)
   foreach(test IN ITEMS compare_test devices_test interop_test overlaps_test script_test
           verb_compare_test verb_hostile_test verb_overlaps_test verb_swarm_test)

@@ -1,7 +1,8 @@
 # A device on a wire: Linux in a namespace is judged as `--target linux` judges it; what is missing
 # is said in a line; the kernel is heard again afterwards.
-import json
+import functools
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -19,6 +20,11 @@ DEVICE6 = f"{wire_kit.PORT}:[{wire_kit.DEVICE6}]"
 PASSIVE = ("(test_segment_arrives and (LISTEN or ESTABLISHED or SYN-RECEIVED) and SYN"
            " and not active) or test_reset_guessed or test_three_ways_passive or test_tiny_mss"
            " or test_old_duplicate_syn")
+#: Tests with calls.
+HELPED = ("(test_segment_arrives and (FIN-WAIT-1 or TIME-WAIT) and (SYN or RST) and not outside)"
+          " or test_bad_ack_in_syn_sent or test_three_ways_active or test_nagle or test_window_scale"
+          " or test_text_on_syn_ack or test_abort")
+HELPER = wire_kit.ROOT / "build/release/lockstep_agent"
 #: One test, for what is said before it.
 ONE = "test_three_ways_passive and ip4"
 USAGE, ENVIRONMENT = 4, 3
@@ -35,20 +41,18 @@ def wire_fixture():
     made.close()
 
 
-def compared(wire, tmp_path, words, chosen):
-    """Runs the tests on the wire twice and on `--target linux`; compares each that was judged on
-    both. Returns how many that are, and how many failed on both.
+def compared(wire, tmp_path, words, chosen, together=True):
+    """Runs the tests on the wire twice (`together`: at the same time) and on `--target linux`;
+    compares each that was judged on both. Returns how many that are, and how many failed on both.
     """
-    (tmp_path / "l").touch()
     ways = [("a", words), ("b", words), ("l", ["--target", "linux"])]
-    for _, said in wire_kit.at_once(*(
-            lambda name=name, way=way: wire.run("-k", chosen, *way, "--lockstep-results",
-                                                str(tmp_path / name)) for name, way in ways)):
+    calls = [functools.partial(wire.run, "-k", chosen, *way, "--lockstep-results",
+                               str(tmp_path / name)) for name, way in ways]
+    first = calls[0]() if not together else None
+    for _, said in filter(None, [first, *wire_kit.at_once(*calls[not together:])]):
         assert " passed" in said, said[-3000:]
     first, second, linux = (wire_kit.outcomes(tmp_path / name) for name, _ in ways)
-    assert first == second, [
-        line for name, _ in ways[:2] for line in (tmp_path / name).read_text().splitlines()
-        if '"failed"' in line and first[json.loads(line)["test"]] != second[json.loads(line)["test"]]]
+    assert first == second
     both = [test for test in first if "skipped" not in (first[test], linux[test])]
     assert {test: first[test] for test in both} == {test: linux[test] for test in both}
     return len(both), sum(first[test] == "failed" for test in both)
@@ -59,6 +63,75 @@ def test_its_service_is_judged_as_linux_is(wire, tmp_path, target, family):
     words = ["--target", target, "--target-port", "9"]
     judged, failed = compared(wire, tmp_path, words, f"({PASSIVE}) and {family}")
     assert judged > 50 and failed > 0
+
+
+@pytest.fixture(name="helped", scope="module")
+def helped_fixture(wire):
+    """Where lockstep_agent serves the tester on the device, or a skip."""
+    if not HELPER.exists():
+        pytest.skip(f"A DEVICE'S CALLS ARE NOT TESTED: {HELPER} is not built")
+    made, said = wire.on_device([str(HELPER), "--allow", wire_kit.OURS, "--settings"])
+    assert said == "lockstep_agent: it listens\n"
+    yield f"{wire_kit.DEVICE}:7007"
+    made.send_signal(signal.SIGTERM)
+    rest, _ = made.communicate(timeout=wire_kit.PATIENCE_SECONDS)
+    assert (made.returncode, rest) == (0, "")
+
+
+@pytest.mark.parametrize("target,family", [(DEVICE, "ip4"), (DEVICE6, "ip6")])
+def test_its_calls_are_judged_as_linux_is(wire, helped, tmp_path, target, family):
+    before = wire.settings()
+    words = ["--target", target, "--agent", helped]
+    judged, failed = compared(wire, tmp_path, words, f"({HELPED}) and {family}", together=False)
+    assert judged > 50 and failed > 5
+    assert wire.settings() == before
+
+
+def test_a_setting_needs_the_device_s_consent(wire, tmp_path):
+    made, _ = wire.on_device([str(HELPER), "--allow", wire_kit.OURS, "--listen",
+                              f"{wire_kit.DEVICE}:7008"])
+    try:
+        code, said = wire.run("-k", "test_paws and ip4 or test_three_ways_active and ip4",
+                              "--target", DEVICE, "--agent", f"{wire_kit.DEVICE}:7008")
+    finally:
+        wire_kit.ended(made)
+    assert code == 0 and "1 passed" in said, said
+    assert "no way to set timestamps: lockstep_agent --settings may" in said
+
+
+def test_strangers_are_refused(wire):
+    made, _ = wire.on_device([str(HELPER)])
+    try:
+        code, said = wire.run("-k", ONE, "--target", DEVICE, "--agent", f"{wire_kit.DEVICE}:7007")
+    finally:
+        made.terminate()
+        rest, _ = made.communicate(timeout=wire_kit.PATIENCE_SECONDS)
+    assert code == ENVIRONMENT and f"start it with --allow {wire_kit.OURS}" in said, said
+    assert f"{wire_kit.OURS} is refused: --allow it" in rest and made.returncode == 0
+
+
+def test_where_nobody_makes_the_calls(wire):
+    code, said = wire.run("-k", ONE, "--target", DEVICE, "--agent", f"{wire_kit.DEVICE}:7009")
+    assert code == ENVIRONMENT and "cannot be reached" in said and "Traceback" not in said, said
+    code, said = wire.run("-k", ONE, "--target", DEVICE, "--agent", wire_kit.DEVICE)
+    assert code == USAGE and "expected ADDRESS:PORT" in said, said
+    code, said = wire.run("-k", ONE, "--target", DEVICE, "--agent", "10.7.0.5:7007", "-n", "2")
+    assert code == USAGE and "leave -n out" in said, said
+
+
+@pytest.mark.parametrize("words,code,said", [
+    (["--help"], 0, "example: lockstep_agent --allow 10.0.0.1 --settings"),
+    (["--allow"], 2, "--allow: its value is missing"),
+    (["--allow", "eth0"], 2, "eth0: expected an address"),
+    (["--listen", "10.0.0.5"], 2, "10.0.0.5: expected ADDRESS:PORT"),
+    (["--quiet"], 2, "--quiet: there is no such option"),
+    (["--listen", "192.0.2.1:7007"], 3, "it cannot listen: Cannot assign requested address"),
+])
+def test_the_command_line_on_the_device(words, code, said):
+    if not HELPER.exists():
+        pytest.skip(f"{HELPER} is not built")
+    done = subprocess.run([HELPER, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == code and said in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("port,service", [("7", "echo"), ("9", "discard"), ("80", "http")])

@@ -120,6 +120,12 @@ class Wire:
             return subprocess.run(["nft", "list", "tables"], capture_output=True, text=True,
                                   check=True).stdout
 
+    def settings(self):
+        """The settings of the device that the tests may change."""
+        with self.theirs.inside():
+            folder = Path("/proc/sys/net/ipv4")
+            return {name: (folder / name).read_text() for name in PLAIN if (folder / name).exists()}
+
     def close(self):
         """Ends the programs; the namespaces end with them, and the pair with these."""
         self._left.close()

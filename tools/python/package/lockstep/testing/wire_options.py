@@ -50,6 +50,8 @@ def prepare(config):
     asked = wire_target.Asked(
         source=config.getoption("--target-source"), port=config.getoption("--target-port"),
         service=config.getoption("--target-service"), helper=config.getoption("--agent"))
+    if asked.helper is not None and getattr(config.option, "numprocesses", None):
+        raise Misuse("--agent: it serves one tester at a time: leave -n out")
     words = wire_target.prepare(name, asked)
     if getattr(config.option, "numprocesses", None):  # the workers test, this one has only looked
         wire_target.give_back()
