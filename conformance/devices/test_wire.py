@@ -22,8 +22,8 @@ PASSIVE = ("(test_segment_arrives and (LISTEN or ESTABLISHED or SYN-RECEIVED) an
            " or test_old_duplicate_syn")
 #: Tests with calls.
 HELPED = ("(test_segment_arrives and (FIN-WAIT-1 or TIME-WAIT) and (SYN or RST) and not outside)"
-          " or test_bad_ack_in_syn_sent or test_three_ways_active or test_nagle or test_window_scale"
-          " or test_text_on_syn_ack or test_abort")
+          " or test_bad_ack_in_syn_sent or test_three_ways_active or test_nagle"
+          " or test_window_scale or test_text_on_syn_ack or test_abort")
 HELPER = wire_kit.ROOT / "build/release/lockstep_agent"
 #: One test, for what is said before it.
 ONE = "test_three_ways_passive and ip4"

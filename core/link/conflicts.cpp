@@ -37,7 +37,7 @@ void Neighbours::begin(Instant now) {
   }
   //= rfc5227#2.1
   //# 5227:ACD-1 every address is tested before it is used
-  state_->tentative = ours;
+  state_->tentative = state_->unusable = ours;
   //= rfc5227#2.1.1
   //# 5227:ACD-3 a random delay, so that hosts that start together do not collide
   set_own_timer(now + Duration{state_->random.below(config_.probe_interval.ns / 2 + 1)});
@@ -62,6 +62,7 @@ void Neighbours::expire_own(Instant now) {
   //= rfc5227#2.1.1
   //# 5227:ACD-6 nobody answered: the address may be used
   state_->tentative = 0;
+  state_->unusable = state_->duplicates;
   announce(now);
 }
 

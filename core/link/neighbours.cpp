@@ -242,7 +242,7 @@ Drop Neighbours::receive_reply(const wire::ArpPacket& packet, Index known, Insta
 
 Drop Neighbours::receive_request(const wire::ArpPacket& packet, Index known, Instant now) {
   std::uint32_t const ours = bit_of(packet.target);
-  bool const for_us = (ours & ~(state_->tentative | state_->duplicates)) != 0;
+  bool const for_us = (ours & ~state_->unusable) != 0;
   //= rfc826#Packet-Reception
   //# 826:ARP-3 a known sender updates its entry, whatever address it requests
   if (known != nil && table_[known].state != NeighbourState::fixed) {

@@ -117,6 +117,8 @@ class Neighbours {
   // tested, and those that another host had before us. Neither is used.
   std::uint32_t tentative() const { return state_->tentative; }
   std::uint32_t duplicates() const { return state_->duplicates; }
+  // Both: they are disjoint.
+  std::uint32_t unusable() const { return state_->unusable; }
   const AddressConflict& last_conflict() const { return state_->conflict; }
 
   // Adds or changes an entry that never expires; false if the cache is full or the addresses are
@@ -176,6 +178,7 @@ class Neighbours {
     std::uint32_t tentative = 0;  // one bit per address, as in the next two
     std::uint32_t probes_pending = 0;
     std::uint32_t duplicates = 0;
+    std::uint32_t unusable = 0;  // tentative or duplicate
     Instant defended_at = Instant::never();
     AddressConflict conflict;
     Random random{0};

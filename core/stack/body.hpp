@@ -98,7 +98,7 @@ struct Stack::Body {
   bool has_link() const { return config.link == LinkType::ethernet; }
   bool has_discovery() const { return has_link() && addresses.has_v6(); }
   // One bit for each IPv4 address of ours that is being tested, or that another host has.
-  std::uint32_t untested_v4() const { return neighbours.tentative() | neighbours.duplicates(); }
+  std::uint32_t untested_v4() const { return neighbours.unusable(); }
   // The largest body of an ICMP message that we send.
   std::size_t icmp_body_max() const {
     return engine.state->mtu4.count - wire::ipv4_header_bytes - wire::icmp_header_bytes;

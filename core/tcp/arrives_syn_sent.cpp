@@ -59,7 +59,6 @@ void learn_syn(const Engine& e, Connection& c, const wire::Segment& segment) {
   //# 9293:P-SYN-SEQ the first octet of data has the number after the SYN's
   c.receive.nxt = segment.sequence.next();
   c.receive.read = c.receive.nxt;
-  c.receive.edge = c.receive.nxt + most(offered, least(c.receive_buffer, Bytes{0xffff}));
   //= rfc9293#3.7.1
   //# 9293:MUST-14, 9293:MUST-15 the peer's MSS, or 536 where it names none, of IPv6 1220
   std::uint32_t const unnamed = c.remote.is_v4() ? 536 : 1220;
@@ -67,11 +66,12 @@ void learn_syn(const Engine& e, Connection& c, const wire::Segment& segment) {
   //= rfc9293#3.7.1
   //# 9293:MUST-16 the smaller of what the peer takes and what our link carries
   // A smaller MSS is raised to mss_least: segments would be mostly headers.
-  std::uint32_t const least = e.config.mss_least.count;
-  std::uint32_t const usable = std::min(std::max(named, least), e.link_mss(c.remote).count);
+  std::uint32_t const floor = e.config.mss_least.count;
+  std::uint32_t const usable = std::min(std::max(named, floor), e.link_mss(c.remote).count);
   if (e.config.receive_buffer_rounded && c.receive_buffer.count > usable) {
     c.receive_buffer = {(c.receive_buffer.count + usable - 1) / usable * usable};
   }
+  c.receive.edge = c.receive.nxt + most(offered, least(c.receive_buffer, Bytes{0xffff}));
   agree_on_scale(e, c, segment);
   agree_on_timestamps(e, c, segment);
   c.mss = static_cast<std::uint16_t>(usable - steady_options_bytes(c).count);

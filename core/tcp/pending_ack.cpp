@@ -103,8 +103,8 @@ void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes data) {
   //# 9293:SHLD-18, 9293:SHLD-19 an ACK for every second full-sized segment, otherwise delayed
   //= rfc5681#4.2
   //# 5681:CC-26, 5681:CC-27, 5681:CC-43 at least every second full-sized segment
-  bool const full = a.delayed.count >= 2u * c.rcv_mss || e.config.ack_each_second;
-  bool const second = a.delayed_segments > 1 && full;
+  bool const second =
+      a.delayed_segments > 1 && (a.delayed.count >= 2u * c.rcv_mss || e.config.ack_each_second);
   if (!c.delayed_acks || second || a.ack_now || starts(e, c)) {
     cut_delayed(e, c, a);
     return;
@@ -302,8 +302,8 @@ void advance_edge(Engine& e, Connection& c) {
   //= rfc9293#3.8.6.2.2
   //# 9293:MUST-39, 9293:P-SWS-RCV the edge moves by at least half the buffer or one full segment
   std::uint32_t const segment = std::min(c.receive_buffer.count / 2, std::uint32_t{c.mss});
-  bool const open = c.receive.edge.since(c.receive.nxt).count >= segment;
-  std::uint32_t const step = e.config.window_each_ack && open ? 1 : segment;
+  bool const any = e.config.window_each_ack && c.receive.edge.since(c.receive.nxt).count >= segment;
+  std::uint32_t const step = any ? 1 : segment;
   if (gain_max(c) >= step) {
     Bytes const gain = edge_gain(e, c);
     c.receive.edge = c.receive.edge + Bytes{gain.count >= step ? gain.count : 0};

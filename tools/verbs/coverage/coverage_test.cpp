@@ -553,8 +553,8 @@ TEST(Coverage, ThisRepositoryHasNoBareRow) {
 /// The real list (law 7): it loads, and it contains every declined id.
 TEST(Coverage, ThisRepositorysListLoads) {
   const Catalogue catalogue = load_catalogue(LOCKSTEP_SOURCE_DIR);
-  EXPECT_EQ(catalogue.rows.size(), 1144U);
-  EXPECT_EQ(catalogue.titles.size(), 52U);
+  EXPECT_EQ(catalogue.rows.size(), 1154U);
+  EXPECT_EQ(catalogue.titles.size(), 53U);
   EXPECT_THAT(catalogue.problems, IsEmpty());
   for (const auto& [id, declined] : catalogue.declined) {
     EXPECT_GT(declined.reason.size(), 60U) << id << " needs a reason that a reviewer can judge";

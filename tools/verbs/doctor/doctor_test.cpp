@@ -190,6 +190,7 @@ TEST(Doctor, OurAddressIsInUse) {
   facts.wire_owner = Mac{{2, 0, 0, 0, 0, 9}};
   EXPECT_EQ(only(facts, DriverKind::xdp, "address").found,
             "the host 02:00:00:00:00:09 on this wire has 10.9.0.2");
+  facts.wire_owner.reset();
   facts.owners = {{"eth2", facts.interface.mac}};
   EXPECT_EQ(only(facts, DriverKind::xdp, "neighbours").severity, Severity::fine);
   facts.owners[0].mac.octets[5] = 9;
