@@ -204,10 +204,11 @@ Watch::Offer Watch::offer_of(const Segment& syn) {
 }
 
 /// A SYN-ACK has only options that the SYN offered. In a simultaneous open it repeats the options
-/// of its sender's own SYN, which the capture may lack, while the other side may answer with an
-/// ACK. But nobody connects from the port of a service, or echoes a timestamp that has not arrived.
-/// An earlier SYN of the other side may have offered more: then the timestamp echoed was not seen,
-/// and without timestamps the capture began less than the time of a retransmission before.
+/// of its sender's own SYN, which may have been lost on its way to the capture point, and echoes
+/// the timestamp of the other side's, which may answer with an ACK. But nobody connects from the
+/// port of a service. An earlier SYN of the other side may have offered more: then the timestamp
+/// echoed was not seen, and without timestamps the capture began less than the time of a
+/// retransmission before.
 void Watch::look_at_answer(Side& side, const Side& other, const Segment& answer,
                            const Offer& offer) {
   constexpr std::uint16_t services_end = 1'024;
@@ -216,7 +217,7 @@ void Watch::look_at_answer(Side& side, const Side& other, const Segment& answer,
   bool const echoes = own && other.syn_stamp && own->echo != 0 && own->echo == *other.syn_stamp;
   bool const first =
       recorded_since_ && !side.unasked && other.first_syn_at >= *recorded_since_ + longest_retry;
-  bool const passive = echoes || (first && side.endpoint.port.value < services_end);
+  bool const passive = (echoes || first) && side.endpoint.port.value < services_end;
   bool const of_unseen = own && own->echo != 0 && !echoes;
   bool const more = (offer.shift && !other.shift) || (offer.selective && !other.selective) ||
                     (offer.stamps && !other.stamps);

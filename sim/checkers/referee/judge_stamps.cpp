@@ -39,16 +39,17 @@ std::uint64_t paced_close_ticks(const Moment& m) {
 }
 
 // Whether the SYN-ACK answers the SYN that was seen first, although the capture may have begun
-// later than the connection: it echoes that SYN's timestamp. Otherwise its sender may have sent a
-// SYN before, unless it has the port of a service, from which nobody connects; and the other may
-// have sent its SYN before, with more options, unless a retransmission would have been seen.
+// later than the connection: it echoes that SYN's timestamp, or a retransmission of an earlier SYN,
+// which may have had more options, would have been seen. Its sender may have sent a SYN before,
+// which was lost on its way to the capture point, unless it has the port of a service, from which
+// nobody connects: the SYN-ACK of a simultaneous open repeats that SYN, and echoes the other's.
 bool answers_first(const Moment& m) {
   constexpr std::uint16_t services_end = 1'024;
   wire::Options const& options = m.segment().options;
   bool const echoes = options.has_timestamps && m.other.stamp_first_known &&
                       m.other.stamp_first != 0 && options.timestamp_echo == m.other.stamp_first;
-  bool const first = m.said.source.port.value < services_end && shows_first_syn(m);
-  return m.own || m.terms.whole || echoes || first;
+  bool const passive = m.said.source.port.value < services_end;
+  return m.own || (passive && (m.terms.whole || echoes || shows_first_syn(m)));
 }
 
 // Whether the SYN-ACK acknowledges a SYN that was seen, and echoes no timestamp but one that was

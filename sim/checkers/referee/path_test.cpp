@@ -333,6 +333,26 @@ TEST(RefereePath, ASynAckRepeatsASynThatWasLost) {
   }
 }
 
+// It echoes the other side's SYN then, which has reached its sender. With --whole its own SYN may
+// still have been lost before the capture point.
+TEST(RefereePath, ASynAckRepeatsALostSynAndEchoesTheOther) {
+  Terms terms;
+  terms.whole = true;
+  for (std::uint16_t const port : {std::uint16_t{443}, std::uint16_t{5'000}}) {
+    std::string_view const expected = port == 443 ? "certain" : "likely";
+    Conversation t;
+    t.from_port(port).b("S", {.stamp = 70});
+    t.a("SA", {.ack = 1, .scale = 2, .stamp = 900, .echo = 70});
+    t.b("A", {.seq = 1, .ack = 1, .stamp = 80, .echo = 900});
+    EXPECT_EQ(t.found(Rule::option_unoffered), expected);
+    Conversation all(terms);
+    all.from_port(port).b("S", {}).a("SA", {.ack = 1, .stamp = 900});
+    all.b("A", {.seq = 1, .ack = 1}).a("AP", {.seq = 1, .ack = 1, .text = 9, .stamp = 910});
+    EXPECT_EQ(all.found(Rule::option_unoffered), expected);
+    EXPECT_EQ(all.found(Rule::stamp_unnegotiated), expected);
+  }
+}
+
 // A NAT has given the port of a refused connection to another client, whose SYN is missing.
 TEST(RefereePath, ASynAckOfASynThatIsMissing) {
   for (std::uint32_t const answered : {1u, 70'001u}) {
