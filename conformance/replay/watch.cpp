@@ -170,7 +170,7 @@ void Watch::begin_anew(Side& side) {
   side.echo.reset();
   side.syn_stamp.reset();
   side.unsent.reset();
-  side.early = false;
+  side.early = side.first_octet = false;
   side.flying.clear();
   side.again.clear();
   side.shrunk = side.unheeded = side.unheeded_turns = side.nonsense = 0;
@@ -564,7 +564,9 @@ void Watch::look_at_echo(Side& side, const Side& other, const Segment& segment) 
   // started its clock later: the timestamps are not comparable.
   bool const lapsed = side.echo && echo == 0;
   Duration const elapsed = segment.time.since(other.syn_at);
-  bool const opening = *other.syn_stamp != 0 && elapsed < comparable &&
+  // If the first octet was not seen, a SYN that the capture lacks may have had it (Fast Open): its
+  // timestamp stays TS.Recent, whatever a later SYN has.
+  bool const opening = other.first_octet && *other.syn_stamp != 0 && elapsed < comparable &&
                        (before(echo + paced, *other.syn_stamp) ||
                         (echo == 0 && !may_reach_zero(*other.syn_stamp, elapsed)));
   bool const back = side.echo && ack > side.echo_ack && before(echo + grace, *side.echo) &&
@@ -605,6 +607,7 @@ void Watch::move_on(Side& side, Side& other, const Segment& segment, bool intact
     side.flying.add(end, pieces_of(side, other, end - std::min(begin, side.next)));
   }
   side.sent_data = segment.data_bytes() != 0;
+  side.first_octet |= side.sent_data && begin <= side.isn + 1 && side.isn + 1 < end;
   side.fin_end = segment.any(flag::fin) ? std::optional(end) : side.fin_end;
   side.next = std::max(side.next, end);
   if (!intact) {

@@ -169,5 +169,19 @@ TEST(Watch, ASynAckRepeatsALostSynAndEchoesTheOther) {
   }
 }
 
+// A Fast Open server answers a SYN with 100 octets, which the capture lacks, and not the one that
+// comes later. The timestamp of the first one stays TS.Recent until other data arrives.
+TEST(Watch, AFastOpenServerEchoesASynThatIsMissing) {
+  for (bool const missing : {false, true}) {
+    std::uint32_t const begun = missing ? 101 : 1;
+    Conversation c;
+    c.device(0, "SA", {0, begun}).stamp(900, 10).peer(80, "S", {0, 0}).stamp(1'010, 0);
+    c.peer(200, "PA", {begun, 1, 200}).stamp(1'210, 900);
+    c.device(300, "PA", {1, begun, 100}).stamp(1'000, 10);
+    c.device(310, "A", {101, begun + 200}).stamp(1'010, missing ? 1'210 : 10);
+    EXPECT_EQ(found_in(c), missing ? "" : "7323:TS-15");
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::conformance

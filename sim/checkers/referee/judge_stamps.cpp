@@ -225,6 +225,13 @@ void judge_echo(const Moment& m) {
   }
 }
 
+// Whether the first octet of the other side was seen. If not, a SYN that the capture lacks may have
+// had it (Fast Open): then that SYN's timestamp stays TS.Recent, whatever a later SYN has.
+bool shows_first_octet(const Moment& m) {
+  Sequence const first = m.other.iss.next();
+  return m.other.is_old() || m.other.text.holds(first, first.next());
+}
+
 // TS.Recent never decreases, and when data arrives in order it becomes the timestamp of that data.
 // An ACK above that of an earlier echo was sent later, whatever the capture lacks.
 void judge_old_echo(const Moment& m) {
@@ -262,7 +269,9 @@ void judge_old_echo(const Moment& m) {
     std::uint32_t const least = back ? v.echo : other.stamp_first;
     // Of another clock: that of a connection with the same ports whose begin the capture lacks.
     bool const far = !m.terms.whole && least - echo > leap_ticks;
-    m.judge.call(m, Rule::echo_old, far ? Ambiguity::lost_packets : Ambiguity::none, {least, echo});
+    bool const lacking = far || (!back && !shows_first_octet(m));
+    m.judge.call(m, Rule::echo_old, lacking ? Ambiguity::lost_packets : Ambiguity::none,
+                 {least, echo});
   } else if (stale) {
     // The data may be a retransmission of what the capture lacks, or overtaken by a later ACK,
     // which Linux then takes for old.

@@ -37,6 +37,28 @@ TEST(RefereeStamps, AnEchoDoesNotGoBack) {
   }
 }
 
+// A Fast Open server has taken 100 octets from a SYN that the capture lacks, and not the one that
+// comes later: the timestamp of the first one stays TS.Recent until other data arrives.
+TEST(RefereeStamps, AFastOpenServerEchoesASynThatIsMissing) {
+  for (bool const missing : {false, true}) {
+    std::uint32_t const begun = missing ? 101 : 1;
+    Conversation t;
+    t.a("S", {.mss = 1'460, .stamp = 1'010});
+    t.b("SA", {.ack = begun, .after_ms = 200, .mss = 1'460, .stamp = 8'000, .echo = 10});
+    t.a("A", {.seq = begun, .ack = 1, .stamp = 1'210, .echo = 8'000});
+    t.a("AP", {.seq = begun, .ack = 1, .text = 200, .stamp = 1'210, .echo = 8'000});
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      t.b("AP", {.seq = 1 + 100 * i,
+                 .ack = missing ? begun : 201,
+                 .text = 100,
+                 .after_ms = 30,
+                 .stamp = 8'030 + 30 * i,
+                 .echo = 10});
+    }
+    EXPECT_EQ(t.found(Rule::echo_old), missing ? "likely" : "certain");
+  }
+}
+
 // A connection that is restored on another machine loses TS.Recent, and then echoes zero.
 TEST(RefereeStamps, AnEchoOfZeroMayFollowARestoration) {
   EXPECT_EQ(echoing(1'000, 0).found(Rule::echo_old), "likely");
