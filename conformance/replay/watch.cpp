@@ -231,9 +231,6 @@ void Watch::look_at_answer(Side& side, const Side& other, const Segment& answer,
   if (offer.shift && !other.shift) {
     find(side, answer.number, "7323:TS-33", "its SYN,ACK has a window scale that was not offered");
   }
-  if (offer.selective && !other.selective) {
-    find(side, answer.number, "2018:SACK-2", "its SYN,ACK permits SACK to a side that did not");
-  }
   if (offer.stamps && !other.stamps) {
     find(side, answer.number, "7323:TS-39", "its SYN,ACK has a timestamp that was not offered");
   }

@@ -93,20 +93,23 @@ void judge_answer_stamps(const Moment& m) {
   //# 7323:TS-33 a SYN-ACK has a window scale only if the SYN had one
   //= rfc7323#3.2
   //# 7323:TS-39 ... and has a timestamp only if the SYN had one
-  bool const stamped = ever_stamped(asked);
-  std::uint64_t const which = options.has_window_scale && !scaled   ? 3
-                              : options.has_sack_permitted && !sack ? 4
-                              : options.has_timestamps && !stamped  ? 8
-                                                                    : 0;
-  if (which != 0) {
-    bool const asked_so = answers_first(m) && acks_opening(m);
-    m.speaker.answer_place =
-        m.judge.call_whole(m, Rule::option_unoffered,
-                           asked_so ? Ambiguity::none : Ambiguity::lost_packets, {0, which});
-    // The SYN with that option is missing, so the options that follow are of that SYN, too.
-    if (!asked_so) {
-      m.judge.weaken_whole(m);
-    }
+  bool const scale_alone = options.has_window_scale && !scaled;
+  bool const stamp_alone = options.has_timestamps && !ever_stamped(asked);
+  // SACK-permitted says what its sender can receive, whatever the other side can (RFC 2018, 1).
+  bool const sack_alone = options.has_sack_permitted && !sack;
+  if (!scale_alone && !stamp_alone && !sack_alone) {
+    return;
+  }
+  bool const asked_so = answers_first(m) && acks_opening(m);
+  Ambiguity const why = asked_so ? Ambiguity::none : Ambiguity::lost_packets;
+  if (scale_alone) {
+    m.speaker.answer_place = m.judge.call_whole(m, Rule::option_unoffered, why, {0, 3});
+  } else if (stamp_alone) {
+    m.speaker.answer_place = m.judge.call_whole(m, Rule::stamp_unnegotiated, why, {0, 1});
+  }
+  // The SYN with that option is missing, so the options that follow are of that SYN, too.
+  if (!asked_so) {
+    m.judge.weaken_whole(m);
   }
 }
 

@@ -347,7 +347,7 @@ TEST(RefereePath, ASynAckRepeatsALostSynAndEchoesTheOther) {
     EXPECT_EQ(t.found(Rule::option_unoffered), expected);
     Conversation all(terms);
     all.from_port(port).b("S", {}).a("SA", {.ack = 1, .stamp = 900});
-    EXPECT_EQ(all.found(Rule::option_unoffered), expected);
+    EXPECT_EQ(all.found(Rule::stamp_unnegotiated), expected);
   }
 }
 
@@ -365,7 +365,7 @@ TEST(RefereePath, ASynAckOfASynThatIsMissing) {
                .echo = echo});
     t.a("A", {.seq = answered, .ack = 9'001, .stamp = 9, .echo = 50});
     t.b("AP", {.seq = 9'001, .ack = answered, .text = 100, .stamp = 60, .echo = 9});
-    EXPECT_EQ(t.found(Rule::option_unoffered), answered == 1 ? "certain" : "likely");
+    EXPECT_EQ(t.found(Rule::stamp_unnegotiated), answered == 1 ? "certain" : "likely");
   }
 }
 

@@ -391,12 +391,21 @@ TEST(RefereeOptions, AnAnswerHasWhatWasOffered) {
                 .b("SA", {.ack = 1, .scale = 2})
                 .found(Rule::option_unoffered),
             "no");
-  EXPECT_EQ(Conversation()
-                .recorded_early()
-                .a("S", {})
-                .b("SA", {.ack = 1, .sack_permitted = true})
-                .found(Rule::option_unoffered),
-            "certain");
+  Conversation stamped;
+  stamped.recorded_early().a("S", {}).b("SA", {.ack = 1, .stamp = 9});
+  EXPECT_EQ(stamped.found(Rule::stamp_unnegotiated), "certain");
+  // RFC 2018 lets each side say what it can receive. Blocks need the permission of the other one.
+  for (bool const blocks : {false, true}) {
+    Conversation permits;
+    permits.recorded_early().a("S", {}).b("SA", {.ack = 1, .sack_permitted = true});
+    permits.a("A", {.seq = 1, .ack = 1}).a("AP", {.seq = 21, .ack = 1, .text = 20});
+    if (blocks) {
+      permits.b("A", {.seq = 1, .ack = 1, .sack = {{21, 41}}});
+      EXPECT_EQ(permits.found(Rule::sack_unpermitted), "certain");
+    } else {
+      EXPECT_THAT(permits.all(), IsEmpty());
+    }
+  }
   // Simultaneous open: either SYN may have offered it.
   Conversation crossed;
   crossed.a("S", {}).b("S", {.scale = 2}).b("SA", {.ack = 1, .scale = 2});
