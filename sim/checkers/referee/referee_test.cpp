@@ -453,8 +453,8 @@ TEST(RefereeOptions, AnEchoOfNothing) {
   wrong.b("A", {.seq = 1, .ack = 1, .after_ms = 50, .stamp = 60, .echo = 10});
   wrong.a("A", {.seq = 1, .ack = 1, .stamp = 61, .echo = 60});
   EXPECT_EQ(wrong.found(Rule::echo_unheard), "certain");
-  Conversation far;  // no clock advances that far in so short a time
-  far.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 10, .echo = 90'000});
+  Conversation far;  // no clock advances that far within a few seconds
+  far.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 10, .echo = 90'000'000});
   far.a("A", {.seq = 1, .ack = 1, .stamp = 11, .echo = 10});
   EXPECT_EQ(far.found(Rule::echo_unheard), "certain");
   Conversation right;
