@@ -401,8 +401,8 @@ void judge_window(const Moment& m) {
   Sequence const reported = m.said.segment.sequence + m.said.text();
   if (!m.said.text().empty() && !probe && !opens && !deaf && text_end.after(limit)) {
     // A closed window is probed with at least one octet (3.8.6.1); uIP sends a whole segment.
-    bool const probes = !m.terms.is_strict() && v.limit == v.limit_ack &&
-                        segment.sequence == v.limit && m.said.text() <= full_size(m);
+    bool const probes = !m.terms.is_strict() && seems_shut(m) && segment.sequence == v.limit_ack &&
+                        m.said.text() <= full_size(m);
     // One direction may be recorded late from the SYN-ACK on: then each ACK is recorded before what
     // it acknowledges, and none has told the limit.
     bool const early = !v.limited && !m.own && !m.terms.is_strict();
