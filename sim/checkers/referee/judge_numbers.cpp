@@ -90,7 +90,9 @@ void judge_limits(const Moment& m) {
   Bytes const most = full_size(m);
   bool const joined = !m.terms.whole && m.said.text().count > text_of_ethernet;
   if (m.said.text() > most && !joined) {
-    bool const sure = m.terms.whole && !m.terms.joined;
+    // A NIC that fills the checksum in may split the segment as well.
+    bool const offloads = m.said.sum == Sum::partial || m.said.sum == Sum::unfilled;
+    bool const sure = m.terms.is_strict() || (m.terms.whole && !m.terms.joined && !offloads);
     m.judge.call_whole(m, Rule::mss_exceeded, sure ? Ambiguity::none : Ambiguity::offload,
                        {most.count, m.said.text().count});
   }

@@ -143,6 +143,13 @@ TEST(RefereeNumbers, MoreThanTheMss) {
   Conversation sure(whole);
   sure.open({.mss = 500}).a("A", {.seq = 1, .ack = 1, .text = 501});
   EXPECT_EQ(sure.found(Rule::mss_exceeded), "certain");
+  // Recorded in front of a NIC that fills the checksum in, and may split the segment as well.
+  whole.deployed = true;
+  for (Sum const sum : {Sum::good, Sum::partial, Sum::unfilled}) {
+    Conversation split(whole);
+    split.open({.mss = 536}).a("AP", {.seq = 1, .ack = 1, .text = 1'000, .sum = sum});
+    EXPECT_EQ(split.found(Rule::mss_exceeded), sum == Sum::good ? "certain" : "likely");
+  }
   Conversation right;
   right.open({.mss = 500}).a("AP", {.seq = 1, .ack = 1, .text = 500});
   EXPECT_EQ(right.found(Rule::mss_exceeded), "no");
