@@ -40,6 +40,9 @@ class AgainAudit {
       take_steps(trace_[i].steps_before);
       const Segment& segment = trace_[i].segment;
       take_evidence(segment);
+      if (segment.any(flag::ack) && !segment.any(flag::rst)) {
+        closed_at_ = segment.window == 0 ? std::optional(segment.acknowledgment) : std::nullopt;
+      }
       if (segment.any(flag::rst) || segment.length() == 0 || copies_[i]) {
         continue;
       }
@@ -175,6 +178,14 @@ class AgainAudit {
 
   bool is_probe(const Segment& segment) const { return window_ == 0 && segment.data_bytes() <= 1; }
 
+  /// Whether the device's window is closed and the segment lies beyond it. The device answers, with
+  /// an echo of its timestamp perhaps, but need not process its ACK field (RFC 9293, 3.10.7.4). Our
+  /// core's window may be open.
+  bool is_beyond_closed(const Segment& segment) const {
+    return closed_at_ && (before(*closed_at_, segment.sequence) ||
+                          (segment.sequence == *closed_at_ && segment.length() != 0));
+  }
+
   void take_steps(std::size_t end) {
     for (; steps_ < std::min(end, in_.script.steps.size()); ++steps_) {
       const Step& step = in_.script.steps[steps_];
@@ -200,8 +211,8 @@ class AgainAudit {
       }
       std::uint32_t const ack = step.segment.acknowledgment;
       // A device discards a segment that acknowledges what it has not sent.
-      bool const discarded =
-          (opened_ && before(high_, ack)) || in_.run.steps[steps_].dropped != Drop::none;
+      bool const discarded = (opened_ && before(high_, ack)) || is_beyond_closed(step.segment) ||
+                             in_.run.steps[steps_].dropped != Drop::none;
       if (!discarded) {
         note_evidence(step);
       }
@@ -605,7 +616,8 @@ class AgainAudit {
   std::size_t evidence_taken_ = 0;
   std::optional<std::uint32_t>
       received_;  ///< the highest acknowledgment that the device is known to have received
-  std::optional<std::uint32_t> stamp_;  ///< the peer's latest timestamp
+  std::optional<std::uint32_t> stamp_;      ///< the peer's latest timestamp
+  std::optional<std::uint32_t> closed_at_;  ///< what the device expects, if its window is closed
   std::uint32_t peer_high_ = 0;
   bool peer_known_ = false;
   const Step* peer_last_ = nullptr;  ///< the peer's last segment

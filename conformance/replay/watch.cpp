@@ -170,7 +170,7 @@ void Watch::begin_anew(Side& side) {
   side.echo.reset();
   side.syn_stamp.reset();
   side.unsent.reset();
-  side.early = false;
+  side.early = side.first_octet = false;
   side.flying.clear();
   side.again.clear();
   side.shrunk = side.unheeded = side.unheeded_turns = side.nonsense = 0;
@@ -204,10 +204,11 @@ Watch::Offer Watch::offer_of(const Segment& syn) {
 }
 
 /// A SYN-ACK has only options that the SYN offered. In a simultaneous open it repeats the options
-/// of its sender's own SYN, which the capture may lack, while the other side may answer with an
-/// ACK. But nobody connects from the port of a service, or echoes a timestamp that has not arrived.
-/// An earlier SYN of the other side may have offered more: then the timestamp echoed was not seen,
-/// and without timestamps the capture began less than the time of a retransmission before.
+/// of its sender's own SYN, which may have been lost on its way to the capture point, and echoes
+/// the timestamp of the other side's, which may answer with an ACK. But nobody connects from the
+/// port of a service. An earlier SYN of the other side may have offered more: then the timestamp
+/// echoed was not seen, and without timestamps the capture began less than the time of a
+/// retransmission before.
 void Watch::look_at_answer(Side& side, const Side& other, const Segment& answer,
                            const Offer& offer) {
   constexpr std::uint16_t services_end = 1'024;
@@ -216,7 +217,7 @@ void Watch::look_at_answer(Side& side, const Side& other, const Segment& answer,
   bool const echoes = own && other.syn_stamp && own->echo != 0 && own->echo == *other.syn_stamp;
   bool const first =
       recorded_since_ && !side.unasked && other.first_syn_at >= *recorded_since_ + longest_retry;
-  bool const passive = echoes || (first && side.endpoint.port.value < services_end);
+  bool const passive = (echoes || first) && side.endpoint.port.value < services_end;
   bool const of_unseen = own && own->echo != 0 && !echoes;
   bool const more = (offer.shift && !other.shift) || (offer.selective && !other.selective) ||
                     (offer.stamps && !other.stamps);
@@ -229,9 +230,6 @@ void Watch::look_at_answer(Side& side, const Side& other, const Segment& answer,
   }
   if (offer.shift && !other.shift) {
     find(side, answer.number, "7323:TS-33", "its SYN,ACK has a window scale that was not offered");
-  }
-  if (offer.selective && !other.selective) {
-    find(side, answer.number, "2018:SACK-2", "its SYN,ACK permits SACK to a side that did not");
   }
   if (offer.stamps && !other.stamps) {
     find(side, answer.number, "7323:TS-39", "its SYN,ACK has a timestamp that was not offered");
@@ -563,7 +561,9 @@ void Watch::look_at_echo(Side& side, const Side& other, const Segment& segment) 
   // started its clock later: the timestamps are not comparable.
   bool const lapsed = side.echo && echo == 0;
   Duration const elapsed = segment.time.since(other.syn_at);
-  bool const opening = *other.syn_stamp != 0 && elapsed < comparable &&
+  // If the first octet was not seen, a SYN that the capture lacks may have had it (Fast Open): its
+  // timestamp stays TS.Recent, whatever a later SYN has.
+  bool const opening = other.first_octet && *other.syn_stamp != 0 && elapsed < comparable &&
                        (before(echo + paced, *other.syn_stamp) ||
                         (echo == 0 && !may_reach_zero(*other.syn_stamp, elapsed)));
   bool const back = side.echo && ack > side.echo_ack && before(echo + grace, *side.echo) &&
@@ -604,6 +604,7 @@ void Watch::move_on(Side& side, Side& other, const Segment& segment, bool intact
     side.flying.add(end, pieces_of(side, other, end - std::min(begin, side.next)));
   }
   side.sent_data = segment.data_bytes() != 0;
+  side.first_octet |= side.sent_data && begin <= side.isn + 1 && side.isn + 1 < end;
   side.fin_end = segment.any(flag::fin) ? std::optional(end) : side.fin_end;
   side.next = std::max(side.next, end);
   if (!intact) {

@@ -147,6 +147,7 @@ class Watch {
     std::uint32_t network = 0;               ///< of that SYN
     bool unasked = false;                    ///< its SYN-ACK answers a SYN that was not captured
     bool early = false;                      ///< its SYN has data
+    bool first_octet = false;                ///< a segment with its first octet was seen
     std::optional<std::uint32_t> echo;       ///< the latest timestamp that it has echoed ...
     std::int64_t echo_ack = 0;  ///< ... for the first time with this acknowledgment ...
     Instant echo_at;            ///< ... at this time

@@ -15,18 +15,20 @@
 namespace lockstep::conformance {
 namespace {
 
-/// The clauses that the watch finds against the device.
-std::string found_in(const Conversation& c) {
+/// The clauses that the watch finds against one side.
+std::string found_in(const Conversation& c, const Endpoint& side) {
   Watch watch(c.flow().first, c.flow().second);
   for (const tools::Segment& segment : c.flow().segments) {
     watch.take(segment);
   }
   std::string out;
-  for (const Finding& finding : watch.findings(c.device_side())) {
+  for (const Finding& finding : watch.findings(side)) {
     out += (out.empty() ? "" : " ") + std::string(finding.clause);
   }
   return out;
 }
+
+std::string found_in(const Conversation& c) { return found_in(c, c.device_side()); }
 
 /// The edge of a block, from the sequence number and the initial one.
 using Edge = std::function<std::uint32_t(std::uint32_t, std::uint32_t)>;
@@ -148,6 +150,36 @@ TEST(Watch, AnEchoOfZeroIsOfNoTimestamp) {
     }
     bool const reachable = begun == 0 || begun == 0xffff'ff00;
     EXPECT_EQ(found_in(c), reachable ? "" : "7323:TS-15") << begun;
+  }
+}
+
+// In a simultaneous open a SYN-ACK has the options of its sender's SYN, which a NAT in front of the
+// recorder may have dropped, and echoes the other side's. Nobody connects from port 80.
+TEST(Watch, ASynAckRepeatsALostSynAndEchoesTheOther) {
+  for (bool const service : {false, true}) {
+    Conversation c;
+    auto const answers = service ? &Conversation::device : &Conversation::peer;
+    auto const asks = service ? &Conversation::peer : &Conversation::device;
+    (c.*asks)(0, "S", {0, 0, 0}).stamp(70, 0);
+    (c.*answers)(10, "SA", {0, 1, 0}).stamp(900, 70);
+    c.last().options.insert(c.last().options.end(), {std::byte{3}, std::byte{3}, std::byte{7}});
+    (c.*asks)(20, "A", {1, 1, 0}).stamp(90, 900);
+    Endpoint const side = service ? c.flow().second : c.flow().first;
+    EXPECT_EQ(found_in(c, side), service ? "7323:TS-33" : "");
+  }
+}
+
+// A Fast Open server answers a SYN with 100 octets, which the capture lacks, and not the one that
+// comes later. The timestamp of the first one stays TS.Recent until other data arrives.
+TEST(Watch, AFastOpenServerEchoesASynThatIsMissing) {
+  for (bool const missing : {false, true}) {
+    std::uint32_t const begun = missing ? 101 : 1;
+    Conversation c;
+    c.device(0, "SA", {0, begun}).stamp(900, 10).peer(80, "S", {0, 0}).stamp(1'010, 0);
+    c.peer(200, "PA", {begun, 1, 200}).stamp(1'210, 900);
+    c.device(300, "PA", {1, begun, 100}).stamp(1'000, 10);
+    c.device(310, "A", {101, begun + 200}).stamp(1'010, missing ? 1'210 : 10);
+    EXPECT_EQ(found_in(c), missing ? "" : "7323:TS-15");
   }
 }
 

@@ -37,6 +37,21 @@ TEST(RefereeHidden, TheAckThatClosedTheWindow) {
   }
 }
 
+// The peer has sent a segment again while its window was closed, so that it came with an old
+// number.
+TEST(RefereeHidden, AProbeMayHaveMoreThanOneOctetAfterARetransmission) {
+  for (std::uint32_t const beyond : {0u, 100u}) {
+    Conversation t(whole());
+    t.open({.window = 100, .mss = 1'460}).b("A", {.seq = 1, .ack = 1, .window = 100});
+    t.b("AP", {.seq = 1, .ack = 1, .text = 10, .window = 100});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 100}).b("A", {.seq = 11, .ack = 101, .window = 0});
+    t.b("AP", {.seq = 1, .ack = 101, .text = 10, .after_ms = 300, .window = 0});
+    t.a("AP", {.seq = 101 + beyond, .ack = 11, .text = 110, .after_ms = 5'000});
+    t.b("A", {.seq = 11, .ack = 101, .after_ms = 50, .window = 0});
+    EXPECT_EQ(t.found(Rule::beyond_window), beyond == 0 ? "likely" : "certain");
+  }
+}
+
 // With an equal acknowledgment number the smaller window may be the older one.
 TEST(RefereeHidden, AWindowThatSeemsShrunkMayHaveBeenOvertaken) {
   Conversation t;

@@ -90,7 +90,9 @@ void judge_limits(const Moment& m) {
   Bytes const most = full_size(m);
   bool const joined = !m.terms.whole && m.said.text().count > text_of_ethernet;
   if (m.said.text() > most && !joined) {
-    bool const sure = m.terms.whole && !m.terms.joined;
+    // A NIC that fills the checksum in may split the segment as well.
+    bool const offloads = m.said.sum == Sum::partial || m.said.sum == Sum::unfilled;
+    bool const sure = m.terms.is_strict() || (m.terms.whole && !m.terms.joined && !offloads);
     m.judge.call_whole(m, Rule::mss_exceeded, sure ? Ambiguity::none : Ambiguity::offload,
                        {most.count, m.said.text().count});
   }
@@ -401,8 +403,8 @@ void judge_window(const Moment& m) {
   Sequence const reported = m.said.segment.sequence + m.said.text();
   if (!m.said.text().empty() && !probe && !opens && !deaf && text_end.after(limit)) {
     // A closed window is probed with at least one octet (3.8.6.1); uIP sends a whole segment.
-    bool const probes = !m.terms.is_strict() && v.limit == v.limit_ack &&
-                        segment.sequence == v.limit && m.said.text() <= full_size(m);
+    bool const probes = !m.terms.is_strict() && seems_shut(m) && segment.sequence == v.limit_ack &&
+                        m.said.text() <= full_size(m);
     // One direction may be recorded late from the SYN-ACK on: then each ACK is recorded before what
     // it acknowledges, and none has told the limit.
     bool const early = !v.limited && !m.own && !m.terms.is_strict();

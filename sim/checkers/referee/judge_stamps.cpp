@@ -39,16 +39,17 @@ std::uint64_t paced_close_ticks(const Moment& m) {
 }
 
 // Whether the SYN-ACK answers the SYN that was seen first, although the capture may have begun
-// later than the connection: it echoes that SYN's timestamp. Otherwise its sender may have sent a
-// SYN before, unless it has the port of a service, from which nobody connects; and the other may
-// have sent its SYN before, with more options, unless a retransmission would have been seen.
+// later than the connection: it echoes that SYN's timestamp, or a retransmission of an earlier SYN,
+// which may have had more options, would have been seen. Its sender may have sent a SYN before,
+// which was lost on its way to the capture point, unless it has the port of a service, from which
+// nobody connects: the SYN-ACK of a simultaneous open repeats that SYN, and echoes the other's.
 bool answers_first(const Moment& m) {
   constexpr std::uint16_t services_end = 1'024;
   wire::Options const& options = m.segment().options;
   bool const echoes = options.has_timestamps && m.other.stamp_first_known &&
                       m.other.stamp_first != 0 && options.timestamp_echo == m.other.stamp_first;
-  bool const first = m.said.source.port.value < services_end && shows_first_syn(m);
-  return m.own || m.terms.whole || echoes || first;
+  bool const passive = m.said.source.port.value < services_end;
+  return m.own || (passive && (m.terms.whole || echoes || shows_first_syn(m)));
 }
 
 // Whether the SYN-ACK acknowledges a SYN that was seen, and echoes no timestamp but one that was
@@ -92,20 +93,23 @@ void judge_answer_stamps(const Moment& m) {
   //# 7323:TS-33 a SYN-ACK has a window scale only if the SYN had one
   //= rfc7323#3.2
   //# 7323:TS-39 ... and has a timestamp only if the SYN had one
-  bool const stamped = ever_stamped(asked);
-  std::uint64_t const which = options.has_window_scale && !scaled   ? 3
-                              : options.has_sack_permitted && !sack ? 4
-                              : options.has_timestamps && !stamped  ? 8
-                                                                    : 0;
-  if (which != 0) {
-    bool const asked_so = answers_first(m) && acks_opening(m);
-    m.speaker.answer_place =
-        m.judge.call_whole(m, Rule::option_unoffered,
-                           asked_so ? Ambiguity::none : Ambiguity::lost_packets, {0, which});
-    // The SYN with that option is missing, so the options that follow are of that SYN, too.
-    if (!asked_so) {
-      m.judge.weaken_whole(m);
-    }
+  bool const scale_alone = options.has_window_scale && !scaled;
+  bool const stamp_alone = options.has_timestamps && !ever_stamped(asked);
+  // SACK-permitted says what its sender can receive, whatever the other side can (RFC 2018, 1).
+  bool const sack_alone = options.has_sack_permitted && !sack;
+  if (!scale_alone && !stamp_alone && !sack_alone) {
+    return;
+  }
+  bool const asked_so = answers_first(m) && acks_opening(m);
+  Ambiguity const why = asked_so ? Ambiguity::none : Ambiguity::lost_packets;
+  if (scale_alone) {
+    m.speaker.answer_place = m.judge.call_whole(m, Rule::option_unoffered, why, {0, 3});
+  } else if (stamp_alone) {
+    m.speaker.answer_place = m.judge.call_whole(m, Rule::stamp_unnegotiated, why, {0, 1});
+  }
+  // The SYN with that option is missing, so the options that follow are of that SYN, too.
+  if (!asked_so) {
+    m.judge.weaken_whole(m);
   }
 }
 
@@ -200,6 +204,16 @@ bool echoes_data(const Moment& m) {
          (other.is_old() || segment.acknowledgment.after(other.iss.next()));
 }
 
+// Whether the other's clock may have reached the value by now, in a packet that the capture lacks.
+// Its latest timestamp may be that of a packet that was recorded long after it was sent. No tick is
+// shorter than 59 ns (RFC 7323, 5.4).
+bool may_have_been_sent(const Moment& m, std::uint32_t stamp) {
+  constexpr std::uint64_t shortest_tick_ns = 59;
+  constexpr Duration on_its_way_most = Duration::seconds(3);
+  Duration const since = m.said.at.since(m.other.stamp_highest_at) + on_its_way_most;
+  return stamp - m.other.stamp_highest <= since.ns / shortest_tick_ns;
+}
+
 void judge_echo(const Moment& m) {
   wire::Segment const& segment = m.segment();
   std::uint32_t const echo = segment.options.timestamp_echo;
@@ -215,13 +229,20 @@ void judge_echo(const Moment& m) {
         m.judge.call_whole(m, Rule::echo_unheard, Ambiguity::none, {m.other.stamp_highest, echo});
     note_unheard(m, Claim::Kind::echo, tick(m.other.stamp_highest), tick(echo), place);
     // A claim is open only if the clock could have reached the value by now.
-    if (clock_may_reach(m, m.other, echo)) {
+    if (may_have_been_sent(m, echo)) {
       await(m, {.kind = Claim::Kind::echo,
                 .from = tick(m.other.stamp_highest),
                 .upto = tick(echo),
                 .place = place});
     }
   }
+}
+
+// Whether the first octet of the other side was seen. If not, a SYN that the capture lacks may have
+// had it (Fast Open): then that SYN's timestamp stays TS.Recent, whatever a later SYN has.
+bool shows_first_octet(const Moment& m) {
+  Sequence const first = m.other.iss.next();
+  return m.other.is_old() || m.other.text.holds(first, first.next());
 }
 
 // TS.Recent never decreases, and when data arrives in order it becomes the timestamp of that data.
@@ -261,7 +282,9 @@ void judge_old_echo(const Moment& m) {
     std::uint32_t const least = back ? v.echo : other.stamp_first;
     // Of another clock: that of a connection with the same ports whose begin the capture lacks.
     bool const far = !m.terms.whole && least - echo > leap_ticks;
-    m.judge.call(m, Rule::echo_old, far ? Ambiguity::lost_packets : Ambiguity::none, {least, echo});
+    bool const lacking = far || (!back && !shows_first_octet(m));
+    m.judge.call(m, Rule::echo_old, lacking ? Ambiguity::lost_packets : Ambiguity::none,
+                 {least, echo});
   } else if (stale) {
     // The data may be a retransmission of what the capture lacks, or overtaken by a later ACK,
     // which Linux then takes for old.

@@ -131,6 +131,13 @@ inline bool shows_first_syn(const Moment& m) {
          (!m.speaker.begun || m.speaker.begun_at >= m.other.begun_at);
 }
 
+// Whether the other's window is closed. What it sends again, or is recorded late, tells no window.
+inline bool seems_shut(const Moment& m) {
+  EndpointState const& v = m.speaker;
+  bool const last = m.other.last_window.empty() && m.other.last_ack == v.limit_ack;
+  return v.limited && (v.limit == v.limit_ack || (m.other.offered && last));
+}
+
 // The SYNs agreed on ECN (RFC 3168).
 bool speaks_ecn(const Moment& m);
 

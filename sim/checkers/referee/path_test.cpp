@@ -333,6 +333,24 @@ TEST(RefereePath, ASynAckRepeatsASynThatWasLost) {
   }
 }
 
+// It echoes the other side's SYN then, which has reached its sender. With --whole its own SYN may
+// still have been lost before the capture point.
+TEST(RefereePath, ASynAckRepeatsALostSynAndEchoesTheOther) {
+  Terms terms;
+  terms.whole = true;
+  for (std::uint16_t const port : {std::uint16_t{443}, std::uint16_t{5'000}}) {
+    std::string_view const expected = port == 443 ? "certain" : "likely";
+    Conversation t;
+    t.from_port(port).b("S", {.stamp = 70});
+    t.a("SA", {.ack = 1, .scale = 2, .stamp = 900, .echo = 70});
+    t.b("A", {.seq = 1, .ack = 1, .stamp = 80, .echo = 900});
+    EXPECT_EQ(t.found(Rule::option_unoffered), expected);
+    Conversation all(terms);
+    all.from_port(port).b("S", {}).a("SA", {.ack = 1, .stamp = 900});
+    EXPECT_EQ(all.found(Rule::stamp_unnegotiated), expected);
+  }
+}
+
 // A NAT has given the port of a refused connection to another client, whose SYN is missing.
 TEST(RefereePath, ASynAckOfASynThatIsMissing) {
   for (std::uint32_t const answered : {1u, 70'001u}) {
@@ -347,7 +365,7 @@ TEST(RefereePath, ASynAckOfASynThatIsMissing) {
                .echo = echo});
     t.a("A", {.seq = answered, .ack = 9'001, .stamp = 9, .echo = 50});
     t.b("AP", {.seq = 9'001, .ack = answered, .text = 100, .stamp = 60, .echo = 9});
-    EXPECT_EQ(t.found(Rule::option_unoffered), answered == 1 ? "certain" : "likely");
+    EXPECT_EQ(t.found(Rule::stamp_unnegotiated), answered == 1 ? "certain" : "likely");
   }
 }
 

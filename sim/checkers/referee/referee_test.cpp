@@ -143,6 +143,13 @@ TEST(RefereeNumbers, MoreThanTheMss) {
   Conversation sure(whole);
   sure.open({.mss = 500}).a("A", {.seq = 1, .ack = 1, .text = 501});
   EXPECT_EQ(sure.found(Rule::mss_exceeded), "certain");
+  // Recorded in front of a NIC that fills the checksum in, and may split the segment as well.
+  whole.deployed = true;
+  for (Sum const sum : {Sum::good, Sum::partial, Sum::unfilled}) {
+    Conversation split(whole);
+    split.open({.mss = 536}).a("AP", {.seq = 1, .ack = 1, .text = 1'000, .sum = sum});
+    EXPECT_EQ(split.found(Rule::mss_exceeded), sum == Sum::good ? "certain" : "likely");
+  }
   Conversation right;
   right.open({.mss = 500}).a("AP", {.seq = 1, .ack = 1, .text = 500});
   EXPECT_EQ(right.found(Rule::mss_exceeded), "no");
@@ -391,12 +398,21 @@ TEST(RefereeOptions, AnAnswerHasWhatWasOffered) {
                 .b("SA", {.ack = 1, .scale = 2})
                 .found(Rule::option_unoffered),
             "no");
-  EXPECT_EQ(Conversation()
-                .recorded_early()
-                .a("S", {})
-                .b("SA", {.ack = 1, .sack_permitted = true})
-                .found(Rule::option_unoffered),
-            "certain");
+  Conversation stamped;
+  stamped.recorded_early().a("S", {}).b("SA", {.ack = 1, .stamp = 9});
+  EXPECT_EQ(stamped.found(Rule::stamp_unnegotiated), "certain");
+  // RFC 2018 lets each side say what it can receive. Blocks need the permission of the other one.
+  for (bool const blocks : {false, true}) {
+    Conversation permits;
+    permits.recorded_early().a("S", {}).b("SA", {.ack = 1, .sack_permitted = true});
+    permits.a("A", {.seq = 1, .ack = 1}).a("AP", {.seq = 21, .ack = 1, .text = 20});
+    if (blocks) {
+      permits.b("A", {.seq = 1, .ack = 1, .sack = {{21, 41}}});
+      EXPECT_EQ(permits.found(Rule::sack_unpermitted), "certain");
+    } else {
+      EXPECT_THAT(permits.all(), IsEmpty());
+    }
+  }
   // Simultaneous open: either SYN may have offered it.
   Conversation crossed;
   crossed.a("S", {}).b("S", {.scale = 2}).b("SA", {.ack = 1, .scale = 2});
@@ -444,8 +460,8 @@ TEST(RefereeOptions, AnEchoOfNothing) {
   wrong.b("A", {.seq = 1, .ack = 1, .after_ms = 50, .stamp = 60, .echo = 10});
   wrong.a("A", {.seq = 1, .ack = 1, .stamp = 61, .echo = 60});
   EXPECT_EQ(wrong.found(Rule::echo_unheard), "certain");
-  Conversation far;  // no clock advances that far in so short a time
-  far.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 10, .echo = 90'000});
+  Conversation far;  // no clock advances that far within a few seconds
+  far.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 10, .echo = 90'000'000});
   far.a("A", {.seq = 1, .ack = 1, .stamp = 11, .echo = 10});
   EXPECT_EQ(far.found(Rule::echo_unheard), "certain");
   Conversation right;

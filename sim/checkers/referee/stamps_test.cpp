@@ -37,6 +37,55 @@ TEST(RefereeStamps, AnEchoDoesNotGoBack) {
   }
 }
 
+// A Fast Open server has taken 100 octets from a SYN that the capture lacks, and not the one that
+// comes later: the timestamp of the first one stays TS.Recent until other data arrives.
+TEST(RefereeStamps, AFastOpenServerEchoesASynThatIsMissing) {
+  for (bool const missing : {false, true}) {
+    std::uint32_t const begun = missing ? 101 : 1;
+    Conversation t;
+    t.a("S", {.mss = 1'460, .stamp = 1'010});
+    t.b("SA", {.ack = begun, .after_ms = 200, .mss = 1'460, .stamp = 8'000, .echo = 10});
+    t.a("A", {.seq = begun, .ack = 1, .stamp = 1'210, .echo = 8'000});
+    t.a("AP", {.seq = begun, .ack = 1, .text = 200, .stamp = 1'210, .echo = 8'000});
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      t.b("AP", {.seq = 1 + 100 * i,
+                 .ack = missing ? begun : 201,
+                 .text = 100,
+                 .after_ms = 30,
+                 .stamp = 8'030 + 30 * i,
+                 .echo = 10});
+    }
+    EXPECT_EQ(t.found(Rule::echo_old), missing ? "likely" : "certain");
+  }
+}
+
+// The clock of `b` ticks every microsecond. A packet of `b` comes 90 ms after it was sent; the next
+// one comes after 30 ms, and the capture lacks it. If `b` had not sent it, its clock would stand
+// still below what `a` echoes.
+TEST(RefereeStamps, AnEchoOfAFastClock) {
+  for (std::uint32_t const ticks_per_ms : {1'000u, 10'000u}) {
+    for (bool const sent : {true, false}) {
+      Conversation t;
+      t.open({.mss = 1'460, .stamp = 5'000});
+      for (std::uint32_t i = 0; i < 3; ++i) {
+        std::uint32_t const clock = 5'000 + ticks_per_ms * 200 * (i + 1);
+        std::uint32_t const later = clock + ticks_per_ms * 121;
+        std::uint32_t const seq = 1 + 20 * i;
+        t.b("A", {.seq = 1, .ack = seq, .after_ms = 90, .stamp = clock, .echo = 5'000});
+        t.a("AP", {.seq = seq, .ack = 1, .text = 10, .stamp = 5'001, .echo = clock});
+        t.a("AP",
+            {.seq = seq + 10, .ack = 1, .text = 10, .after_ms = 60, .stamp = 5'061, .echo = later});
+        t.b("A", {.seq = 1,
+                  .ack = seq + 20,
+                  .after_ms = 60,
+                  .stamp = sent ? later + ticks_per_ms * 60 : clock + ticks_per_ms * 2,
+                  .echo = 5'061});
+      }
+      EXPECT_EQ(t.found(Rule::echo_unheard), sent ? "likely" : "certain");
+    }
+  }
+}
+
 // A connection that is restored on another machine loses TS.Recent, and then echoes zero.
 TEST(RefereeStamps, AnEchoOfZeroMayFollowARestoration) {
   EXPECT_EQ(echoing(1'000, 0).found(Rule::echo_old), "likely");

@@ -14,7 +14,7 @@ def after_handshake(talk):
             if at > first and not talk.packets[at].flags & (SYN | RST)]
 
 
-@plant("option-unoffered", "7323:TS-33 7323:TS-1 9293:P-LISTEN-SYN 9293:P-3WHS 7323:TS-39 "
+@plant("stamp-unnegotiated", "7323:TS-33 7323:TS-1 9293:P-LISTEN-SYN 9293:P-3WHS 7323:TS-39 "
        "9293:P-OPEN-CLOSED-PASSIVE")
 def option_never_offered(talk, _):
     """The SYN-ACK has timestamps that the SYN did not offer."""
