@@ -7,7 +7,6 @@
 #include "conformance/replay/conversation.hpp"
 #include "conformance/replay/replay.hpp"
 #include "conformance/replay/report.hpp"
-#include "conformance/replay/unaided.hpp"
 #include "conformance/replay/watch.hpp"
 #include "tools/base/capture/octets.hpp"
 
@@ -681,23 +680,6 @@ TEST(Verdicts, SayWhyTheCoreStayedSilent) {
   c.device(11, "R", {1, 0}).peer(20, "A", {101, 1}).device(20, "R", {5, 0});
   std::string const text = divergence_text(replayed(c));
   EXPECT_NE(text.find("dropped as tcp_"), std::string::npos) << text;
-}
-
-TEST(Verdicts, TellTheCoresFaultsFromTheDevices) {
-  Script script;
-  LiveRun run;
-  CrossBreach breach;
-  breach.kind = Divergence::Kind::unexpected;
-  breach.breach = {Instant{}, {"9293:P-CLOSE-QUEUED"}, "core: the FIN moved", std::nullopt, true};
-  Verdict const verdict = settle_unaided(script, run, {breach}, {});
-  EXPECT_EQ(verdict.judgement, Judgement::core_differs);
-  EXPECT_EQ(verdict_text(verdict).substr(0, 33), "core differs 9293:P-CLOSE-QUEUED:");
-  breach.kind = Divergence::Kind::missing;
-  breach.breach.text = "capture: the FIN moved";
-  EXPECT_EQ(verdict_text(settle_unaided(script, run, {breach}, {})),
-            "violates 9293:P-CLOSE-QUEUED");
-  script.near = false;  // packets may have been reordered between the device and the capture
-  EXPECT_EQ(settle_unaided(script, run, {breach}, {}).judgement, Judgement::cannot_tell);
 }
 
 }  // namespace
