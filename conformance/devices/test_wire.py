@@ -100,9 +100,11 @@ def test_a_setting_needs_the_device_s_consent(wire, tmp_path):
 
 
 def test_strangers_are_refused(wire):
-    made, _ = wire.on_device([str(HELPER)])
+    # Another port: lockstep_agent of the other tests may still listen.
+    place = f"{wire_kit.DEVICE}:7010"
+    made, _ = wire.on_device([str(HELPER), "--listen", place])
     try:
-        code, said = wire.run("-k", ONE, "--target", DEVICE, "--agent", f"{wire_kit.DEVICE}:7007")
+        code, said = wire.run("-k", ONE, "--target", DEVICE, "--agent", place)
     finally:
         made.terminate()
         rest, _ = made.communicate(timeout=wire_kit.PATIENCE_SECONDS)

@@ -362,7 +362,6 @@ TEST(Wait, EndsWithEachEventThatItWaitsFor) {
 
 TEST_F(Looped, TheStackFollowsTheLinksMtu) {
   Changing changing;
-  App app;
   Loop loop(*stack, changing, app, watch, signals, {});
   std::vector<std::uint32_t> seen;
   for (int i = 0; i != 6; ++i) {

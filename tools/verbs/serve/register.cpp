@@ -132,10 +132,10 @@ void register_plain(CLI::App& serve, int& exit_code, PlainServer what, const std
     verb->group("");  // not listed
   }
   verb->callback([options, &exit_code, what, is_old] {
+    exit_code = run_serve_plain(what, *options);
     if (is_old) {
       fmt::print(stderr, "serve memcached is now called serve cache\n");
     }
-    exit_code = run_serve_plain(what, *options);
   });
 }
 
