@@ -157,6 +157,16 @@ TEST(SeenAgain, ASynAckMayAnswerAnEarlierSynWithMoreOptions) {
   }
 }
 
+// RFC 2018 lets each side say that it can process blocks, whatever the other one can. The device
+// sends none.
+TEST(SeenAgain, ASynAckMayPermitWhatTheSynDoesNot) {
+  Conversation c;
+  c.peer(0, "S", {0, 0}).device(0, "SA", {0, 1});
+  c.last().options.insert(c.last().options.end(), {std::byte{4}, std::byte{2}});
+  c.peer(10, "A", {1, 1}).peer(50, "PA", {1, 1, 100}).device(50, "A", {1, 101}).recorded_early();
+  EXPECT_EQ(accused_of(c), "");
+}
+
 // That SYN was not captured, but its answer was.
 TEST(SeenAgain, ASynAckAnswersASynThatWasNotCaptured) {
   for (bool const answered : {false, true}) {

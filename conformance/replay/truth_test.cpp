@@ -649,12 +649,6 @@ TEST(Blatant, CrossingSynsMayOfferWhatTheOtherDoesNot) {
   }
 }
 
-// RFC 2018 lets each side say that it can process blocks, whatever the other one can.
-TEST(Blatant, ASynAckMayPermitWhatTheSynDoesNot) {
-  Conversation const c = crossing({4, 2}, false, false);
-  EXPECT_EQ(first_clause(c).find("2018:SACK-2"), std::string::npos) << first_clause(c);
-}
-
 // --- The text of verdicts ---
 
 TEST(Verdicts, NameAllThatAFlowDoesWithPacketAndSentence) {

@@ -57,6 +57,7 @@ class Stack {
   // Config::mtu counts as that). Segments become smaller at once, and larger again as well; the
   // MSS option changes for new connections. Between turns.
   void set_link_mtu(Bytes mtu);
+  // What set_link_mtu() said last, at most Config::mtu; Config::mtu before its first call.
   Bytes link_mtu() const;
 
   // --- Calls by the application, between turns or while it takes events. ---

@@ -90,9 +90,8 @@ void judge_limits(const Moment& m) {
   Bytes const most = full_size(m);
   bool const joined = !m.terms.whole && m.said.text().count > text_of_ethernet;
   if (m.said.text() > most && !joined) {
-    // A NIC that fills the checksum in may split the segment as well.
-    bool const offloads = m.said.sum == Sum::partial || m.said.sum == Sum::unfilled;
-    bool const sure = m.terms.is_strict() || (m.terms.whole && !m.terms.joined && !offloads);
+    bool const split = m.terms.joined || m.said.is_offloaded();
+    bool const sure = m.terms.is_strict() || (m.terms.whole && !split);
     m.judge.call_whole(m, Rule::mss_exceeded, sure ? Ambiguity::none : Ambiguity::offload,
                        {most.count, m.said.text().count});
   }
@@ -341,7 +340,8 @@ void judge_edge(const Moment& m) {
   std::uint32_t const rounding = unit_of(v, m.other, false) - 1;
   bool const unscaled = may_be_unscaled(m);
   if (v.offered && !scale_unsure(m) && v.edge.after(edge + Bytes{rounding})) {
-    bool const late = !m.own && v.edge_ack.after(segment.acknowledgment);
+    // An equal packet was judged before.
+    bool const late = m.said.equal || (!m.own && v.edge_ack.after(segment.acknowledgment));
     // A host without memory may close the window completely, as Linux does.
     bool const shut = window.empty() && !m.terms.is_strict();
     // A proxy may have answered the SYN with a window of its own, or removed the window scale.

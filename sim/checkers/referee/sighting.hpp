@@ -34,7 +34,11 @@ struct Sighting {
   std::uint32_t network = 0;           // a number of the VLANs and the tunnel's network; 0: none
   Sum sum = Sum::good;
   Sum ip_sum = Sum::good;
-  bool copy = false;  // the second record of the same packet
+  bool copy = false;   // the second record of the same packet
+  bool equal = false;  // it equals another packet of a moment ago, and may be a record of that one
+
+  // A NIC that fills the checksum in may split the segment as well.
+  bool is_offloaded() const { return sum == Sum::partial || sum == Sum::unfilled; }
 
   Bytes text() const { return Bytes{static_cast<std::uint32_t>(segment.payload.size())} + cut; }
   Bytes length() const { return segment.length() + cut; }

@@ -375,6 +375,7 @@ std::string other_frames(const FrameCounts& counts) {
   return out;
 }
 
+// The filter `tcp` leaves out TCP behind an IPv6 extension header, as that of a jumbo payload.
 void expect_tcp(const std::string& capture, std::uint64_t packets, const FrameCounts& counts) {
   if (counts[static_cast<std::size_t>(FrameKind::tcp)] +
           counts[static_cast<std::size_t>(FrameKind::malformed)] !=
@@ -386,7 +387,7 @@ void expect_tcp(const std::string& capture, std::uint64_t packets, const FrameCo
   throw Failure(
       ExitCode::bad_input,
       fmt::format("{}: no TCP in {} packets ({}); expected TCP over IPv4 or IPv6: record "
-                  "it with tcpdump {}tcp",
+                  "it with tcpdump {}'ip6 or tcp'",
                   capture, packets, others.empty() ? "none" : others, cut == 0 ? "" : "-s 0 "));
 }
 

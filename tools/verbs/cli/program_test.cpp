@@ -173,6 +173,7 @@ TEST(Program, ReplayAndLintRefuseACaptureWithoutTcp) {
   const Outcome replay({"replay", path.c_str()});
   EXPECT_EQ(lint.code, 2);
   EXPECT_THAT(lint.err, HasSubstr("no TCP in 1 packets (1 IP but not TCP)"));
+  EXPECT_THAT(lint.err, HasSubstr("record it with tcpdump 'ip6 or tcp'"));
   EXPECT_EQ(replay.code, lint.code);
   EXPECT_EQ(replay.err, lint.err);
 }

@@ -47,19 +47,22 @@ std::uint64_t hash_of(const Segment& segment) {
 
 }  // namespace
 
-std::uint32_t Copies::records_before(const Segment& segment) {
+Copies::Record Copies::add(const Segment& segment) {
   std::uint64_t const hash = hash_of(segment);
   std::uint32_t const most = segment.identification != 0 ? any_number : each_;
   auto& row = seen_[hash % rows];
+  bool equal = false;
   auto const first = std::find_if(row.begin(), row.end(), [&](const Seen& seen) {
-    return seen.hash == hash && seen.copies < most && segment.time.since(seen.at) <= a_moment;
+    bool const same = seen.hash == hash && segment.time.since(seen.at) <= a_moment;
+    equal = equal || same;
+    return same && seen.copies < most;
   });
   if (first != row.end()) {
-    return ++first->copies;
+    return {++first->copies, true};
   }
   *std::ranges::min_element(row, {}, [](const Seen& seen) { return seen.at; }) = {hash,
                                                                                   segment.time, 0};
-  return 0;
+  return {0, equal};
 }
 
 }  // namespace lockstep::tools

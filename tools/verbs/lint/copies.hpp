@@ -20,10 +20,13 @@ class Copies {
   /// of its own (IPv6, or zero) has at most so many, any other packet any number.
   explicit Copies(std::uint32_t each) : each_(each) {}
 
-  /// The number of records of this packet within the last 10 ms: equal segments with the same IP
-  /// identification.
-  std::uint32_t records_before(const Segment& segment);
-  bool is_copy(const Segment& segment) { return records_before(segment) != 0; }
+  /// Equal segments with the same IP identification within the last 10 ms.
+  struct Record {
+    std::uint32_t before = 0;  ///< records of this packet
+    bool equal = false;        ///< of it or of another packet, which has all its copies
+  };
+  Record add(const Segment& segment);
+  bool is_copy(const Segment& segment) { return add(segment).before != 0; }
 
  private:
   static constexpr std::size_t rows = 4'096;

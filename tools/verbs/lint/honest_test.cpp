@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <regex>
 #include <set>
 
@@ -170,6 +171,34 @@ TEST(LintHonest, EachPacketTwice) {
     EXPECT_EQ(linted.copies, 19u);
     EXPECT_TRUE(linted.violations.empty()) << table_of(linted, 0);
   }
+}
+
+// Duplicate ACKs without identifications are equal, and their second records, 300 us later, come
+// behind a higher ACK. Which record is whose is unknown, so none shows a window that shrinks.
+TEST(LintHonest, EqualAcksTwice) {
+  std::multimap<std::uint64_t, Say> all;
+  auto const add = [&](std::uint64_t us, const Say& say) {
+    all.emplace(us, say);
+    all.emplace(us + 300, say);
+  };
+  add(0, {.from_first = false, .flags = syn, .sequence = 99, .mss = 1'460});
+  add(10, {.flags = syn | ack, .sequence = 499, .acknowledgment = 100, .mss = 1'460});
+  add(20, {.from_first = false, .sequence = 100, .acknowledgment = 500});
+  for (std::uint32_t const i : {0u, 2u, 3u, 1u}) {
+    std::uint64_t const us = 1'000 + 10 * all.size();
+    add(us,
+        {.from_first = false, .sequence = 100 + 1'000 * i, .acknowledgment = 500, .text = 1'000});
+    add(us + 1, {.sequence = 500, .acknowledgment = i == 1 ? 4'100u : 1'100u});
+  }
+  Written file("equal.pcapng");
+  std::uint64_t last = 0;
+  for (auto& [us, say] : all) {
+    say.after_us = us - last;
+    last = us;
+    file.add(say);
+  }
+  Linted const linted = file.lint(true, true);
+  EXPECT_EQ(count_of(linted, Rule::edge_moved_left), 0u) << table_of(linted, 0);
 }
 
 // At 10 Gbit/s thousands of packets lie between the two records.

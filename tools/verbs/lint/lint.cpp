@@ -52,7 +52,7 @@ class FirstLook {
     ++out_.segments;
     times_.take(segment.time, interface);
     count_sum(segment);
-    ++records_[std::min<std::size_t>(copies_.records_before(segment), copies_most)];
+    ++records_[std::min<std::size_t>(copies_.add(segment).before, copies_most)];
     take_sizes(segment);
   }
 
@@ -327,7 +327,8 @@ class SecondLook {
         look_(look),
         out_(out),
         referee_(referee),
-        copies_(look.copies_of_each()) {
+        copies_(look.copies_of_each()),
+        doubled_(look.copies_of_each() != 0) {
     // A packet is captured at its host only after its next hop was resolved.
     own_.unsent = false;
   }
@@ -335,7 +336,9 @@ class SecondLook {
   void take(const Segment& segment) {
     const IpAddress source = segment.source.address;
     Sighting said = sighting_of(segment, look_.wrong_sum(segment));
-    said.copy = copies_.is_copy(segment);
+    const Copies::Record record = copies_.add(segment);
+    said.copy = record.before != 0;
+    said.equal = record.equal && doubled_;
     out_.copies += said.copy ? 1u : 0u;
     if (std::find(options_.at.begin(), options_.at.end(), source) != options_.at.end()) {
       referee_.see_own(said, own_);
@@ -351,6 +354,7 @@ class SecondLook {
   Referee& referee_;
   Allowances own_;
   Copies copies_;
+  bool doubled_;  ///< the capture holds most packets several times
 };
 
 /// Reads the frames of the first pass again, and gives out their segments in order of time if that
