@@ -1,6 +1,7 @@
 # Tests of the odd TCPs: legal worlds are not accused, worlds that violate are.
 """The worlds of the tests are fixed by their kinds and seeds."""
 import collections
+import dataclasses
 import struct
 
 import pytest
@@ -10,6 +11,8 @@ from proofs.odd_tcps import conversation, damage, judging, known, offload, pcap,
 
 needs_program = pytest.mark.skipif(not tools.PROGRAM.exists(), reason=f"no {tools.PROGRAM}")
 WORLDS = 16            # of each kind
+# Captures that were accused once: (kind, seed, number of the damage).
+ACCUSED_ONCE = (("crossing", 356, 0), ("plain", 23, 3))
 VIOLATING, ACCUSED_LEAST = 8, 3
 
 
@@ -29,6 +32,17 @@ def test_legal_worlds_are_not_accused(kind, tmp_path):
     assert not result.wrong and not result.failures, text
     assert result.counts[kind]["captures"] > 3 * WORLDS, text
     assert result.counts[kind]["likely"] + result.counts[kind]["notes"], text
+
+
+@needs_program
+@pytest.mark.parametrize("kind, seed, number", ACCUSED_ONCE)
+def test_what_was_accused_once_is_not_any_more(kind, seed, number, tmp_path):
+    """A wrong accusation that was mended does not come back."""
+    result = judging.Result()
+    judging.judge_world(kind, seed, tmp_path, result, number)
+    assert result.counts[kind]["captures"] == 1
+    assert not (result.wrong or result.known or result.failures), \
+        "\n".join(judging.report(result))
 
 
 @needs_program
@@ -116,6 +130,11 @@ def test_a_known_limit_covers_only_what_it_says():
     assert [one.accusal for one in result.wrong] == [accusal]
     assert result.counts == {"plain": collections.Counter(wrong=1)}
     other = tools.Accusal("replay", "rule", "1:A", True, "10.0.0.1:1", 3)
+    at_client = dataclasses.replace(case, places=("10.0.0.1",))
+    assert known.covers(entry, judging.Accusation(at_client, fits.words, accusal))
+    far = dataclasses.replace(entry, peer=True)
+    assert known.covers(far, fits)
+    assert not known.covers(far, judging.Accusation(at_client, fits.words, accusal))
     for changed in (judging.Accusation(case, (), accusal),
                     judging.Accusation(case, fits.words, other)):
         assert not known.covers(entry, changed)
