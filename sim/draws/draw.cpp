@@ -46,7 +46,7 @@ std::uint64_t Draw::from(Random& stream) const {
     case DrawKind::pareto:
       return pareto(stream, *this);
     case DrawKind::listed:
-      return values[stream.below(values.size())];
+      return values[static_cast<std::size_t>(stream.below(values.size()))];
   }
   CHECK(kind != DrawKind::fixed);
   return 0;

@@ -9,7 +9,7 @@ void FqCoDel::List::pop() {
     all_.clear();
     from_ = 0;
   } else if (from_ > 1'024 && from_ * 2 > all_.size()) {
-    all_.erase(all_.begin(), all_.begin() + std::ptrdiff_t{from_});
+    all_.erase(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(from_));
     from_ = 0;
   }
 }

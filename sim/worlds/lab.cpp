@@ -37,7 +37,7 @@ LaneSpec narrow_lane(Random& random) {
     output.shape_bits_per_second = lane.rate_bits_per_second / 2;
   }
   for (std::uint32_t ms = 1; kind == 1 && ms <= 200; ++ms) {
-    std::uint64_t const count = random.below(3);
+    auto const count = static_cast<std::size_t>(random.below(3));
     output.trace_ms.insert(output.trace_ms.end(), count, ms);
   }
   if (kind == 1) {
@@ -81,7 +81,7 @@ AppSpec lab_app(Random& random, std::uint32_t pair) {
   constexpr std::array<DrawKind, 4> kinds{DrawKind::exponential, DrawKind::pareto,
                                           DrawKind::uniform, DrawKind::listed};
   Draw& bytes = app.draws.bytes;
-  bytes.kind = kinds[random.below(kinds.size())];
+  bytes.kind = kinds[static_cast<std::size_t>(random.below(kinds.size()))];
   bytes.least = 1'000;
   bytes.mean = 40'000;
   bytes.most = 300'000;
