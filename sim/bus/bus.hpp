@@ -6,11 +6,11 @@
 
 #include "core/units/random.hpp"
 #include "sim/bus/frame_pool.hpp"
+#include "sim/bus/icmp_error.hpp"
 #include "sim/bus/lane.hpp"
 #include "sim/bus/learning_switch.hpp"
 #include "sim/kernel/observer.hpp"
 #include "sim/kernel/world.hpp"
-#include "sim/routers/icmp_error.hpp"
 #include "sim/routers/plan.hpp"
 #include "sim/schedule/schedule.hpp"
 

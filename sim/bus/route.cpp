@@ -6,7 +6,7 @@
 #include "core/wire/ipv4.hpp"
 #include "core/wire/ipv6.hpp"
 #include "sim/bus/bus.hpp"
-#include "sim/routers/icmp_error.hpp"
+#include "sim/bus/icmp_error.hpp"
 
 namespace lockstep::sim {
 namespace {

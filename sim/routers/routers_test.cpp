@@ -7,10 +7,10 @@
 #include "core/wire/icmpv6.hpp"
 #include "core/wire/ipv4.hpp"
 #include "core/wire/ipv6.hpp"
+#include "sim/bus/icmp_error.hpp"
 #include "sim/checkers/conservation.hpp"
 #include "sim/kernel/kernel.hpp"
 #include "sim/kernel/snapshot.hpp"
-#include "sim/routers/icmp_error.hpp"
 #include "sim/routers/plan.hpp"
 #include "sim/worlds/build.hpp"
 

@@ -16,6 +16,8 @@ struct IcmpErrorAbout {
   std::uint32_t mtu_bytes = 0;        // of too_big
   std::span<const std::byte> packet;  // the IP packet
   IpAddress router;                   // source of the error
+  std::uint32_t quoted_v4 =
+      576 - 28;  // octets of an IPv4 packet that are quoted (RFC 1812 4.3.2.3)
 };
 
 inline constexpr std::uint32_t icmp_error_bytes_max = 1'280;

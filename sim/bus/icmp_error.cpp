@@ -1,5 +1,5 @@
 // Builds time exceeded, destination unreachable and packet too big.
-#include "sim/routers/icmp_error.hpp"
+#include "sim/bus/icmp_error.hpp"
 
 #include <algorithm>
 
@@ -35,9 +35,7 @@ std::uint32_t error_v4(const IcmpErrorAbout& about, const wire::Ipv4Packet& pack
     message.code = static_cast<std::uint8_t>(wire::Unreachable::fragmentation_needed);
     message.rest = about.mtu_bytes;
   }
-  // RFC 1812 4.3.2.3: as much as fits into 576 octets.
-  constexpr std::size_t quoted_most = 576 - 28;
-  message.body = packet.bytes.first(std::min(quoted_most, packet.bytes.size()));
+  message.body = packet.bytes.first(std::min<std::size_t>(about.quoted_v4, packet.bytes.size()));
   Bytes const length = wire::write(message, into.subspan(wire::ipv4_header_bytes));
   wire::Ipv4Header answer;
   answer.source = about.router;
