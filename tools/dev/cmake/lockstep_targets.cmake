@@ -222,6 +222,8 @@ function(lockstep_test name)
   lockstep_join_tests(sources ${name} ${arg_SOURCES})
   add_executable(${name}_test ${sources})
   lockstep_use_headers(${name}_test ${headers} "${header}")
+  # gcc does not list what a precompiled header includes among the dependencies.
+  set_source_files_properties(${sources} PROPERTIES OBJECT_DEPENDS "${header}.gch")
   target_link_libraries(${name}_test PRIVATE
     ${arg_LIBRARIES} lockstep_warnings GTest::gmock GTest::gtest_main)
   target_compile_options(${name}_test PRIVATE ${options})
