@@ -290,6 +290,7 @@ def throughput(run: Run):
                  if first <= middle + width / 2 and middle + width / 2 <= last]
         whole = whole or [i for i, middle in enumerate(middles)
                           if middle + width / 2 >= first and middle - width / 2 <= last]
+        whole = whole or [len(middles) - 1]  # it ran after the last whole interval
         drawn = [values[i] / 1e6 for i in whole]
         seconds = [middles[i] for i in whole]
         axes.plot(seconds, drawn, linewidth=1.4, **look(who))
