@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "sim/kernel/kernel.hpp"
 
@@ -12,7 +13,7 @@ namespace lockstep::tools {
 std::uint64_t all_frames_of(const sim::Kernel& kernel);
 
 /// What `lockstep sim run --json` writes: the run, its totals, each connection, each direction of
-/// each link.
-std::string report_json(const sim::Kernel& kernel, sim::Ending ending);
+/// each link. `ending` is a name_of(sim::Ending), or "running".
+std::string report_json(const sim::Kernel& kernel, std::string_view ending);
 
 }  // namespace lockstep::tools

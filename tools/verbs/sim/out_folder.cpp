@@ -47,7 +47,7 @@ AtomicFile& OutFolder::add(std::string_view name) {
 
 void OutFolder::keep(const sim::Kernel& kernel, sim::Ending ending) {
   add("connections.csv").put(connections_csv(kernel));
-  add("summary.json").put(report_json(kernel, ending));
+  add("summary.json").put(report_json(kernel, name_of(ending)));
   for (auto& file : files_) {
     file->keep();
   }

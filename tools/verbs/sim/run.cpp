@@ -206,7 +206,7 @@ int run_simulation(const SimRunOptions& options) {
     series_file->keep();
   }
   if (json != nullptr) {
-    json->put(report_json(kernel, ending));
+    json->put(report_json(kernel, name_of(ending)));
     json->keep();
   }
   fmt::print("{}", report_text(kernel, ending, terminal_columns()));

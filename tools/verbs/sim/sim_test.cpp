@@ -72,12 +72,12 @@ TEST(Report, SaysWhetherAnythingIsDrawnFromTheSeed) {
   sim::Kernel constant(read_world((examples() / "two_hosts.toml").string()), 1);
   sim::Ending ending = constant.run();
   EXPECT_TRUE(report_text(constant, ending, 0).ends_with(none));
-  auto json = nlohmann::json::parse(report_json(constant, ending));
+  auto json = nlohmann::json::parse(report_json(constant, name_of(ending)));
   EXPECT_EQ(json.at("drawn_from_seed").size(), 0u);
   sim::Kernel drawing(read_world((examples() / "short_flows.toml").string()), 1);
   ending = drawing.run();
   EXPECT_EQ(report_text(drawing, ending, 0).find(none), std::string::npos);
-  json = nlohmann::json::parse(report_json(drawing, ending));
+  json = nlohmann::json::parse(report_json(drawing, name_of(ending)));
   EXPECT_EQ(json.at("drawn_from_seed").at(0), "app pages");
 }
 
