@@ -1,4 +1,4 @@
-# The statistics of a sweep as CSV and Parquet: for each arm and measure, and for each arm less the first.
+# The statistics of a sweep as a table: of each arm and measure, and of each arm less the first.
 """An arm is a cell without its seed. The interval is Student's, at 95 %. Differences are paired: an
 arm and the first arm with the same seed, so that what the seed draws cancels out."""
 import csv

@@ -139,5 +139,6 @@ def test_without_pyarrow_nothing_runs_and_it_is_named(tmp_path):
               "from verbs.sweep.main import main\nsys.exit(main())")
     done = subprocess.run([sys.executable, "-c", hidden, "/bin/true", str(file), "--parquet", "t"],
                           cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 3 and done.stderr.startswith("lockstep: --parquet: pyarrow is missing")
+    assert done.returncode == 3
+    assert done.stderr.startswith("lockstep: --parquet: pyarrow is missing")
     assert done.stderr.count("\n") == 1 and list(tmp_path.iterdir()) == [file]
