@@ -24,7 +24,7 @@ CHUNK = bytes(1 << 22)
 
 
 def first_loss(mean: float, rtt_ms: int) -> int:
-    """When slow start should lose its first packet, in ns, so that cwnd is then a little below W_max.
+    """When slow start should lose its first packet, in ns, with cwnd a little below W_max then.
 
     CUBIC's mean is (3 + 0.7) / 4 of W_max. Round n sends 10 * 2**n packets, back to back; when the
     loss of packet m is found, the ACKs before it have increased cwnd by m segments.

@@ -1,6 +1,6 @@
 """The experiments by name, in the order of --list."""
 
-from tools.verbs.paper import cubic, fall_floyd, prr
+from tools.verbs.paper import cubic, dctcp, fall_floyd, incast, prr, shrew
 
-ALL = {each.NAME: each for each in (prr, cubic, fall_floyd)}
+ALL = {each.NAME: each for each in (prr, cubic, fall_floyd, incast, dctcp, shrew)}
 

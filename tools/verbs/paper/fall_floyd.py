@@ -75,8 +75,8 @@ def measure(place) -> Result:
     result.notes += [
         "The published numbers, and the four drops of figure 5, are from memory of the paper: "
         "NewReno needs a round trip for each loss, SACK one for all; neither has a timeout.",
-        "Our stack has no Tahoe and no plain Reno, which RFC 6582 replaced; figures 2a to 5b of the "
-        "paper are not repeated.",
+        "Our stack has no Tahoe and no plain Reno, which RFC 6582 replaced: of the paper's figures "
+        "those two variants are not repeated.",
         "SACK: 28 is the last packet before the first duplicate ACK, so its loss shows only when "
         "three later packets are SACKed: 1.4 round trips after the first retransmission.",
     ]
