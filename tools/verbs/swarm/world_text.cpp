@@ -289,6 +289,7 @@ struct FaultWalk {
     }
     walk.number(prefix + "bits", f.bits);
     walk.number(prefix + "repeat", f.repeat);
+    walk.number(prefix + "period", f.period);
   }
   void operator()(sim::Duplicate& f) const {
     walk_chance(walk, prefix + "probability", f.probability);
