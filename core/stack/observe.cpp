@@ -224,6 +224,13 @@ std::uint64_t print_of(Stack::Body& b, bool canonical, Instant origin) {
 
 ConnectionInfo Stack::inspect(ConnectionId id) const { return tcp::inspect(body().engine, id); }
 
+Count Stack::records() const { return {tcp::record_count(body().engine)}; }
+
+ConnectionInfo Stack::inspect_record(Count record) const {
+  CHECK(record.value < records().value);
+  return tcp::inspect_record(body().engine, record.value);
+}
+
 tcp::State Stack::state_of(const FourTuple& tuple) const {
   Body const& b = body();
   std::uint16_t const local = b.addresses.find(tuple.local.address);

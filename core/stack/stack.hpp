@@ -129,6 +129,13 @@ class Stack {
 
   // A copy of a connection's variables. `exists` is false if the id is stale.
   ConnectionInfo inspect(ConnectionId id) const;
+  // How many numbers inspect_record() takes. It changes when connections open.
+  Count records() const;
+  // A copy of one of all records, by its number below records() (CHECK): a connection, one in
+  // TIME-WAIT or half-open in the SYN cache, or a listener (LISTEN, with its limit of waiting
+  // connections in send.queued, and those that wait in receive.unread). `exists` is false if the
+  // number is not in use.
+  ConnectionInfo inspect_record(Count record) const;
   // The state that a segment with this four-tuple would find: CLOSED, LISTEN, or the state of a
   // connection, TIME-WAIT included.
   tcp::State state_of(const FourTuple& tuple) const;

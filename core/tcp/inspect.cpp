@@ -8,6 +8,7 @@
 #include "core/tcp/opening/syn_cache.hpp"
 #include "core/tcp/reassembly.hpp"
 #include "core/tcp/rtt.hpp"
+#include "core/tcp/time_wait.hpp"
 
 namespace lockstep::tcp {
 namespace {
@@ -489,17 +490,13 @@ void visit_listener(const Engine& e, Index slot, FieldSink& sink) {
   sink.add_exact(std::uint64_t{slot} << 32 | listener.generation);
 }
 
-ConnectionInfo inspect(Engine& e, ConnectionId id) {
+namespace {
+
+// What is known without the connection's slot, so also of a half-open record.
+ConnectionInfo variables_of(const Engine& e, const Connection& c) {
   ConnectionInfo info;
-  Connection* const found = find(e, id);
-  //= rfc9293#3.10.6
-  //# 9293:P-STATUS-CLOSED unknown id: `exists` is false
-  if (found == nullptr) {
-    return info;
-  }
   //= rfc9293#3.10.6
   //# 9293:P-STATUS-STATE the state and all variables
-  Connection const& c = *found;
   info.exists = true;
   info.detached = c.detached;
   info.state = c.state;
@@ -541,7 +538,12 @@ ConnectionInfo inspect(Engine& e, ConnectionId id) {
   info.segments_sent = c.segments_sent;
   info.segments_received = c.segments_received;
   info.retransmissions = c.retransmissions;
-  congestion::fill(e, *found, info);
+  return info;
+}
+
+ConnectionInfo info_of(Engine& e, Connection& c) {
+  ConnectionInfo info = variables_of(e, c);
+  congestion::fill(e, c, info);
   fill_account(e, c, info);
   info.pipe = c.active == nil || e.active(c).board.order.count == 0 ? c.send.nxt.since(c.send.una)
                                                                     : e.active(c).board.pipe;
@@ -549,6 +551,70 @@ ConnectionInfo inspect(Engine& e, ConnectionId id) {
     fill_active(e, c, info);
   }
   return info;
+}
+
+ConnectionInfo info_of(const Engine& e, const TimeWait& record) {
+  ConnectionInfo info;
+  info.exists = !record.suspended;
+  info.state = State::time_wait;
+  info.tuple = tuple_of(e, record);
+  info.send.nxt = info.send.una = record.send_nxt;
+  info.receive.nxt = record.receive_nxt;
+  info.receive.wnd = record.receive_wnd;
+  info.ttl = record.ttl;
+  info.dscp = record.dscp;
+  info.time_wait_due = record.due;
+  return info;
+}
+
+ConnectionInfo info_of(const Engine& e, const HalfOpen& half_open) {
+  ConnectionInfo info = variables_of(e, view_of(e, half_open));
+  info.retransmit_due = half_open.due;
+  info.retries = half_open.tries;
+  info.retransmissions = half_open.retransmitted;
+  return info;
+}
+
+ConnectionInfo info_of(const Listener& listener) {
+  ConnectionInfo info;
+  info.exists = listener.open;
+  info.state = State::listen;
+  info.tuple = {{listener.local.address, listener.local.port}, listener.local.remote};
+  info.passive = true;
+  info.send.queued = Bytes{listener.pending_max};
+  info.receive.unread = Bytes{listener.complete};
+  return info;
+}
+
+}  // namespace
+
+ConnectionInfo inspect(Engine& e, ConnectionId id) {
+  Connection* const found = find(e, id);
+  //= rfc9293#3.10.6
+  //# 9293:P-STATUS-CLOSED unknown id: `exists` is false
+  return found == nullptr ? ConnectionInfo{} : info_of(e, *found);
+}
+
+std::uint32_t record_count(const Engine& e) {
+  return e.connections.high_water() + e.time_waits.high_water() + e.half_opens.high_water() +
+         e.listeners.high_water();
+}
+
+ConnectionInfo inspect_record(Engine& e, Index record) {
+  if (record < e.connections.high_water()) {
+    return e.connections.taken(record) ? info_of(e, e.connection(record)) : ConnectionInfo{};
+  }
+  record -= e.connections.high_water();
+  if (record < e.time_waits.high_water()) {
+    return e.time_waits.taken(record) ? info_of(e, e.time_waits[record]) : ConnectionInfo{};
+  }
+  record -= e.time_waits.high_water();
+  if (record < e.half_opens.high_water()) {
+    return e.half_opens.taken(record) ? info_of(e, e.half_opens[record]) : ConnectionInfo{};
+  }
+  record -= e.half_opens.high_water();
+  CHECK(record < e.listeners.high_water());
+  return e.listeners.taken(record) ? info_of(e.listeners[record]) : ConnectionInfo{};
 }
 
 Bytes acknowledged_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_address) {

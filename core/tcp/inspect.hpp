@@ -6,6 +6,12 @@
 namespace lockstep::tcp {
 
 ConnectionInfo inspect(Engine& e, ConnectionId id);
+// The records of connections, TIME-WAIT, the SYN cache and listeners, numbered one after another;
+// not all of the numbers are in use.
+std::uint32_t record_count(const Engine& e);
+// `exists` is false if the number is not in use. A listener is in state LISTEN, with its limit of
+// waiting connections in send.queued and those that wait in receive.unread.
+ConnectionInfo inspect_record(Engine& e, Index record);
 // The state that an arriving segment would find: LISTEN if only a listener matches.
 State state_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_address);
 // How much of what the connection sent is acknowledged, the SYN included; zero if there is no

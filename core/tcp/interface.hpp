@@ -288,6 +288,7 @@ struct ConnectionInfo {
   Instant retransmit_due = Instant::never();
   Instant persist_due = Instant::never();
   Instant delayed_ack_due = Instant::never();
+  Instant time_wait_due = Instant::never();  // the end of TIME-WAIT
   std::uint8_t dscp = 0;
   std::uint8_t ttl = 0;
   Duration user_timeout;  // zero: never

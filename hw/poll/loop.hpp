@@ -76,6 +76,13 @@ concept Watcher = requires(W watch, Instant now) {
   { watch.sleeping() } -> std::same_as<void>;
 };
 
+// For a watcher that another thread may wake. descriptor(): readable while it has something to do,
+// and due() is in the past then; -1: none.
+template <class W>
+concept WakeableWatcher = requires(const W seen) {
+  { seen.descriptor() } -> std::same_as<int>;
+};
+
 // Watches nothing.
 struct NoWatcher {
   Instant due() const { return Instant::never(); }
@@ -184,6 +191,9 @@ class Loop {
         return;
       }
       what.doorbell = driver_.doorbell();
+    }
+    if constexpr (WakeableWatcher<Watch>) {
+      what.watcher = watch_.descriptor();
     }
     ++counters_.slept;
     watch_.sleeping();

@@ -208,6 +208,25 @@ TEST_F(Looped, TheWatcherIsCalledWhenItIsDue) {
   EXPECT_EQ(watch.sleeps, 0u);
 }
 
+/// Woken by another thread: then look() ends the run.
+struct Woken : Watch {
+  Descriptor event{eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK)};
+  bool is_due = false;
+  Instant due() const { return is_due ? Instant{} : Instant::never(); }
+  void look(Instant) { raise(SIGTERM); }
+  void sleeping() { is_due = true; }
+  int descriptor() const { return event.number(); }
+};
+
+TEST_F(Looped, AWatcherIsWokenFromSleep) {
+  Woken woken;
+  app.idle = true;
+  app.left = 0;
+  app.raise_at = 0;
+  Loop loop(*stack, driver, app, woken, signals, {.spin = Duration{}});
+  EXPECT_EQ(loop.run(), Ending::stopped);
+}
+
 TEST_F(Looped, HeldFramesAreSentBeforeTheEnd) {
   driver.held = 20;
   EXPECT_EQ(run(), Ending::stopped);
@@ -357,6 +376,7 @@ TEST(Wait, EndsWithEachEventThatItWaitsFor) {
   ASSERT_EQ(write(in.number(), "x", 1), 1);
   wait_for({.frames = out.number(), .now = begun});
   wait_for({.stop = out.number(), .now = begun});
+  wait_for({.now = begun, .watcher = out.number()});
   wait_for({.frames = in.number(), .room = true, .now = begun});
 }
 

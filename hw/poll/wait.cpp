@@ -9,13 +9,15 @@
 namespace lockstep::hw {
 
 void wait_for(const WaitFor& what) {
-  std::array<pollfd, 3> descriptors{};
+  std::array<pollfd, 4> descriptors{};
   descriptors[0].fd = what.frames;
   descriptors[0].events = static_cast<short>(POLLIN | (what.room ? POLLOUT : 0));
   descriptors[1].fd = what.stop;
   descriptors[1].events = POLLIN;
   descriptors[2].fd = what.doorbell;
   descriptors[2].events = POLLIN;
+  descriptors[3].fd = what.watcher;
+  descriptors[3].events = POLLIN;
   std::uint64_t const left = what.until.since(what.now).ns;
   timespec timeout{};
   timeout.tv_sec = static_cast<time_t>(left / 1'000'000'000);

@@ -13,6 +13,7 @@ struct WaitFor {
   int doorbell = -1;  // readable: another shard has sent frames
   Instant now;
   Instant until = Instant::never();
+  int watcher = -1;  // readable: the loop's watcher has something to do
 };
 
 // Uses ppoll(2). Returns early on a signal, and at once if `until` is not in the future.

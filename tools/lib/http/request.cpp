@@ -69,6 +69,7 @@ void RequestReader::begin() {
   target_octets_ = head_octets_ = 0;
   body_octets_ = content_octets_ = 0;
   scan_.begin();
+  beginning_.length = referer_.length = product_.length = 0;
   conditions_.clear();
   transfer_encoding_ = expect_ = Word{};
 }
@@ -114,6 +115,10 @@ RequestReader::Progress RequestReader::read_head(std::span<const std::byte>& oct
   std::size_t good = 0;
   auto const state = scan_.take(octets.first(std::min<std::uint64_t>(octets.size(), room)), good);
   auto const shown = octets.first(good);
+  if (beginning_.length < beginning_.text.size()) {
+    auto const begin = octets.first(std::min(octets.size(), beginning_.text.size()));
+    beginning_.add({reinterpret_cast<const char*>(begin.data()), begin.size()});
+  }
   head_octets_ += static_cast<std::uint32_t>(good);
   used += Bytes{static_cast<std::uint32_t>(good)};
   octets = octets.subspan(good);
@@ -239,6 +244,10 @@ bool RequestReader::begin_value() {
   } else if (name == "expect") {
     field_ = Field::expect;
     expect_.begin();
+  } else if (name == "user-agent") {
+    field_ = Field::product;
+  } else if (name == "referer") {
+    field_ = Field::referer;
   } else if (name == "transfer-encoding") {
     field_ = Field::transfer_encoding;
     transfer_encoding_.begin();
@@ -300,6 +309,12 @@ int RequestReader::on_value(http_parser* parser, const char* at, std::size_t len
       break;
     case Field::transfer_encoding:
       self.transfer_encoding_.add(part);
+      break;
+    case Field::referer:
+      self.referer_.add(part);
+      break;
+    case Field::product:
+      self.product_.add(part);
       break;
     case Field::other:
       break;
@@ -417,6 +432,10 @@ std::string_view RequestReader::target() const {
   std::string_view const kept(target_.data(), std::min(target_octets_, target_kept));
   bool const whole = target_octets_ <= target_kept || kept.find('?') != std::string_view::npos;
   return whole ? kept : std::string_view{};
+}
+
+std::string_view RequestReader::method() const {
+  return head_done_ ? http_method_str(static_cast<http_method>(parser_.method)) : "";
 }
 
 std::string_view RequestReader::range() const {

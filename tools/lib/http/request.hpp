@@ -3,6 +3,7 @@
 
 #include <http_parser.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -62,13 +63,41 @@ class RequestReader {
   /// The value of the Range field, if there is exactly one; else empty.
   std::string_view range() const;
   const ConditionFields& conditions() const { return conditions_; }
+  /// For a log: the begin of the request as it arrived, "GET" and the like once the head is known
+  /// (else empty), and the begin of Referer and of the name of the client.
+  std::string_view beginning() const { return beginning_.value(); }
+  std::string_view method() const;
+  std::string_view referer() const { return referer_.value(); }
+  std::string_view product() const { return product_.value(); }
 
  private:
   static constexpr std::uint32_t target_kept = 1024;
   static constexpr std::uint32_t name_kept = 20;
   static constexpr std::uint32_t range_kept = 64;
   static constexpr std::uint32_t word_kept = 24;
-  enum class Field : std::uint8_t { other, host, range, condition, transfer_encoding, expect };
+  enum class Field : std::uint8_t {
+    other,
+    host,
+    range,
+    condition,
+    transfer_encoding,
+    expect,
+    referer,
+    product
+  };
+
+  /// As many octets of a text as there is room for.
+  template <std::uint8_t room>
+  struct Kept {
+    std::array<char, room> text{};
+    std::uint8_t length = 0;
+    void add(std::string_view part) {
+      std::size_t const taken = std::min<std::size_t>(part.size(), room - length);
+      std::copy_n(part.data(), taken, text.begin() + length);
+      length = static_cast<std::uint8_t>(length + taken);
+    }
+    std::string_view value() const { return {text.data(), length}; }
+  };
 
   /// The value of a field of which only one word is known: in small letters, without blanks at its
   /// ends; several lines are joined by commas.
@@ -127,6 +156,9 @@ class RequestReader {
   HeadScan scan_;
   BodyFraming framing_;
   ConditionFields conditions_;
+  Kept<96> beginning_;
+  Kept<160> referer_;
+  Kept<160> product_;
   Word transfer_encoding_;
   Word expect_;
   Sha256 upload_;

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
-#include <type_traits>
 
 #include "core/units/check.hpp"
 
@@ -16,6 +14,8 @@ constexpr std::uint32_t requests_at_once = 8;
 // Timeouts handled in one turn, for each waiting list.
 constexpr std::uint32_t expiries_at_once = 64;
 constexpr std::uint64_t lend_max = 1u << 30;
+// The observer learns the round-trip time with the first of so many answers of a connection.
+constexpr std::uint32_t answers_a_look = 64;
 constexpr std::string_view go_ahead = "HTTP/1.1 100 Continue\r\n\r\n";
 
 std::span<const std::byte> octets_of(const char* at, std::size_t length) {
@@ -104,6 +104,7 @@ void Server::on_event(Stack& stack, const Event& event) {
       go_on(stack, *slot);
       break;
     case EventKind::acknowledged:
+      tell_acknowledged(*slot, event.bytes, stack.now());
       progressed(stack, *slot, event.bytes);
       go_on(stack, *slot);
       break;
@@ -115,7 +116,7 @@ void Server::on_event(Stack& stack, const Event& event) {
       go_on(stack, *slot);
       break;
     case EventKind::closed:
-      forget(*slot, event.cause);
+      forget(*slot, event.cause, stack.now());
       break;
     default:
       break;
@@ -134,6 +135,11 @@ void Server::accept(Stack& stack, const Event& event) {
   ++open_;
   ++counters_.connections;
   slot.counted = false;
+  slot.answers = 0;
+  slot.queued = slot.acknowledged = slot.timed_end = 0;
+  if (observer_ != nullptr) {
+    slot.client = stack.inspect(slot.id).tuple.remote.address;
+  }
   if (stopping_ || is_over_limit(stack, slot)) {
     abort(stack, slot);
   } else {
@@ -143,7 +149,10 @@ void Server::accept(Stack& stack, const Event& event) {
   }
 }
 
-void Server::forget(Slot& slot, Cause cause) {
+void Server::forget(Slot& slot, Cause cause, Instant now) {
+  if (slot.phase == Phase::sending) {
+    tell(slot, now, {});
+  }
   waiting_.leave(index_of_slot(slot));
   dying_ -= slot.phase == Phase::dead ? 1 : 0;
   if (slot.counted) {
@@ -207,6 +216,9 @@ bool Server::read_request(Stack& stack, Slot& slot) {
     Bytes used;
     auto const progress = slot.reader.read(part, settings_.limits, used);
     stack.consume(slot.id, used);
+    if (!was_begun) {
+      slot.begun = now;
+    }
     if (!was_begun || slot.reader.is_upload() != was_upload) {
       wait(slot, request, now);
     } else if (was_upload) {
@@ -259,6 +271,7 @@ bool Server::queue_go_ahead(Stack& stack, Slot& slot) {
       return false;
     }
     slot.go_ahead = static_cast<std::uint8_t>(slot.go_ahead - taken.bytes.count);
+    slot.queued += taken.bytes.count;
   }
   return true;
 }
@@ -372,12 +385,15 @@ void Server::answer_with(Slot& slot, ResponseHead head, Instant now) {
   slot.head_sent = 0;
   bool const found = head.status == Status::ok || head.status == Status::partial_content;
   bool const with_body = found && !head.without_body && head.text.empty();
-  slot.position = with_body ? head.range.begin : 0;
+  slot.position = slot.begin = with_body ? head.range.begin : 0;
   slot.end = with_body ? head.range.end : 0;
   slot.close_after = !head.keep_alive;
   slot.phase = Phase::sending;
+  slot.status = head.status;
   ++counters_.requests;
-  ++counters_.answers[index_of(head.status)];
+  std::uint32_t const status = index_of(head.status);
+  ++counters_.answers[status];
+  counters_.answer_octets[status] += slot.head_length + slot.end - slot.position;
   counters_.body_octets += slot.end - slot.position;
   wait(slot, send, now);
 }
@@ -391,6 +407,7 @@ bool Server::send_answer(Stack& stack, Slot& slot) {
                               static_cast<std::size_t>(slot.head_length - slot.head_sent)),
                     slot.position < slot.end ? More::yes : More::no);
     slot.head_sent = static_cast<std::uint16_t>(slot.head_sent + taken.bytes.count);
+    slot.queued += taken.bytes.count;
     if (taken.refusal != Refusal::none && taken.refusal != Refusal::no_room) {
       abort(stack, slot);
       return false;
@@ -402,6 +419,7 @@ bool Server::send_answer(Stack& stack, Slot& slot) {
   if (!send_body(stack, slot)) {
     return false;
   }
+  tell_queued(stack, slot);
   //= rfc9112#9.6
   //# 9112:MSG-20 a client that asked for `close` gets it after the answer
   //= rfc9112#9.6
@@ -416,6 +434,39 @@ bool Server::send_answer(Stack& stack, Slot& slot) {
   return true;
 }
 
+void Server::tell(const Slot& slot, Instant now, Duration srtt) const {
+  if (observer_ == nullptr) {
+    return;
+  }
+  // An error's body follows its head.
+  std::string_view const head(slot.head.data(), slot.head_length);
+  std::size_t const blank = std::min(head.find("\r\n\r\n"), head.size());
+  std::size_t const text = head.size() - std::min(blank + 4, head.size());
+  observer_->answered({slot.client, slot.reader, slot.status, slot.position - slot.begin + text,
+                       slot.begun, now, srtt});
+}
+
+void Server::tell_queued(Stack& stack, Slot& slot) {
+  if (observer_ == nullptr) {
+    return;
+  }
+  // Looking at a connection costs more than all the rest here.
+  bool const looks = slot.answers++ % answers_a_look == 0;
+  tell(slot, stack.now(), looks ? stack.inspect(slot.id).srtt : Duration{});
+  if (slot.timed_end == 0) {
+    slot.timed_end = slot.queued;
+    slot.timed_begun = slot.begun;
+  }
+}
+
+void Server::tell_acknowledged(Slot& slot, Bytes octets, Instant now) {
+  slot.acknowledged += octets.count;
+  if (slot.timed_end != 0 && slot.acknowledged >= slot.timed_end) {
+    observer_->acknowledged(now.since(slot.timed_begun));
+    slot.timed_end = 0;
+  }
+}
+
 bool Server::send_body(Stack& stack, Slot& slot) {
   while (slot.position < slot.end) {
     Body const& body = slot.body;
@@ -427,6 +478,7 @@ bool Server::send_body(Stack& stack, Slot& slot) {
     Taken const taken = stack.lend(slot.id, {body.region, from, static_cast<std::uint32_t>(run)},
                                    last ? More::no : More::yes);
     slot.position += taken.bytes.count;
+    slot.queued += taken.bytes.count;
     if (taken.refusal != Refusal::none && taken.refusal != Refusal::no_room) {
       abort(stack, slot);
       return false;
@@ -456,6 +508,9 @@ void Server::discard(Stack& stack, Slot& slot) {
 
 void Server::abort(Stack& stack, Slot& slot) {
   waiting_.leave(index_of_slot(slot));
+  if (slot.phase == Phase::sending) {
+    tell(slot, stack.now(), {});
+  }
   slot.phase = Phase::dead;
   ++dying_;
   stack.abort(slot.id);
@@ -548,101 +603,6 @@ void Server::stop(Stack& stack, Instant) {
       finish(stack, slot);
     }
   }
-}
-
-namespace {
-
-template <class Value>
-void append(std::vector<std::byte>& out, const Value& value) {
-  static_assert(std::is_trivially_copyable_v<Value>);
-  auto const bytes = std::as_bytes(std::span(&value, 1));
-  out.insert(out.end(), bytes.begin(), bytes.end());
-}
-
-template <class Value>
-void take(std::span<const std::byte>& from, Value& value) {
-  static_assert(std::is_trivially_copyable_v<Value>);
-  std::memcpy(&value, from.data(), sizeof value);
-  from = from.subspan(sizeof value);
-}
-
-}  // namespace
-
-std::vector<std::byte> Server::snapshot() const {
-  std::vector<std::byte> out;
-  Rest rest;
-  rest.slots = slots_.size();
-  rest.listener = listener_;
-  rest.counters = counters_;
-  rest.open = open_;
-  rest.dying = dying_;
-  rest.ready_first = ready_first_;
-  rest.ready_count = ready_count_;
-  rest.stopping = stopping_;
-  for (const Slot& slot : slots_) {
-    rest.slots_in_use += slot.phase == Phase::none ? 0 : 1;
-  }
-  append(out, rest);
-  waiting_.append_to(out);
-  auto const ready = std::as_bytes(std::span(ready_));
-  out.insert(out.end(), ready.begin(), ready.end());
-  for (std::uint32_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i].phase != Phase::none) {
-      append(out, i);
-      append(out, slots_[i]);
-    }
-  }
-  return out;
-}
-
-std::uint64_t Server::snapshot_bytes_max(Count connections) {
-  constexpr std::uint64_t lists_and_links = 64;
-  return 4096 + connections.value * (sizeof(Slot) + lists_and_links);
-}
-
-bool Server::restore(std::span<const std::byte> from) {
-  Rest rest;
-  if (from.size() < sizeof rest) {
-    return false;
-  }
-  take(from, rest);
-  std::size_t const ready_octets = ready_.size() * sizeof ready_.front();
-  constexpr std::size_t slot_octets = sizeof(std::uint32_t) + sizeof(Slot);
-  if (rest.layout != sizeof(Slot) || rest.slots != slots_.size() ||
-      rest.slots_in_use > slots_.size() ||
-      from.size() != waiting_.octets() + ready_octets + rest.slots_in_use * slot_octets) {
-    return false;
-  }
-  waiting_.take_from(from);
-  from = from.subspan(waiting_.octets());
-  std::memcpy(ready_.data(), from.data(), ready_octets);
-  from = from.subspan(ready_octets);
-  for (Slot& slot : slots_) {
-    slot.phase = Phase::none;
-    slot.ready = false;
-  }
-  while (!from.empty()) {
-    std::uint32_t index = 0;
-    take(from, index);
-    if (index >= slots_.size()) {
-      return false;
-    }
-    take(from, slots_[index]);
-  }
-  listener_ = rest.listener;
-  counters_ = rest.counters;
-  open_ = rest.open;
-  dying_ = rest.dying;
-  clients_.clear();
-  for (const Slot& slot : slots_) {
-    if (slot.phase != Phase::none && slot.counted) {
-      clients_.add(slot.client);
-    }
-  }
-  ready_first_ = rest.ready_first;
-  ready_count_ = rest.ready_count;
-  stopping_ = rest.stopping;
-  return true;
 }
 
 void Server::abandon(Stack& stack, Instant) {

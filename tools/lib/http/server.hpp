@@ -48,7 +48,9 @@ struct ServerCounters {
   std::uint64_t requests = 0;                            ///< answered, with any status
   std::uint64_t body_octets = 0;                         ///< lent, or written as an error's body
   std::array<std::uint64_t, statuses.size()> answers{};  ///< by index_of(status)
-  std::uint64_t upload_octets = 0;                       ///< received by the sink
+  /// Of whole answers with their heads, by index_of(status).
+  std::array<std::uint64_t, statuses.size()> answer_octets{};
+  std::uint64_t upload_octets = 0;  ///< received by the sink
   std::uint64_t idle_ends = 0;
   std::uint64_t request_timeouts = 0;
   std::uint64_t send_timeouts = 0;
@@ -60,6 +62,28 @@ struct ServerCounters {
   std::array<std::uint64_t, cause_count> ends{};  ///< closed connections, by Cause
 };
 
+/// One answer, for logs and measurements.
+struct Answered {
+  IpAddress client;
+  const RequestReader& request;
+  Status status = Status::ok;
+  std::uint64_t body_octets = 0;  ///< that were queued; fewer if the connection ended before
+  Instant begun;                  ///< when the first octet of the request was read
+  Instant now;                    ///< when the answer was queued whole, or the connection ended
+  Duration srtt;                  ///< of the connection; zero: not looked at for this answer
+};
+
+/// Is told of answers. It must not call the stack.
+class AnswerObserver {
+ public:
+  virtual ~AnswerObserver() = default;
+  /// Each answer, when it is queued whole or its connection ends.
+  virtual void answered(const Answered& answer) = 0;
+  /// The client has acknowledged a whole answer, this long after the first octet of its request
+  /// was read. Of several answers in flight on a connection only the first is timed.
+  virtual void acknowledged(Duration latency) = 0;
+};
+
 /// Each connection of the stack has the slot of the same number here. All memory is allocated by
 /// the constructor; a request allocates none. Behaviour depends only on the calls made.
 class Server {
@@ -69,6 +93,11 @@ class Server {
 
   /// Binds the site's regions and listens. Call before the first turn.
   [[nodiscard]] Refusal start(Stack& stack);
+
+  /// From now on `observer` is told of each answer. It must live as long as the server; nullptr:
+  /// nobody is told.
+  void observe(AnswerObserver* observer) { observer_ = observer; }
+  AnswerObserver* observer() const { return observer_; }
 
   // An Application that can be stopped (hw/poll/loop.hpp).
   void on_event(Stack& stack, const Event& event);
@@ -112,9 +141,17 @@ class Server {
     std::uint32_t earned = 0;     // octets since its timeout was last restarted
     std::uint16_t head_length = 0;
     std::uint16_t head_sent = 0;
-    IpAddress client;  // known only if there is a limit for each
+    IpAddress client;            // known only if there is a limit for each, or an observer
+    Status status = Status::ok;  // of this response
+    std::uint32_t answers = 0;   // before this one
+    std::uint64_t queued = 0;    // octets of all responses
+    std::uint64_t acknowledged = 0;
+    std::uint64_t timed_end = 0;  // of the answer that is timed, as `queued`; 0: none is
+    Instant timed_begun;
+    Instant begun;  // when the first octet of the request was read
     Body body;
-    std::uint64_t position = 0;  // the next octet of the body to lend
+    std::uint64_t begin = 0;     // the first octet of the body to lend
+    std::uint64_t position = 0;  // the next one
     std::uint64_t end = 0;
     RequestReader reader;
     std::array<char, head_bytes_max> head;
@@ -137,7 +174,7 @@ class Server {
   Slot* slot_of(ConnectionId id);
   static std::uint32_t index_of_slot(const Slot& slot) { return slot.id.slot; }
   void accept(Stack& stack, const Event& event);
-  void forget(Slot& slot, Cause cause);
+  void forget(Slot& slot, Cause cause, Instant now);
   void go_on(Stack& stack, Slot& slot);
   bool read_request(Stack& stack, Slot& slot);
   bool send_go_ahead(Stack& stack, Slot& slot);
@@ -160,6 +197,9 @@ class Server {
   std::uint32_t room_wanted() const;
   bool is_short() const { return open_ - dying_ + room_wanted() > slots_.size(); }
   void make_room(Stack& stack, Instant now);
+  void tell(const Slot& slot, Instant now, Duration srtt) const;
+  void tell_queued(Stack& stack, Slot& slot);
+  void tell_acknowledged(Slot& slot, Bytes octets, Instant now);
   void wait(Slot& slot, Wait kind, Instant now) {
     slot.earned = 0;
     waiting_.wait(index_of_slot(slot), kind, now);
@@ -167,6 +207,7 @@ class Server {
 
   const Site& site_;
   ServerSettings settings_;
+  AnswerObserver* observer_ = nullptr;
   ListenerId listener_;
   bool stopping_ = false;
   std::uint32_t open_ = 0;

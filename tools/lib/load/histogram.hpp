@@ -53,6 +53,17 @@ class Histogram {
   }
 
   std::uint64_t count() const { return count_; }
+  Duration sum() const { return {sum_ns_}; }
+  /// How many values lie in buckets that do not end after `bound`: those up to it, except that
+  /// values less than 1/128 below it may be left out.
+  std::uint64_t count_to(Duration bound) const {
+    std::uint64_t sum = 0;
+    std::uint32_t const last = bucket_of(bound.ns + 1);
+    for (std::uint32_t i = 0; i < last; ++i) {
+      sum += counts_[i];
+    }
+    return sum;
+  }
   Duration least() const { return count_ == 0 ? Duration{} : least_; }
   Duration most() const { return most_; }
   Duration mean() const { return count_ == 0 ? Duration{} : Duration{sum_ns_ / count_}; }

@@ -1,2 +1,2 @@
 # Exit codes; lockstep_tool() adds the libraries of all verbs.
-set(LIBS lockstep_process lockstep_text)
+set(LIBS lockstep_options lockstep_process lockstep_text)

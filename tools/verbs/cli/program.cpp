@@ -8,12 +8,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/units/check.hpp"
+#include "tools/base/options/config_file.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/base/process/version.hpp"
 #include "tools/base/text/suggestion.hpp"
@@ -106,7 +108,7 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error, int
              !extra.empty() && !verb_names(*deepest).empty()) {
     message = no_verb(*deepest, extra.front());
   }
-  return fmt::format("lockstep: {}; see '{} --help'", message, name);
+  return fmt::format("{}; see '{} --help'", message, name);
 }
 
 /// Messages can contain text from files: control characters, which could move the terminal's cursor
@@ -176,18 +178,25 @@ std::vector<const char*> with_help_last(const CLI::App& app, int count,
 }
 
 int parse_and_run(CLI::App& app, int count, const char* const* arguments, int& exit_code) {
+  std::optional<ConfiguredWords> configured;
+  auto const place_of = [&](const std::string& message) {
+    return configured ? configured->place_of(message) : std::string();
+  };
   try {
-    std::vector<const char*> const words = with_help_last(app, count, arguments);
+    configured.emplace(app, with_help_last(app, count, arguments));
+    std::vector<const char*> const& words = configured->words();
     app.parse(static_cast<int>(words.size()), words.data());
     return exit_code;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       return app.exit(error);  // --help and --version
     }
-    fmt::print(stderr, "{}\n", one_line(usage_message(app, error, count, arguments)));
+    fmt::print(stderr, "lockstep: {}{}\n", one_line(place_of(error.what())),
+               one_line(usage_message(app, error, count, arguments)));
     return static_cast<int>(ExitCode::bad_input);
   } catch (const Failure& failure) {
-    fmt::print(stderr, "lockstep: {}\n", one_line(failure.what()));
+    fmt::print(stderr, "lockstep: {}{}\n", one_line(place_of(failure.what())),
+               one_line(failure.what()));
     return static_cast<int>(failure.code());
   } catch (const std::exception& error) {
     if (std::ferror(stdout) == 0) {  // flushed() reports the error

@@ -144,7 +144,7 @@ TEST(Program, EachVerbsHelpHasAnExampleAndJson) {
         "lint",        "devices",   "coverage",         "clause",      "profiles",
         "serve http",  "load",      "serve memcached",  "testbed",     "doctor",
         "conformance", "sweep",     "serve echo",       "overlaps",    "compare",
-        "anonymise"}) {
+        "anonymise",   "ss"}) {
     const std::size_t space = verb.find(' ');
     const std::string first = verb.substr(0, space);
     const std::string second = space == std::string::npos ? "" : verb.substr(space + 1);

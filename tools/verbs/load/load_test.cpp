@@ -449,8 +449,7 @@ TEST(Load, RefusesOptionsWithoutEffect) {
   LoadOptions const wire = on_a_tap("http://10.0.0.2/");
   LoadOptions const world = in_the_wire("http://10.0.0.2/");
   expect_refused(wire, world,
-                 {{"--pcapng", [](LoadOptions& of) { of.pcapng_folder = "x"; }},
-                  {"--set", [](LoadOptions& of) { of.settings = {"*.mtu=576"}; }},
+                 {{"--set", [](LoadOptions& of) { of.settings = {"*.mtu=576"}; }},
                   {"--from", [](LoadOptions& of) { of.from = "x"; }}});
   expect_refused(world, wire,
                  {{"--driver", [](LoadOptions& of) { of.driver = "xdp"; }},

@@ -35,9 +35,7 @@ void refuse_of_an_interface(const LoadOptions& options, std::string_view why) {
 }
 
 void refuse_of_a_world(const LoadOptions& options) {
-  refuse_each({{"--from", !options.from.empty()},
-               {"--set", !options.settings.empty()},
-               {"--pcapng", !options.pcapng_folder.empty()}},
+  refuse_each({{"--from", !options.from.empty()}, {"--set", !options.settings.empty()}},
               "it applies to a load in a world (--sim) only");
 }
 

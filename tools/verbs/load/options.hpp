@@ -42,15 +42,17 @@ struct LoadOptions {
   std::uint32_t window = 0;  ///< receive window; 0: the profile's
   std::uint32_t mtu = 0;     ///< 0: 1500 on a TAP, else the interface's MTU
   std::uint32_t shards = 1;
-  std::string cpus;     ///< processors of the shards, in their order; empty: not pinned
-  std::string metrics;  ///< address and port of the metrics; empty: none
-  std::string record;   ///< file for the journal
-  bool force = false;   ///< overwrite an existing journal
-  std::string sim;      ///< the world's file
-  std::string from;     ///< the client host
+  std::string cpus;          ///< processors of the shards, in their order; empty: not pinned
+  std::string metrics;       ///< address and port of the metrics; empty: none
+  std::string log = "text";  ///< events on stderr: text or json
+  std::string control;       ///< path of the control socket; empty: the default; "none": none
+  std::string record;        ///< file for the journal
+  bool force = false;        ///< overwrite an existing journal
+  std::string sim;           ///< the world's file
+  std::string from;          ///< the client host
   std::vector<std::string> settings;  ///< --set, for the world's hosts
-  std::string pcapng_folder;
-  std::string make_site;  ///< folder; if given, only files are written
+  std::string pcapng_folder;          ///< on an interface the name of the capture's files
+  std::string make_site;              ///< folder; if given, only files are written
 };
 
 /// Runs the load and prints the result. Throws Failure before it has begun.

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "tools/base/options/config_file.hpp"
 #include "tools/verbs/load/options.hpp"
 #include "tools/verbs/load/workloads.hpp"
 #include "tools/verbs/verbs.hpp"
@@ -122,6 +123,12 @@ void add_wire(CLI::App& verb, LoadOptions& options) {
       "--metrics", options.metrics,
       "ADDRESS:PORT, one of our addresses: serve the counters at /metrics, in Prometheus' "
       "format; not together with --record");
+  wire->add_option("--log", options.log, "events on standard error: text, or json, a line each")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  wire->add_option("--control", options.control,
+                   "path of the socket for `lockstep ss`; none: no socket (default: "
+                   "/run/lockstep/PID.sock)");
   wire->add_option(
       "--record", options.record,
       "write a journal of every input to this file, for lockstep replay --journal; with "
@@ -138,7 +145,7 @@ void register_load(CLI::App& app, int& exit_code) {
   CLI::App* const verb = app.add_subcommand(
       "load", "Generates load for a server and measures it, on a Linux interface or simulated");
   auto const options = std::make_shared<LoadOptions>();
-  verb->add_option("URL", options->urls,
+  verb->add_option("URL,--url", options->urls,
                    "http://ADDRESS[:PORT]/PATH, echo://ADDRESS[:PORT] or "
                    "memcached://ADDRESS[:PORT]; several are used in turn")
       ->required();
@@ -156,7 +163,8 @@ void register_load(CLI::App& app, int& exit_code) {
           "or fault; may be repeated")
       ->allow_extra_args(false);
   simulated->add_option("--pcapng", options->pcapng_folder,
-                        "write a capture of each host to this folder");
+                        "in a world: write a capture of each host to this folder; on an interface: "
+                        "to FILE-00001.pcapng and so on, as serve does");
   verb->footer(
       "Answers are checked: syntax, length and, for /bytes/N and echoes, every octet.\n"
       "Exit code 1: --fail-if, no request was answered, or an answer was wrong.\n"
@@ -164,7 +172,7 @@ void register_load(CLI::App& app, int& exit_code) {
       "             --host 10.9.0.1/24 --connections 64 --duration 10s --fail-if 'p99>5ms'\n"
       "         lockstep load echo://10.0.0.2 --workload pingpong64 --requests 10000 \\\n"
       "             --sim tools/verbs/load/worlds/wire.toml --seed 7");
-  verb->callback([options, &exit_code] { exit_code = run_load(*options); });
+  add_config_options(*verb, [options, &exit_code] { exit_code = run_load(*options); });
 }
 
 }  // namespace lockstep::tools

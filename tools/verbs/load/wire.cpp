@@ -185,6 +185,12 @@ void continue_runs(Config& config) {
 /// The interface options are those of `serve`, and are checked in the same way.
 ServePlan place_of(const LoadOptions& options, const load::LoadPlan& plan) {
   ServeOptions where;
+  where.role = "load";
+  where.control = options.control;
+  where.log = options.log;
+  where.seccomp = "off";
+  where.pcapng = options.pcapng_folder;
+  where.force = options.force;
   where.tap = options.tap;
   where.interface = options.interface;
   where.driver = options.driver;

@@ -24,6 +24,18 @@ void add_application(MetricsPage<ServeTotals>& page) {
                fmt::format("status=\"{}\",", static_cast<int>(http::statuses[i].status)),
                [i](const ServeTotals& t) { return t.server.answers[i]; });
   }
+  page.head("answer_bytes_total", "Octets of answers, heads included, by status.", "counter");
+  for (std::uint32_t i = 0; i < http::statuses.size(); ++i) {
+    page.lines("answer_bytes_total",
+               fmt::format("status=\"{}\",", static_cast<int>(http::statuses[i].status)),
+               [i](const ServeTotals& t) { return t.server.answer_octets[i]; });
+  }
+  page.histogram("request_latency_seconds",
+                 "From the first octet of a request until the client acknowledged its answer.",
+                 [](const ServeTotals& t) -> const load::Histogram& { return t.latency; });
+  page.histogram("connection_rtt_seconds",
+                 "Smoothed round-trip time, at the first of each 64 answers of a connection.",
+                 [](const ServeTotals& t) -> const load::Histogram& { return t.rtt; });
   page.head("connections_gave_way_total", "Connections aborted for room, by what they had sent.",
             "counter");
   page.lines("connections_gave_way_total", "sent=\"nothing\",",

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/lib/load/histogram.hpp"
+#include "tools/verbs/serve/process_metrics.hpp"
 #include "tools/verbs/serve/totals.hpp"
 
 namespace lockstep::tools {
@@ -38,16 +40,60 @@ class MetricsPage {
     }
   }
 
-  /// The counters that every shard has.
+  /// `of`: gives a load::Histogram of a shard. Buckets at 1, 2.5 and 5 of each power of ten, from
+  /// 10 us to 10 s.
+  template <class Of>
+  void histogram(const char* name, const char* help, Of of) {
+    head(name, help, "histogram");
+    for (std::size_t i = 0; i < shards_.size(); ++i) {
+      load::Histogram const& times = of(shards_[i]);
+      for (std::uint64_t ten = 10'000; ten < 10'000'000'000; ten *= 10) {
+        for (std::uint64_t const bound : {ten, ten * 5 / 2, ten * 5}) {
+          bucket(name, i, seconds_text({bound}), times.count_to({bound}));
+        }
+      }
+      bucket(name, i, "10.0", times.count_to(Duration::seconds(10)));
+      bucket(name, i, "+Inf", times.count());
+      text +=
+          fmt::format("lockstep_{}_sum{{shard=\"{}\"}} {}\n", name, i, seconds_text(times.sum()));
+      text += fmt::format("lockstep_{}_count{{shard=\"{}\"}} {}\n", name, i, times.count());
+    }
+  }
+
+  /// The counters that every shard has, and those of the process.
   void add_shard() {
     add_tcp();
+    add_opening();
     add_port();
     add_loop();
+    text += process_metrics();
   }
 
   std::string text;
 
  private:
+  void bucket(const char* name, std::size_t shard, const std::string& bound, std::uint64_t count) {
+    text +=
+        fmt::format("lockstep_{}_bucket{{shard=\"{}\",le=\"{}\"}} {}\n", name, shard, bound, count);
+  }
+
+  void add_opening() {
+    gauge("connections_half_open", "Connections in the SYN cache.",
+          [](const Totals& t) { return t.half_open; });
+    counter("half_open_total", "SYNs stored in the SYN cache.",
+            [](const Totals& t) { return t.stack.tcp.half_opens_kept; });
+    counter("half_open_promoted_total", "Those that became connections.",
+            [](const Totals& t) { return t.stack.tcp.half_opens_promoted; });
+    counter("half_open_evicted_total", "Those that gave way to others.",
+            [](const Totals& t) { return t.stack.tcp.half_opens_evicted; });
+    counter("syn_cookies_sent_total", "SYN-ACKs sent with a cookie.",
+            [](const Totals& t) { return t.stack.tcp.cookies_sent; });
+    counter("syn_cookies_proven_total", "Connections opened by the ACK of a cookie.",
+            [](const Totals& t) { return t.stack.tcp.cookies_taken; });
+    counter("syn_cookies_refused_total", "ACKs whose cookie was invalid.",
+            [](const Totals& t) { return t.stack.drops.of(Drop::tcp_cookie_unproven); });
+  }
+
   void add_tcp() {
     counter("sent_bytes_total", "Octets of data sent, without retransmissions.",
             [](const Totals& t) { return t.stack.tcp.bytes_sent; });
@@ -116,6 +162,8 @@ class MetricsPage {
             [](const Totals& t) { return t.loop.worked; });
     counter("loop_sleeps_total", "Sleeps of the loop.",
             [](const Totals& t) { return t.loop.slept; });
+    head("processor_seconds_total", "Processor time of the shard's thread.", "counter");
+    lines("processor_seconds_total", "", [](const Totals& t) { return seconds_text(t.processor); });
     gauge("connections_time_wait", "Connections in TIME-WAIT.",
           [](const Totals& t) { return t.time_wait; });
     counter("journal_bytes_total", "Octets of the journal.",

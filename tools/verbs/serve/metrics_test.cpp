@@ -28,7 +28,21 @@ std::set<std::string> names_in(const std::string& text, const char* pattern) {
 }
 
 std::set<std::string> served() {
-  return names_in(metrics_text({ServeTotals{}}), "# TYPE (lockstep_[a-z_]+) ");
+  return names_in(metrics_text({ServeTotals{}}), "# TYPE ((?:lockstep|process)_[a-z_]+) ");
+}
+
+/// The names of metrics that these names of lines or in queries belong to.
+std::set<std::string> metrics_of(const std::set<std::string>& names) {
+  std::set<std::string> out;
+  for (const std::string& each : names) {
+    std::string name = each;
+    for (const char* const part : {"_bucket", "_sum", "_count"}) {
+      std::string const whole = each.ends_with(part) ? each.substr(0, each.rfind('_')) : each;
+      name = served().contains(whole) ? whole : name;
+    }
+    out.insert(name);
+  }
+  return out;
 }
 
 TEST(Metrics, EachHasHelpTypeAndOneLinePerShard) {
@@ -43,9 +57,10 @@ TEST(Metrics, EachHasHelpTypeAndOneLinePerShard) {
       << text;
   EXPECT_NE(text.find("lockstep_drops_total{reason=\"tcp_checksum\",shard=\"1\"} 1\n"),
             std::string::npos);
-  std::set<std::string> const with_help = names_in(text, "# HELP (lockstep_[a-z_]+) [A-Z]");
+  std::set<std::string> const with_help =
+      names_in(text, "# HELP ((?:lockstep|process)_[a-z_]+) [A-Z]");
   EXPECT_EQ(with_help, served());
-  EXPECT_EQ(names_in(text, "(?:^|\n)(lockstep_[a-z_]+)\\{"), served());
+  EXPECT_EQ(metrics_of(names_in(text, "(?:^|\n)([a-z_]+)[{ ]")), served());
   EXPECT_EQ(text.back(), '\n');
 }
 
@@ -87,13 +102,54 @@ TEST(Metrics, TheDashboardQueriesTheServedMetrics) {
   for (auto const& panel : dashboard.at("panels")) {
     ASSERT_FALSE(panel.at("targets").empty());
     for (auto const& target : panel.at("targets")) {
-      auto const names = names_in(target.at("expr").get<std::string>(), "(lockstep_[a-z_]+)");
+      auto const names =
+          names_in(target.at("expr").get<std::string>(), "((?:lockstep|process)_[a-z_]+)");
       ASSERT_FALSE(names.empty());
       asked.insert(names.begin(), names.end());
     }
   }
   // All metrics, and no others.
-  EXPECT_EQ(asked, served());
+  EXPECT_EQ(metrics_of(asked), served());
+}
+
+TEST(Metrics, BucketsOfAHistogramAddUp) {
+  ServeTotals busy;
+  for (std::uint64_t const us : {5u, 30u, 30u, 700u, 2'000'000u, 20'000'000u}) {
+    busy.latency.add(Duration::microseconds(us));
+  }
+  std::string const text = metrics_text({busy});
+  auto const line = [](const char* le, int count) {
+    return fmt::format("lockstep_request_latency_seconds_bucket{{shard=\"0\",le=\"{}\"}} {}\n", le,
+                       count);
+  };
+  for (auto const& [le, count] : std::initializer_list<std::pair<const char*, int>>{{"0.00001", 1},
+                                                                                    {"0.000025", 1},
+                                                                                    {"0.00005", 3},
+                                                                                    {"0.0005", 3},
+                                                                                    {"0.001", 4},
+                                                                                    {"1.0", 4},
+                                                                                    {"2.5", 5},
+                                                                                    {"10.0", 5},
+                                                                                    {"+Inf", 6}}) {
+    EXPECT_NE(text.find(line(le, count)), std::string::npos) << line(le, count);
+  }
+  EXPECT_NE(text.find("lockstep_request_latency_seconds_sum{shard=\"0\"} 22.000765\n"),
+            std::string::npos);
+  EXPECT_NE(text.find("lockstep_request_latency_seconds_count{shard=\"0\"} 6\n"),
+            std::string::npos);
+}
+
+TEST(Metrics, CookiesAndHalfOpenConnectionsAreToldApart) {
+  ServeTotals busy;
+  busy.half_open = 11;
+  busy.stack.tcp.cookies_sent = 12;
+  busy.stack.tcp.cookies_taken = 13;
+  busy.stack.drops.count(Drop::tcp_cookie_unproven);
+  std::string const text = metrics_text({busy});
+  EXPECT_NE(text.find("connections_half_open{shard=\"0\"} 11\n"), std::string::npos);
+  EXPECT_NE(text.find("syn_cookies_sent_total{shard=\"0\"} 12\n"), std::string::npos);
+  EXPECT_NE(text.find("syn_cookies_proven_total{shard=\"0\"} 13\n"), std::string::npos);
+  EXPECT_NE(text.find("syn_cookies_refused_total{shard=\"0\"} 1\n"), std::string::npos);
 }
 
 TEST(Metrics, WhereTheyAreServed) {

@@ -31,7 +31,14 @@ inline std::string how_it_steers(const hw::TapInterface& tap, ShardCount shards)
 /// type as a std::type_identity, the device of each shard, and text on how the interface is driven
 /// (empty: nothing to report). Throws Failure before that if the interface cannot be opened.
 template <class GoOn>
-int with_ports(const ServePlan& plan, GoOn go_on) {
+int with_ports(const ServePlan& plan, GoOn go_on_as) {
+  // With --user every file is opened as that user.
+  auto const go_on = [&](auto port, auto devices, const std::string& how) {
+    if (plan.user) {
+      change_user(*plan.user);
+    }
+    return go_on_as(port, std::move(devices), how);
+  };
   if (plan.port == PortKind::tap) {
     hw::TapInterface tap;
     refuse(tap.open(plan.tap));

@@ -147,7 +147,8 @@ int serve(std::string_view scheme, const ServePlan& plan, const R& role,
 }  // namespace
 
 int run_serve_plain(PlainServer what, const ServeOptions& options) {
-  ServePlan const plan = plan_of(options);
+  ServePlan plan = plan_of(options);
+  plan.role = what == PlainServer::echo ? "serve echo" : "serve cache";
   if (what == PlainServer::echo) {
     load::EchoSettings const settings{plan.server.port, plan.server.backlog};
     return serve("echo", plan, PlainRole<load::EchoServer, load::EchoSettings>{plan, settings},

@@ -8,6 +8,7 @@
 
 #include "hw/interface.hpp"
 #include "tools/base/output/atomic_file.hpp"
+#include "tools/base/output/event_log.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
 #include "tools/lib/host/rules.hpp"
@@ -227,6 +228,23 @@ void read_limits(const ServeOptions& options, http::ServerSettings& server) {
   server.per_client = options.per_client == 0 ? 0 : share_of(options.per_client, {options.shards});
 }
 
+void read_capture(const ServeOptions& options, CaptureSettings& capture) {
+  capture.path = options.pcapng;
+  capture.files = options.pcapng_files;
+  capture.force = options.force;
+  if (options.pcapng_size.empty()) {
+    return;
+  }
+  constexpr std::uint64_t least = 65'536;
+  auto const octets = parse_bytes(options.pcapng_size);
+  if (!octets || *octets < least) {
+    refuse(
+        fmt::format("--pcapng-size {}: expected a size of at least 64KiB, like 64MiB: correct it",
+                    options.pcapng_size));
+  }
+  capture.file_octets = *octets;
+}
+
 /// Checks that memory suffices: later each shard makes its stack in its own thread, where failure
 /// could not be reported.
 void check_memory(const ServeOptions& options, const ServePlan& plan) {
@@ -249,6 +267,7 @@ void check_memory(const ServeOptions& options, const ServePlan& plan) {
 
 /// Output files must differ.
 void check_outputs(const ServeOptions& options) {
+  refuse_same_output(options.access_log, options.json);
   for (std::uint32_t i = 0; !options.record.empty() && i < options.shards; ++i) {
     std::string const name =
         options.shards == 1 ? options.record : fmt::format("{}.{}", options.record, i);
@@ -276,6 +295,9 @@ void check_snapshot(const ServeOptions& options, const Config& config) {
 
 ServePlan plan_of(const ServeOptions& options) {
   ServePlan plan;
+  plan.role = options.role;
+  plan.control = options.control;
+  set_log_format(options.log == "json" ? LogFormat::json : LogFormat::text);
   auto const profile = profile_by_name(options.profile);
   if (!profile) {
     refuse(fmt::format("--profile {}: choose one of default, rfc, linux and freebsd",
@@ -287,6 +309,11 @@ ServePlan plan_of(const ServeOptions& options) {
   plan.config.address_probes = Count{3};
   plan.config.address_probe_interval = Duration::milliseconds(150);
   check_outputs(options);
+  read_capture(options, plan.capture);
+  plan.confined = options.seccomp == "on" && can_confine();
+  if (!options.user.empty()) {
+    plan.user = run_as(options.user);
+  }
   Bytes const mtu = read_interface(options, plan);
   read_addresses(options, plan);
   read_gateway(options, plan.config);

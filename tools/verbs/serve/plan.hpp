@@ -11,9 +11,11 @@
 #include "hw/poll/loop.hpp"
 #include "hw/shards/affinity.hpp"
 #include "hw/tap/setup.hpp"
+#include "tools/base/process/privileges.hpp"
 #include "tools/lib/http/server.hpp"
 #include "tools/lib/http/site.hpp"
 #include "tools/lib/journal/flight_recorder.hpp"
+#include "tools/verbs/serve/capture.hpp"
 #include "tools/verbs/serve/serve.hpp"
 
 namespace lockstep::tools {
@@ -21,6 +23,8 @@ namespace lockstep::tools {
 enum class PortKind : unsigned char { tap, packet, xdp };
 
 struct ServePlan {
+  std::string role;       ///< like "serve http"
+  std::string control;    ///< path of the control socket; empty: the default; "none": no socket
   std::string interface;  ///< a TAP, or an existing interface
   PortKind port = PortKind::tap;
   hw::TapSettings tap;                         ///< for a TAP only
@@ -29,6 +33,9 @@ struct ServePlan {
   Config config;                               ///< of each shard, except its number
   http::ServerSettings server;
   hw::LoopSettings loop;
+  CaptureSettings capture;
+  std::optional<RunAs> user;  ///< to change to once all is open
+  bool confined = true;       ///< only the system calls of served_calls() from then on
   std::optional<Endpoint> metrics;
   std::optional<journal::Troubles>
       record_on;  ///< none: everything is recorded, if --record is given

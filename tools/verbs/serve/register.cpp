@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "tools/base/options/config_file.hpp"
 #include "tools/verbs/serve/calls.hpp"
 #include "tools/verbs/serve/plain.hpp"
 #include "tools/verbs/serve/serve.hpp"
@@ -83,6 +84,21 @@ void add_place(CLI::App& verb, ServeOptions& options) {
                   "connections open at the same time, at most")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
+  verb.add_option("--control", options.control,
+                  "path of the socket for `lockstep ss`, with mode 0600; none: no socket (default: "
+                  "/run/lockstep/PID.sock)");
+  verb.add_option("--user", options.user,
+                  "USER or USER:GROUP: change to it once the interface is open; files and the "
+                  "control socket must be in folders of that user");
+  verb.add_option("--seccomp", options.seccomp,
+                  "on: only the system calls that a server makes are allowed once it runs; off")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str();
+  verb.add_option("--log", options.log,
+                  "events on standard error, such as a full disk or an address conflict: text, or "
+                  "json, a line each, which also has begin and end")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
   verb.add_option("--json", options.json, "also write the summary to this file");
 }
 
@@ -106,7 +122,15 @@ void add_books(CLI::App& verb, ServeOptions& options, const std::string& more) {
       "--record", options.record,
       "write a journal of every input to this file, for lockstep replay --journal; with "
       "several shards FILE.0, FILE.1 and so on; an existing file is refused");
-  verb.add_flag("--force", options.force, "with --record: overwrite existing files");
+  verb.add_option("--pcapng", options.pcapng,
+                  "capture all frames while running: with run.pcapng to run-00001.pcapng, "
+                  "run-00002.pcapng and so on, with comments on what was dropped");
+  verb.add_option("--pcapng-size", options.pcapng_size,
+                  "begin the next file at this size (default: 64MiB)");
+  verb.add_option("--pcapng-files", options.pcapng_files, "keep this number of files, the newest")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  verb.add_flag("--force", options.force, "with --record and --pcapng: overwrite existing files");
 }
 
 void register_plain(CLI::App& serve, int& exit_code, PlainServer what, const std::string& name) {
@@ -131,7 +155,7 @@ void register_plain(CLI::App& serve, int& exit_code, PlainServer what, const std
   if (is_old) {
     verb->group("");  // not listed
   }
-  verb->callback([options, &exit_code, what, is_old] {
+  add_config_options(*verb, [options, &exit_code, what, is_old] {
     exit_code = run_serve_plain(what, *options);
     if (is_old) {
       fmt::print(stderr, "serve memcached is now called serve cache\n");
@@ -161,6 +185,14 @@ void register_serve(CLI::App& app, int& exit_code) {
       "--per-client", options->per_client,
       "connections of one client address (IPv6: of one /64) at the same time, at most; "
       "more are reset (default: no limit; with shards each has its part)");
+  verb->add_option("--access-log", options->access_log,
+                   "append a line for each answer to this file; then SIGHUP opens it anew, and "
+                   "does not end the server");
+  verb->add_option(
+          "--access-format", options->access_format,
+          "format of --access-log: common, or combined, with Referer and the name of the client")
+      ->check(CLI::IsMember({"common", "combined"}))
+      ->capture_default_str();
   verb->add_option("--idle", options->idle,
                    "close a connection after this time without a request (default: 60s)");
   verb->add_option("--grace", options->grace,
@@ -187,7 +219,7 @@ void register_serve(CLI::App& app, int& exit_code) {
       "Example: lockstep serve http --tap lock0 --address 10.9.0.2/24 --host 10.9.0.1/24 &\n"
       "         curl http://10.9.0.2/bytes/1000 | wc -c\n"
       "         lockstep serve http --iface eth1 --address 10.9.0.2/24 --shards 2 --cpus 0,1");
-  verb->callback([options, &exit_code] { exit_code = run_serve_http(*options); });
+  add_config_options(*verb, [options, &exit_code] { exit_code = run_serve_http(*options); });
 }
 
 }  // namespace lockstep::tools

@@ -9,9 +9,11 @@
 
 #include "hw/interface.hpp"
 #include "tools/base/output/atomic_file.hpp"
+#include "tools/base/output/event_log.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
 #include "tools/lib/journal/http_parts.hpp"
+#include "tools/verbs/serve/answer_book.hpp"
 #include "tools/verbs/serve/folder.hpp"
 #include "tools/verbs/serve/listening.hpp"
 #include "tools/verbs/serve/open_port.hpp"
@@ -44,6 +46,11 @@ void announce(const ServePlan& plan, const http::Site& site, const std::string& 
                address.is_v4() ? "" : "[", text_of(address), address.is_v4() ? "" : "]",
                plan.server.port.value, plan.interface, grouped(site.files()));
   }
+  log_event({LogLevel::info, "serving", "serving on " + plan.interface},
+            {{"interface", plan.interface},
+             {"port", std::uint64_t{plan.server.port.value}},
+             {"paths", site.files()},
+             {"shards", std::uint64_t{plan.shards.value}}});
   if (!how.empty()) {
     fmt::print("{}: {}\n", plan.interface, how);
   }
@@ -67,6 +74,10 @@ int conclude(const std::vector<Finished<ServeTotals>>& shards, const ServePlan& 
     lines += shards.size() == 1 ? "" : shard_text({i}, shards[i].totals);
   }
   Ended const ended = ended_of(shards);
+  log_event({LogLevel::info, "ended", "the server has ended"},
+            {{"ending", std::string(name_of(ended.ending))},
+             {"connections", sum.server.connections},
+             {"requests", sum.server.requests}});
   fmt::print("{}{}{}", summary_text(sum), lines, kept_text(ended));
   if (json != nullptr) {
     json->put(with_shards(summary_json(sum, ended.ending), each));
@@ -87,11 +98,18 @@ struct HttpRole {
   using App = http::Server;
   using Totals = ServeTotals;
 
-  App app(ShardId, Count connections_max) const { return App(site, server, connections_max); }
+  App app(ShardId self, Count connections_max) const {
+    App out(site, server, connections_max);
+    out.observe(books[self.value].get());
+    return out;
+  }
   hw::Trouble start(App& app, Stack& stack) const { return not_listening(plan, app.start(stack)); }
   void count(const App& app, Instant, Totals& totals) const {
     totals.server = app.counters();
     totals.open = app.open();
+    const auto& book = static_cast<const AnswerBook&>(*app.observer());
+    totals.latency = book.latency();
+    totals.rtt = book.rtt();
   }
   Moment moment(const Totals& totals) const {
     Moment out;
@@ -101,6 +119,8 @@ struct HttpRole {
     out.octets = totals.stack.tcp.bytes_sent;
     out.errors = errors_of(totals.server);
     out.open = totals.open;
+    out.latency = totals.latency;
+    out.rtt = totals.rtt;
     return out;
   }
   std::string metrics(const std::vector<Totals>& shards) const { return metrics_text(shards); }
@@ -115,8 +135,34 @@ struct HttpRole {
   const ServePlan& plan;
   const http::Site& site;
   journal::SitePlace place;
-  http::ServerSettings server = with_clock(plan.server);
+  http::ServerSettings server;
+  const std::vector<std::unique_ptr<AnswerBook>>& books;  // of each shard
 };
+
+std::vector<std::unique_ptr<AnswerBook>> new_books(const ServePlan& plan, AccessLog* log,
+                                                   std::uint64_t unix_ns) {
+  std::vector<std::unique_ptr<AnswerBook>> out;
+  for (std::uint32_t i = 0; i < plan.shards.value; ++i) {
+    out.push_back(std::make_unique<AnswerBook>(ShardId{i}, log, unix_ns));
+  }
+  return out;
+}
+
+std::unique_ptr<AccessLog> access_log_of(const ServeOptions& options, const ServePlan& plan) {
+  if (options.access_log.empty()) {
+    return nullptr;
+  }
+  auto const format =
+      options.access_format == "common" ? AccessFormat::common : AccessFormat::combined;
+  return std::make_unique<AccessLog>(options.access_log, format, plan.shards);
+}
+
+void tell_access_log(const AccessLog* log) {
+  if (log != nullptr) {
+    fmt::print("access log       {} lines{}\n", grouped(log->lines()),
+               log->lost() == 0 ? "" : fmt::format(", {} lost", grouped(log->lost())));
+  }
+}
 
 static_assert(KeptRole<HttpRole>);
 
@@ -139,10 +185,19 @@ int run_serve_http(const ServeOptions& options) {
           json = std::make_unique<AtomicFile>(options.json);
         }
         auto const place = options.embed ? journal::SitePlace::journal : journal::SitePlace::folder;
-        HttpRole const role{plan, site, place};
-        auto const shards = run_role<Port>(plan, role, std::move(devices), journals,
-                                           [&] { announce(plan, site, how); });
-        return conclude(shards, plan, journals, json.get());
+        http::ServerSettings const server = with_clock(plan.server);
+        auto const log = access_log_of(options, plan);
+        auto const books = new_books(plan, log.get(), server.unix_ns);
+        HttpRole const role{plan, site, place, server, books};
+        auto const shards = run_role<Port>(plan, role, std::move(devices), journals, [&] {
+          if (log != nullptr) {
+            log->heed_hangup();
+          }
+          announce(plan, site, how);
+        });
+        int const code = conclude(shards, plan, journals, json.get());
+        tell_access_log(log.get());
+        return code;
       });
 }
 

@@ -9,6 +9,8 @@ namespace lockstep::tools {
 
 /// The options of the command line.
 struct ServeOptions {
+  std::string role = "serve http";     ///< what the control socket calls the program
+  std::string control;                 ///< as in ServePlan
   std::string tap;                     ///< a TAP, created if it does not exist; or
   std::string interface;               ///< an existing interface, used through `driver`
   std::string driver = "packet";       ///< packet, xdp, xdp-native, -generic or -zero-copy
@@ -26,14 +28,22 @@ struct ServeOptions {
   std::string idle;              ///< time without a request; empty: the default
   std::string grace;             ///< before a silent one may give way; empty: the default
   std::uint32_t shards = 1;
-  std::string cpus;       ///< processors of the shards, in their order; empty: not pinned
-  std::string seed;       ///< empty: random keys
-  std::string json;       ///< file for the summary
-  std::string metrics;    ///< address and port of the metrics; empty: none
-  std::string record;     ///< file for the journal
-  bool force = false;     ///< overwrite existing journals
-  bool embed = false;     ///< put the site into the journal
-  std::string record_on;  ///< the events around which the journal is kept
+  std::string cpus;                ///< processors of the shards, in their order; empty: not pinned
+  std::string seed;                ///< empty: random keys
+  std::string json;                ///< file for the summary
+  std::string pcapng;              ///< name of the capture's files; empty: none
+  std::string pcapng_size;         ///< of each file; empty: the default
+  std::uint32_t pcapng_files = 8;  ///< at most
+  std::string user;                ///< to change to once all is open; empty: none
+  std::string seccomp = "on";      ///< on or off
+  std::string access_log;          ///< file; empty: none
+  std::string access_format = "combined";  ///< common or combined
+  std::string log = "text";                ///< events on stderr: text or json
+  std::string metrics;                     ///< address and port of the metrics; empty: none
+  std::string record;                      ///< file for the journal
+  bool force = false;                      ///< overwrite existing journals
+  bool embed = false;                      ///< put the site into the journal
+  std::string record_on;                   ///< the events around which the journal is kept
 };
 
 /// Serves until SIGINT, SIGTERM or SIGHUP, then prints the summary. Throws Failure before it

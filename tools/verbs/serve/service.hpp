@@ -20,11 +20,14 @@
 #include "hw/poll/clock.hpp"
 #include "hw/poll/loop.hpp"
 #include "hw/shards/port.hpp"
+#include "tools/base/output/event_log.hpp"
+#include "tools/lib/control/listing.hpp"
 #include "tools/lib/http/page.hpp"
 #include "tools/lib/journal/begin.hpp"
 #include "tools/lib/journal/recorder.hpp"
 #include "tools/verbs/serve/address_watch.hpp"
 #include "tools/verbs/serve/board.hpp"
+#include "tools/verbs/serve/captured.hpp"
 #include "tools/verbs/serve/live.hpp"
 #include "tools/verbs/serve/metrics.hpp"
 #include "tools/verbs/serve/plan.hpp"
@@ -103,7 +106,9 @@ typename R::Totals totals_of(const R& role, Service<Port, R>& service, Instant n
   totals.lasted = now.since(hw::MonotonicClock::first());
   totals.stack = service.stack.statistics();
   totals.port = service.port.counters();
-  totals.time_wait = service.stack.pools().time_wait;
+  PoolUse const pools = service.stack.pools();
+  totals.time_wait = pools.time_wait;
+  totals.half_open = pools.half_open;
   totals.processor = processor_time();
   role.count(service.app, now, totals);
   return totals;
@@ -133,8 +138,10 @@ struct Common {
   const R& role;
   std::function<void()> begun;
   PublishedTotals<typename R::Totals> published;
-  std::atomic<std::uint32_t> at_work;  ///< shards whose application has not finished
-  bool draws;                          ///< draw the live table, on a terminal
+  std::atomic<std::uint32_t> at_work;   ///< shards whose application has not finished
+  bool draws;                           ///< draw the live table, on a terminal
+  control::Listing* listing = nullptr;  ///< none: there is no control socket
+  Capture* capture = nullptr;           ///< none: nothing is captured
 };
 
 /// What one shard runs with, besides its service.
@@ -164,6 +171,9 @@ class Reporter {
         writes_(around.common.draws || around.common.plan.metrics) {}
 
   Instant due() const {
+    if (is_listing()) {
+      return Instant{};
+    }
     if (!begun_) {
       return next_test_;
     }
@@ -172,7 +182,15 @@ class Reporter {
     }
     return writes_ ? due_ : Instant::never();
   }
+  /// Readable while the control socket wants something.
+  int descriptor() const {
+    control::Listing const* const listing = around_.common.listing;
+    return listing == nullptr ? -1 : listing->descriptor(around_.self);
+  }
   void look(Instant now) {
+    if (is_listing()) {
+      around_.common.listing->give(around_.self, service_.stack);
+    }
     if (!begun_) {
       begin(now);
     }
@@ -199,7 +217,7 @@ class Reporter {
     if (around_.self == ShardId{0}) {
       std::string const news = addresses_.news(service_.port.now());
       if (!news.empty()) {
-        fmt::print(stderr, "lockstep: warning: {}\n", news);
+        log_event({LogLevel::warning, "address_conflict", news});
       }
     }
     if (log_ != nullptr) {
@@ -211,7 +229,14 @@ class Reporter {
   const std::string& duplicates() const { return duplicates_; }
 
  private:
+  bool is_listing() const {
+    control::Listing const* const listing = around_.common.listing;
+    return listing != nullptr && listing->is_wanted(around_.self);
+  }
   void begin(Instant now) {
+    if (now < next_test_) {
+      return;
+    }
     if (!addresses_.decided()) {
       next_test_ = now + Duration::milliseconds(5);
       return;
@@ -339,8 +364,9 @@ http::PageSettings metrics_page(const Common<R>& common) {
 /// it.
 template <class Port, class Driver, Role R>
 Finished<typename R::Totals> run_service(const Surroundings<R>& around, Service<Port, R>& service,
-                                         Driver& port) {
+                                         Driver& bare) {
   const ServePlan& plan = around.common.plan;
+  Captured<Driver> port(bare, service.stack, around.common.capture, around.self);
   Finished<typename R::Totals> out;
   hw::LoopCounters counters;
   Notes<Port, R> notes(around, service);

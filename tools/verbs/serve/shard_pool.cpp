@@ -7,7 +7,9 @@
 #include <filesystem>
 
 #include "core/units/check.hpp"
+#include "tools/base/output/event_log.hpp"
 #include "tools/base/process/failure.hpp"
+#include "tools/base/text/units.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -33,8 +35,10 @@ void refuse_existing(const std::string& name) {
 }
 
 void tell_failure(const journal::Writer& writer) {
-  fmt::print(stderr, "{}: {}: the journal ends after {} octets; the program goes on without it\n",
-             writer.path(), std::strerror(writer.failed()), writer.bytes());
+  log_event({LogLevel::warning, "journal_failed",
+             fmt::format("{}: {}: the journal ends after {} octets; the program goes on without it",
+                         writer.path(), std::strerror(writer.failed()), writer.bytes())},
+            {{"file", writer.path()}, {"octets", writer.bytes()}});
 }
 
 }  // namespace
@@ -69,6 +73,32 @@ Ended ended_of(const std::vector<Ended>& shards) {
     out.duplicates = out.duplicates.empty() ? shard.duplicates : out.duplicates;
   }
   return out;
+}
+
+void give_up_rights(const ServePlan& plan) {
+  drop_capabilities();
+  if (plan.confined) {
+    confine_calls();
+  }
+}
+
+std::unique_ptr<Capture> capture_of(const ServePlan& plan) {
+  if (plan.capture.path.empty()) {
+    return nullptr;
+  }
+  std::uint64_t const origin_ns = unix_ns() - hw::MonotonicClock::first().since(Instant{}).ns;
+  return std::make_unique<Capture>(
+      plan.capture, CapturedInterface{plan.interface, plan.shards, plan.config.link}, origin_ns);
+}
+
+void end_capture(std::unique_ptr<Capture>& capture) {
+  if (capture != nullptr) {
+    capture->finish();
+    fmt::print("captured         {} frames, up to {}{}\n", grouped(capture->frames()),
+               capture->last_name(),
+               capture->lost() == 0 ? "" : fmt::format("; {} left out", grouped(capture->lost())));
+    capture.reset();
+  }
 }
 
 std::string kept_text(const Ended& ended) {

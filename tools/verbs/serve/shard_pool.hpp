@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "tools/verbs/serve/control.hpp"
 #include "tools/verbs/serve/refuse.hpp"
 #include "tools/verbs/serve/service.hpp"
 
@@ -32,6 +33,14 @@ struct Journals {
 /// fails later is reported on stderr at once. From then on a failed CHECK leaves the journals
 /// complete.
 Journals open_journals(const ServePlan& plan, const std::string& record, bool force);
+
+/// The capture that the plan asks for, with its first file open, or nullptr. Throws Failure.
+std::unique_ptr<Capture> capture_of(const ServePlan& plan);
+/// Ends it and prints how many frames it has.
+void end_capture(std::unique_ptr<Capture>& capture);
+
+/// Drops the capabilities that are left, and allows only the system calls of a server.
+void give_up_rights(const ServePlan& plan);
 
 /// Combines all shards: the worst ending, all files.
 Ended ended_of(const std::vector<Ended>& shards);
@@ -65,6 +74,11 @@ class ShardPool {
         troubles_(plan.shards.value),
         finished_(plan.shards.value) {}
 
+  /// Either may be nullptr. Call before run().
+  void observe(control::Listing* listing, Capture* capture) {
+    common_.listing = listing;
+    common_.capture = capture;
+  }
   Results run(std::vector<Device> devices) {
     refuse(mesh_.open());
     for (std::uint32_t i = 0; i < plan_.shards.value; ++i) {
@@ -138,22 +152,33 @@ std::vector<Finished<typename R::Totals>> run_role(const ServePlan& plan, const 
                                                    const std::function<void()>& begun) {
   hw::StopSignals signals;
   refuse(signals.open(Count{plan.shards.value}));
+  Control control(plan);
+  std::unique_ptr<Capture> capture = capture_of(plan);
+  give_up_rights(plan);
   if (plan.shards.value > 1) {
     ShardPool<Port, Device, R> pool(plan, role, journals, signals, begun);
-    return pool.run(std::move(devices));
+    pool.observe(control.listing(), capture.get());
+    control.start();
+    auto out = pool.run(std::move(devices));
+    end_capture(capture);
+    return out;
   }
   if (!plan.cpus.empty()) {
     refuse(hw::pin_to(plan.cpus.front()));
   }
   ShardId const self{0};
   auto const common = std::make_unique<Common<R>>(plan, role, begun);
+  common->listing = control.listing();
+  common->capture = capture.get();
   auto const service =
       std::make_unique<Service<Port, R>>(plan, role, self, std::move(devices.front()));
   refuse(role.start(service->app, service->stack));
   Surroundings<R> const around{
       *common, self, signals, journals.writer_of(self), journals.kept_of(self), nullptr};
   std::vector<Finished<typename R::Totals>> out;
+  control.start();
   out.push_back(run_service(around, *service, service->port));
+  end_capture(capture);
   return out;
 }
 

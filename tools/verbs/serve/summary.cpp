@@ -39,6 +39,8 @@ void add(ServeTotals& sum, const ServeTotals& each) {
   add(static_cast<ShardTotals&>(sum), static_cast<const ShardTotals&>(each));
   add_words(sum.server, each.server);
   sum.open += each.open;
+  sum.latency.add(each.latency);
+  sum.rtt.add(each.rtt);
 }
 
 std::uint64_t errors_of(const http::ServerCounters& server) {
@@ -100,6 +102,12 @@ std::string summary_text(const ServeTotals& totals) {
                      ends.empty() ? "" : ": " + ends);
   out += fmt::format("requests         {}{}\n", grouped(totals.server.requests),
                      answers.empty() ? "" : ": " + answers);
+  if (totals.latency.count() != 0) {
+    out += fmt::format("latency          p50 {}, p99 {}, p99.9 {}, most {}; round trip p50 {}\n",
+                       text_of(totals.latency.at({50'000})), text_of(totals.latency.at({99'000})),
+                       text_of(totals.latency.at({99'900})), text_of(totals.latency.most()),
+                       text_of(totals.rtt.at({50'000})));
+  }
   out += fmt::format("octets           {} of data sent, {} received\n", grouped(tcp.bytes_sent),
                      grouped(tcp.bytes_delivered));
   out += fmt::format("frames           {} in, {} out, {} waited for space\n",
@@ -121,6 +129,9 @@ std::string summary_json(const ServeTotals& totals, hw::Ending ending) {
   out["ending"] = name_of(ending);
   out["connections"] = totals.server.connections;
   out["requests"] = totals.server.requests;
+  out["latency_p50_ns"] = totals.latency.at({50'000}).ns;
+  out["latency_p99_ns"] = totals.latency.at({99'000}).ns;
+  out["rtt_p50_ns"] = totals.rtt.at({50'000}).ns;
   out["body_octets"] = totals.server.body_octets;
   out["upload_octets"] = totals.server.upload_octets;
   out["octets_sent"] = totals.stack.tcp.bytes_sent;

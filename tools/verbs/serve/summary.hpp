@@ -6,6 +6,7 @@
 
 #include "core/units/shard.hpp"
 #include "tools/lib/http/server.hpp"
+#include "tools/lib/load/histogram.hpp"
 #include "tools/verbs/serve/totals.hpp"
 
 namespace lockstep::tools {
@@ -14,6 +15,8 @@ namespace lockstep::tools {
 struct ServeTotals : ShardTotals {
   http::ServerCounters server;
   std::uint32_t open = 0;
+  load::Histogram latency;  ///< from a request's first octet to the last ACK
+  load::Histogram rtt;      ///< of connections, smoothed
 };
 
 /// Adds another shard's counters. `lasted` is the longest.

@@ -53,7 +53,7 @@ def test_a_full_disk_is_reported_at_once(tmp_path):
         ready, _, _ = select.select([server.process.stderr], [], [], 30)
         assert ready, "nothing on stderr"
         line = server.process.stderr.readline().decode()
-        assert line.startswith("/dev/full: No space left on device"), line
+        assert line.startswith("lockstep: warning: /dev/full: No space left on device"), line
         assert len(fetch()) == 1000  # it goes on
         code, summary, errors = server.end()
         assert code == 3

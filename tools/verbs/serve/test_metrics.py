@@ -2,6 +2,7 @@
 """Needs root; otherwise skipped, with the reason, and counted as skipped."""
 import json
 import re
+import shutil
 import subprocess
 import time
 
@@ -57,9 +58,18 @@ def test_metrics(tmp_path, shards):
             assert head.startswith("HTTP/1.1 404")
             dashboard = json.loads((ns.ROOT / "tools/verbs/serve/grafana.json")
                                    .read_text(encoding="utf-8"))
-            asked = {name for panel in dashboard["panels"] for target in panel["targets"]
-                     for name in re.findall(r"lockstep_[a-z_]+", target["expr"])}
-            assert asked == set(re.findall(r"^# TYPE (lockstep_[a-z_]+) ", body, re.MULTILINE))
+            asked = {name.removesuffix("_bucket") for panel in dashboard["panels"]
+                     for target in panel["targets"]
+                     for name in re.findall(r"(?:lockstep|process)_[a-z_]+", target["expr"])}
+            assert asked == set(re.findall(r"^# TYPE ([a-z_]+) ", body, re.MULTILINE))
+            assert value(body, "lockstep_request_latency_seconds_count") == count
+            assert value(body, "lockstep_connection_rtt_seconds_count") == count
+            assert value(body, "lockstep_answer_bytes_total", status=200) > 1000 * count
+            assert re.search(r"^process_resident_memory_bytes [1-9]\d+$", body, re.MULTILINE)
+            if promtool := shutil.which("promtool"):
+                checked = subprocess.run([promtool, "check", "metrics"], input=body, text=True,
+                                         capture_output=True, check=False, timeout=60)
+                assert checked.returncode == 0, checked.stderr + checked.stdout
             code, summary, errors = server.end()
     assert code == 0, errors
     assert summary["requests"] == count

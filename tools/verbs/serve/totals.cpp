@@ -17,6 +17,7 @@ void add(ShardTotals& sum, const ShardTotals& each) {
   add_words(sum.shard, each.shard);
   sum.journal_bytes += each.journal_bytes;
   sum.time_wait += each.time_wait;
+  sum.half_open += each.half_open;
   sum.processor = sum.processor + each.processor;
 }
 

@@ -25,7 +25,8 @@ struct ShardTotals {
   hw::ShardCounters shard;  ///< frames between shards
   std::uint64_t journal_bytes = 0;
   std::uint64_t time_wait = 0;
-  Duration processor;  ///< processor time of the shard's thread
+  std::uint64_t half_open = 0;  ///< in the SYN cache
+  Duration processor;           ///< processor time of the shard's thread
 };
 
 /// Counters are unsigned 64-bit numbers throughout, so structures are added word by word.

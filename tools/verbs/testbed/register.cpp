@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "tools/base/options/config_file.hpp"
 #include "tools/verbs/testbed/options.hpp"
 #include "tools/verbs/verbs.hpp"
 
@@ -58,7 +59,7 @@ void register_testbed(CLI::App& app, int& exit_code) {
       "Example: lockstep testbed --lose 1% --rate 200Mbit/s --duration 10s --json result.json\n"
       "         lockstep testbed --box pair --iface eth1 --iface eth2 --client 10.9.0.2/24 \\\n"
       "             --server 10.9.0.10/24");
-  verb->callback([options, &exit_code] { exit_code = run_testbed(*options); });
+  add_config_options(*verb, [options, &exit_code] { exit_code = run_testbed(*options); });
 }
 
 }  // namespace lockstep::tools

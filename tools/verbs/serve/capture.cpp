@@ -1,0 +1,245 @@
+// The shard copies frames into its ring; the thread makes pcapng of them.
+#include "tools/verbs/serve/capture.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+
+#include "tools/base/output/event_log.hpp"
+#include "tools/base/process/failure.hpp"
+#include "tools/base/text/units.hpp"
+#include "tools/lib/journal/mend_checksum.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+/// What precedes comment and frame in a record.
+struct RecordHead {
+  std::uint64_t at_ns = 0;
+  std::uint64_t lost = 0;  // of the shard, so far
+  std::uint16_t comment = 0;
+  std::uint8_t outbound = 0;
+  std::uint8_t partial = 0;
+  std::uint32_t unused = 0;
+};
+
+constexpr std::size_t comment_max = 200;
+constexpr std::uint32_t rounds_of_rest = 500;  // ten seconds
+constexpr auto every = std::chrono::milliseconds(20);
+
+}  // namespace
+
+std::string drops_text(const DropCounters& before, const DropCounters& now) {
+  std::string out;
+  std::uint64_t sum = 0;
+  for (std::uint32_t i = 0; i < drop_count; ++i) {
+    auto const drop = static_cast<Drop>(i);
+    if (std::uint64_t const count = now.of(drop) - before.of(drop); count != 0) {
+      sum += count;
+      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", count, name_of(drop));
+    }
+  }
+  return sum == 1 ? out.substr(2) : out;
+}
+
+std::string capture_name(const std::string& path, std::uint32_t number) {
+  std::filesystem::path const whole(path);
+  std::string const end = whole.extension() == ".pcapng" ? ".pcapng" : "";
+  std::string const stem = path.substr(0, path.size() - end.size());
+  return fmt::format("{}-{:05}.pcapng", stem, number);
+}
+
+Capture::Capture(const CaptureSettings& settings, const CapturedInterface& of,
+                 std::uint64_t unix_ns)
+    : settings_(settings),
+      interface_(of.name),
+      shards_(of.shards.value),
+      unix_ns_(unix_ns),
+      link_(of.link) {
+  std::string const first = capture_name(settings.path, 1);
+  if (!settings.force && std::filesystem::exists(first)) {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("--pcapng: {} exists: name another file, or give --force", first));
+  }
+  for (std::uint32_t i = 0; i < shards_; ++i) {
+    places_.push_back(std::make_unique<Place>());
+  }
+  open_next();
+  if (!file_.is_open()) {
+    throw Failure(ExitCode::environment,
+                  fmt::format("--pcapng: {}: {}: name a file that you may write to", first,
+                              std::strerror(errno)));
+  }
+  thread_ = std::make_unique<Background>(every, [this] { work(); });
+}
+
+Capture::~Capture() { thread_.reset(); }
+
+std::uint64_t Capture::lost() const {
+  std::uint64_t sum = unwritten_.load();
+  for (auto const& each : places_) {
+    sum += each->lost.load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
+void Capture::put(ShardId shard, const Note& note, std::span<const std::byte> frame) {
+  Place& place = *places_[shard.value];
+  std::uint64_t const lost = place.lost.load(std::memory_order_relaxed);
+  RecordHead head;
+  head.at_ns = unix_ns_ + note.at.since(Instant{}).ns;
+  head.lost = lost;
+  head.comment = static_cast<std::uint16_t>(std::min(note.comment.size(), comment_max));
+  head.outbound = note.outbound ? 1 : 0;
+  head.partial = note.partial ? 1 : 0;
+  std::array<std::byte, sizeof head + comment_max> first;
+  std::memcpy(first.data(), &head, sizeof head);
+  std::memcpy(first.data() + sizeof head, note.comment.data(), head.comment);
+  if (!place.ring.put(std::span(first).first(sizeof head + head.comment), frame)) {
+    place.lost.store(lost + 1, std::memory_order_relaxed);
+  }
+}
+
+void Capture::work() {
+  constexpr std::size_t pending_max = std::size_t{1} << 18;
+  if (!file_.is_open() && --rest_ == 0) {
+    open_next();
+    if (!file_.is_open()) {
+      tell_failure(errno);
+    }
+  }
+  std::vector<std::byte> record;
+  for (std::uint32_t shard = 0; shard < shards_; ++shard) {
+    RecordRing& ring = places_[shard]->ring;
+    while (ring.look(record)) {
+      std::size_t const length = record.size();
+      write_record({shard}, record);
+      record.resize(length);
+      ring.drop(record);
+      if (pending_.size() >= pending_max) {
+        write_out();
+      }
+    }
+  }
+  write_out();
+  tell_lost();
+}
+
+void Capture::write_record(ShardId shard, std::span<std::byte> record) {
+  if (!file_.is_open()) {
+    unwritten_.fetch_add(1);
+    return;
+  }
+  if (in_file_ + pending_.size() >= settings_.file_octets) {
+    write_out();
+    open_next();
+    if (!file_.is_open()) {
+      tell_failure(errno);
+      unwritten_.fetch_add(1);
+      return;
+    }
+  }
+  RecordHead head;
+  std::memcpy(&head, record.data(), sizeof head);
+  auto const frame = record.subspan(sizeof head + head.comment);
+  std::string comment(reinterpret_cast<const char*>(record.data() + sizeof head), head.comment);
+  Place& place = *places_[shard.value];
+  std::uint64_t const before = head.lost + unwritten_.load() - place.told;
+  if (before != 0) {
+    comment += fmt::format("{}{} frames before this one are not in this capture",
+                           comment.empty() ? "" : "; ", grouped(before));
+    place.told += before;
+  }
+  if (head.partial != 0) {
+    journal::mend_checksum(frame, link_);
+  }
+  writer_->packet({.interface = shard.value,
+                   .at = Instant{head.at_ns},
+                   .way = head.outbound != 0 ? sim::CaptureWay::outbound : sim::CaptureWay::inbound,
+                   .bytes = frame,
+                   .comment = comment});
+  ++frames_pending_;
+}
+
+/// Closes the present file and begins the next one, also with what waits; `file_` is not open, with
+/// errno set, if that fails.
+void Capture::open_next() {
+  std::uint32_t const number = number_.load() + 1;
+  std::string const name = capture_name(settings_.path, number);
+  int const flags = O_WRONLY | O_CREAT | O_CLOEXEC | (settings_.force ? O_TRUNC : O_EXCL);
+  file_ = hw::Descriptor(open(name.c_str(), flags, 0600));
+  rest_ = rounds_of_rest;
+  if (!file_.is_open()) {
+    return;
+  }
+  number_.store(number);
+  in_file_ = 0;
+  pending_.clear();
+  frames_pending_ = 0;
+  writer_.emplace(sink_);
+  for (std::uint32_t i = 0; i < shards_; ++i) {
+    writer_->interface(sim::CaptureLink::ethernet,
+                       shards_ == 1 ? interface_ : fmt::format("{} shard {}", interface_, i));
+  }
+  if (number > settings_.files) {
+    unlink(capture_name(settings_.path, number - settings_.files).c_str());
+  }
+  failing_ = false;
+}
+
+/// Writes what waits. On an error the file ends after its last whole block, and is left.
+void Capture::write_out() {
+  std::size_t done = 0;
+  while (file_.is_open() && done < pending_.size()) {
+    ssize_t const written = write(file_.number(), pending_.data() + done, pending_.size() - done);
+    if (written < 0 && errno == EINTR) {
+      continue;
+    }
+    if (written <= 0) {
+      int const error = errno;
+      static_cast<void>(!ftruncate(file_.number(), static_cast<off_t>(in_file_)));
+      file_.close();
+      rest_ = rounds_of_rest;
+      unwritten_.fetch_add(frames_pending_);
+      tell_failure(error);
+      break;
+    }
+    done += static_cast<std::size_t>(written);
+  }
+  if (file_.is_open()) {
+    in_file_ += pending_.size();
+    frames_.fetch_add(frames_pending_);
+  }
+  pending_.clear();
+  frames_pending_ = 0;
+}
+
+void Capture::tell_failure(int error) {
+  if (!failing_) {
+    failing_ = true;
+    log_event({LogLevel::warning, "capture_failed",
+               fmt::format("{}: {}: frames are not captured; the program goes on, and tries a new "
+                           "file every ten seconds",
+                           capture_name(settings_.path, number_.load()), std::strerror(error))},
+              {{"frames_lost", lost()}});
+  }
+}
+
+void Capture::tell_lost() {
+  if (!said_lost_ && lost() != unwritten_.load()) {
+    said_lost_ = true;
+    log_event({LogLevel::warning, "capture_lost",
+               "--pcapng: frames come faster than they can be written: some are left out, and "
+               "comments in the capture say how many"},
+              {{"frames_lost", lost()}});
+  }
+}
+
+}  // namespace lockstep::tools

@@ -1,0 +1,160 @@
+// Captures of a running program: rotation, bounds, comments, and a disk that fails.
+#include "tools/verbs/serve/capture.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tools/base/process/failure.hpp"
+#include "tools/base/text/units.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+using testing::HasSubstr;
+
+class Captures : public testing::Test {
+ protected:
+  Captures() { std::filesystem::create_directory(folder); }
+  ~Captures() override { std::filesystem::remove_all(folder); }
+
+  static std::string content(const std::string& of) {
+    std::ostringstream out;
+    out << std::ifstream(of).rdbuf();
+    return out.str();
+  }
+  std::set<std::string> names() const {
+    std::set<std::string> out;
+    for (auto const& each : std::filesystem::directory_iterator(folder)) {
+      out.insert(each.path().filename().string());
+    }
+    return out;
+  }
+  static std::vector<std::byte> frame(std::size_t octets, char with = 'f') {
+    return std::vector<std::byte>(octets, static_cast<std::byte>(with));
+  }
+
+  std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("lockstep-captures-" + std::to_string(getpid()));
+  CaptureSettings settings{.path = (folder / "run.pcapng").string()};
+  CapturedInterface lock0{"lock0", {1}};
+};
+
+TEST_F(Captures, FramesHaveTimesDirectionsAndComments) {
+  {
+    Capture capture(settings, lock0, 1'000'000'000);
+    capture.put({0}, {Instant{5}, false, false, "dropped: tcp_checksum"}, frame(60));
+    capture.put({0}, {Instant{6}, true, false, {}}, frame(61));
+    capture.finish();
+    EXPECT_EQ(capture.frames(), 2u);
+    EXPECT_EQ(capture.lost(), 0u);
+  }
+  std::string const text = content((folder / "run-00001.pcapng").string());
+  EXPECT_THAT(text, HasSubstr("lock0"));
+  EXPECT_THAT(text, HasSubstr("dropped: tcp_checksum"));
+  EXPECT_THAT(text, HasSubstr(std::string(61, 'f')));
+  EXPECT_EQ(text.size() % 4, 0u);
+}
+
+TEST_F(Captures, TheOldestFilesAreRemoved) {
+  settings.file_octets = 65'536;
+  settings.files = 3;
+  {
+    Capture capture(settings, lock0, 0);
+    for (int i = 0; i < 500; ++i) {
+      capture.put({0}, {}, frame(1000));
+    }
+    capture.finish();
+    EXPECT_EQ(capture.frames(), 500u);
+  }
+  // 63 frames fill a file.
+  EXPECT_EQ(names(),
+            (std::set<std::string>{"run-00006.pcapng", "run-00007.pcapng", "run-00008.pcapng"}));
+  for (const std::string& each : names()) {
+    EXPECT_LT(std::filesystem::file_size(folder / each), 70'000u);
+    EXPECT_THAT(content((folder / each).string()), HasSubstr("lock0"));
+  }
+}
+
+TEST_F(Captures, FramesOfAnotherRunAreKept) {
+  std::ofstream(folder / "run-00001.pcapng") << "mine";
+  EXPECT_THROW(Capture(settings, lock0, 0), Failure);
+  EXPECT_EQ(content((folder / "run-00001.pcapng").string()), "mine");
+  settings.force = true;
+  Capture(settings, lock0, 0).finish();
+  EXPECT_THAT(content((folder / "run-00001.pcapng").string()), HasSubstr("lock0"));
+  settings.path = (folder / "no" / "where").string();
+  EXPECT_THROW(Capture(settings, lock0, 0), Failure);
+}
+
+TEST_F(Captures, WhatAFullBufferLeavesOutIsCountedAndSaid) {
+  testing::internal::CaptureStderr();
+  std::uint64_t lost = 0;
+  std::uint64_t tries = 0;
+  {
+    Capture capture(settings, lock0, 0);
+    // The thread works every 20 ms; this fills the buffer sooner or later.
+    auto const large = frame(60'000);
+    while (capture.lost() == 0) {
+      capture.put({0}, {}, large);
+      ++tries;
+    }
+    // Until one fits again.
+    do {
+      lost = capture.lost();
+      capture.put({0}, {}, frame(60));
+      ++tries;
+    } while (capture.lost() != lost);
+    capture.finish();
+    EXPECT_EQ(capture.frames() + capture.lost(), tries);
+  }
+  std::string const text = content((folder / "run-00001.pcapng").string());
+  EXPECT_THAT(text, HasSubstr(grouped(lost) + " frames before this one are not in"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("frames come faster"));
+}
+
+TEST_F(Captures, ADiskThatFailsIsSaidOnce) {
+  testing::internal::CaptureStderr();
+  std::filesystem::create_symlink("/dev/full", folder / "run-00001.pcapng");
+  settings.force = true;
+  {
+    Capture capture(settings, lock0, 0);
+    for (int i = 0; i < 100; ++i) {
+      capture.put({0}, {}, frame(60));
+    }
+    capture.finish();
+    EXPECT_EQ(capture.frames(), 0u);
+    EXPECT_EQ(capture.lost(), 100u);
+  }
+  std::string const said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("No space left on device"));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
+}
+
+TEST_F(Captures, DropsAreNamed) {
+  DropCounters before;
+  DropCounters now;
+  EXPECT_EQ(drops_text(before, now), "");
+  now.count(Drop::tcp_checksum);
+  EXPECT_EQ(drops_text(before, now), "tcp_checksum");
+  now.count(Drop::tcp_checksum);
+  now.count(Drop::ip_checksum);
+  EXPECT_EQ(drops_text(before, now), "1 ip_checksum, 2 tcp_checksum");
+}
+
+TEST_F(Captures, Names) {
+  EXPECT_EQ(capture_name("a/run.pcapng", 7), "a/run-00007.pcapng");
+  EXPECT_EQ(capture_name("run", 123'456), "run-123456.pcapng");
+  EXPECT_EQ(capture_name("a.b/run", 1), "a.b/run-00001.pcapng");
+}
+
+}  // namespace
+}  // namespace lockstep::tools
