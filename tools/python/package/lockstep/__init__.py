@@ -13,6 +13,7 @@ from typing import NamedTuple, Union
 
 from lockstep import _core
 from lockstep.calls import Calls, Connection, Event, Listener
+from lockstep.controllers import Ack, ControlledConnection, Controller, add_controller
 from lockstep.errors import BadInput, Error, Refused, SocketError, WouldBlock
 from lockstep.inspection import Inspection
 from lockstep.sim import Arrival, Frame, Host, Link, Sim, SimSnapshot, Tap, Value
@@ -20,10 +21,11 @@ from lockstep.stack import Region, Sent, Stack, Wrong
 from lockstep.units import Address, BytesLike, Duration, as_text, nanoseconds
 
 __all__ = [
-    "Address", "Arrival", "BadInput", "BytesLike", "Calls", "ConfigField", "Connection", "Duration",
+    "Ack", "Address", "Arrival", "BadInput", "BytesLike", "Calls", "ConfigField", "Connection",
+    "ControlledConnection", "Controller", "Duration",
     "Error", "Event", "Frame", "Host", "Inspection", "Link", "Listener", "Refused", "Region",
     "STATES", "Sent", "Sim", "SimSnapshot", "SocketError", "Stack", "Tap", "Value", "WouldBlock",
-    "Wrong", "config_fields", "drops", "nanoseconds",
+    "Wrong", "add_controller", "config_fields", "drops", "nanoseconds",
 ]
 
 #: The version of Lockstep.
