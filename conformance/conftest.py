@@ -1,13 +1,7 @@
 # Provides the fixture `tcp` to these tests, from the built module.
-import os
-from pathlib import Path
+from dev.test import kernel, module
 
-from dev.test import module
-
-# The kernel that `tools/setup --with linux` has built, unless another is named.
-BUILT = Path(__file__).resolve().parents[1] / "build/linux/linux-6.12"
-if BUILT.exists():
-    os.environ.setdefault("LOCKSTEP_LINUX", str(BUILT))
+kernel.find()
 
 # Without nanobind those tests are skipped.
 if module.is_there():

@@ -113,7 +113,8 @@ std::vector<fs::path> found_devices() {
 bool is_program(const fs::path& path) { return path.extension() != ".so"; }
 
 std::string device_name(const fs::path& path) {
-  return is_program(path) ? path.parent_path().filename().string() : path.stem().string();
+  return path.filename() == "device" ? path.parent_path().filename().string()
+                                     : path.stem().string();
 }
 
 fs::path device_path(const std::string& name) {

@@ -15,6 +15,10 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from dev.test import kernel  # noqa: E402 (its folder is not a package of this one)
+
 TABLE = Path(__file__).with_name("scripts.md")
 DEVICES = ["lockstep", "lwip", "lwip_head", "smoltcp", "gvisor", "linux"]
 WORDS = {"passed": "pass", "failed": "**fail**", "left_out": "-", "bad": "bad"}
@@ -97,7 +101,7 @@ def main():
         return 3
     columns = {"": verdicts(program, "")}
     for device in DEVICES:
-        without_kernel = device == "linux" and not os.environ.get("LOCKSTEP_LINUX")
+        without_kernel = device == "linux" and not kernel.find()
         column = None if without_kernel else verdicts(program, device)
         if column is None:
             print(f"scripts: {device} is left out", file=sys.stderr)

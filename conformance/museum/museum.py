@@ -25,7 +25,6 @@ import collections
 import dataclasses
 import importlib
 import json
-import os
 import re
 import subprocess
 import sys
@@ -35,6 +34,10 @@ from pathlib import Path
 
 ROOM = Path(__file__).resolve().parent
 ROOT = ROOM.parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from dev.test import kernel  # noqa: E402 (its folder is not a package of this one)
+
 DATA, PAGE, VERDICTS = ROOM / "results.json", ROOM / "results.md", ROOM / "verdicts.toml"
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 #: name -> (title, what pytest is told). The first two are ours.
@@ -44,6 +47,7 @@ DEVICES = {
     "lwip": ("lwIP 2.1.3", ["--target", "lwip"]),
     "lwip_head": ("lwIP 2.2.1-dev", ["--target", "lwip_head"]),
     "smoltcp": ("smoltcp 0.14", ["--target", "smoltcp"]),
+    "gvisor": ("gVisor 20260905", ["--target", "device:gvisor"]),
     "linux": ("Linux 6.12", ["--target", "device:linux"]),
 }
 OURS = ("rfc", "default")
@@ -160,8 +164,9 @@ def run_all(names, jobs, known):
     """Runs these devices; returns the results of all, those of earlier runs included."""
     kept = json.loads(DATA.read_text(encoding="utf-8")) if DATA.exists() else {}
     for name in names:
-        if name == "linux" and not os.environ.get("LOCKSTEP_LINUX"):
-            print("linux: LOCKSTEP_LINUX is not set: its results stay", file=sys.stderr)
+        if name == "linux" and not kernel.find():
+            print("linux: there is no kernel (tools/setup --with linux): its results stay",
+                  file=sys.stderr)
             continue
         print(f"{name}: all cases, in {jobs} processes", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory() as folder:

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -12,8 +11,8 @@
 #include "conformance/replay/circle.hpp"
 #include "conformance/replay/options.hpp"
 #include "conformance/replay/packet.hpp"
+#include "conformance/replay/played_numbers.hpp"
 #include "conformance/replay/replay_port.hpp"
-#include "conformance/replay/transmissions.hpp"
 #include "core/stack/stack.hpp"
 #include "core/stack/statistics.hpp"
 #include "core/stack/turn.hpp"
@@ -30,20 +29,6 @@ tools::BenchMaker bench_maker = nullptr;
 
 static_assert(Application<ReplayApplication>);
 
-/// The offset of TSecr in the options, or the options' size.
-std::size_t place_of_echo(const Segment& segment) {
-  auto const place = place_of_option(segment, option_kind::timestamps);
-  return place && stamps_of(segment) ? *place + 4 : segment.options.size();
-}
-
-void set_echo(Segment& segment, std::uint32_t echo) {
-  std::size_t const at = place_of_echo(segment);
-  if (at != segment.options.size()) {
-    tools::set_word(segment.options, at, static_cast<std::uint16_t>(echo >> 16));
-    tools::set_word(segment.options, at + 2, static_cast<std::uint16_t>(echo));
-  }
-}
-
 class Player {
  public:
   Player(const Script& script, const Config& config, std::uint64_t turns_max)
@@ -56,6 +41,7 @@ class Player {
         stack_(config, arena_.span()),
         port_(std::max(config.mtu.count, 1500u), bench_maker),
         application_(local_, remote_),
+        numbers_(script),
         effort_left_(turns_max != 0 ? turns_max : effort_max(script)) {
     application_.allow_fast_open(script.listens_fast, script.device_cookie.has_value());
     run_.steps.resize(script.steps.size());
@@ -72,6 +58,7 @@ class Player {
     if (!run_.is_stuck() && !run_.unsettled) {
       advance(replay_origin + script_.end.since(Instant{}) + late_ + tail());
     }
+    run_.isns = numbers_.isns();
     run_.last = view();
     run_.delivered = application_.delivered();
     run_.virtual_time = port_.now().since(replay_origin);
@@ -109,7 +96,7 @@ class Player {
     advance(due(step));
     for (const Need& need : step.needs) {
       if (need.kind == Need::Kind::triggered) {
-        record.skipped |= !met(step, need);
+        record.skipped |= !numbers_.met(step, need);
       } else if (!wait_for(step, need)) {
         run_.stuck_step = index;
         run_.stuck_need = need;
@@ -276,7 +263,7 @@ class Player {
     segment.source = remote_;
     segment.destination = local_;
     if (segment.any(flag::ack)) {
-      segment.acknowledgment = as_played(segment.acknowledgment, step.incarnation);
+      segment.acknowledgment = numbers_.as_played(segment.acknowledgment, step.incarnation);
     }
     if (script_.offered_stamps) {
       set_echo(segment, echo_of(step));
@@ -285,39 +272,9 @@ class Player {
       set_cookie(segment, cookie_);
     }
     if (auto const blocks = blocks_of(segment); !blocks.empty()) {
-      set_blocks(segment, played_blocks(step, blocks));
+      set_blocks(segment, numbers_.played_blocks(step, blocks));
     }
     return packet_of(segment);
-  }
-
-  /// The peer's captured SACK blocks, limited to what the core has sent; for D-SACK, to what the
-  /// core has sent twice.
-  std::vector<Block> played_blocks(const Step& step, const std::vector<Block>& captured) const {
-    bool const exact = script_.comparison == Comparison::exact;
-    bool const duplicate = reports_duplicate(step.segment.acknowledgment, captured);
-    std::vector<Block> out;
-    for (const Block& block : captured) {
-      Block played{as_played(block.left, step.incarnation),
-                   as_played(block.right, step.incarnation)};
-      if (!exact) {
-        played.right = before(highest_, played.right) ? highest_ : played.right;
-        bool const once = &block == &captured.front() && duplicate &&
-                          times_sent(played.left, step.incarnation) < 2;
-        if (once || !before(played.left, played.right)) {
-          continue;
-        }
-      }
-      out.push_back(played);
-    }
-    return out;
-  }
-
-  /// How often the core has sent the octet.
-  std::uint32_t times_sent(std::uint32_t number, std::uint32_t incarnation) const {
-    auto const found = sent_.find(incarnation);
-    std::size_t const count =
-        found == sent_.end() ? 0 : found->second.count(number, run_.sent.size());
-    return static_cast<std::uint32_t>(count);
   }
 
   std::uint32_t stamp_clock() const {
@@ -340,38 +297,17 @@ class Player {
     if (other || error.sender == script_.peer.address) {
       error.sender = addresses_.peer;
     }
-    return packet_of(error, local_, remote_, as_played(error.quoted_sequence, step.incarnation));
-  }
-
-  /// Converts a captured sequence number of the device to the core's.
-  std::uint32_t as_played(std::uint32_t number, std::uint32_t incarnation) const {
-    if (incarnation == 0 || run_.isns.size() < incarnation) {
-      return number;
-    }
-    return number - script_.isns[incarnation - 1] + run_.isns[incarnation - 1];
+    return packet_of(error, local_, remote_,
+                     numbers_.as_played(error.quoted_sequence, step.incarnation));
   }
 
   // --- Needs ---
-
-  bool met(const Step& step, const Need& need) const {
-    if (need.kind == Need::Kind::right_edge) {
-      return edge_known_ && at_or_before(need.sequence, edge_);
-    }
-    if (run_.isns.size() < step.incarnation) {
-      return false;
-    }
-    std::uint32_t const number = as_played(need.sequence, step.incarnation);
-    bool const counts = need.kind == Need::Kind::transmitted ||
-                        (need.kind == Need::Kind::triggered && need.times != 1);
-    return counts ? times_sent(number, step.incarnation) >= need.times
-                  : at_or_before(number, highest_);
-  }
 
   /// Advances time until the need is met. Returns false if it never will be.
   bool wait_for(const Step& step, const Need& need) {
     constexpr int waits_max = 100'000;
     Instant const horizon = port_.now() + Duration::seconds(900);
-    for (int count = 0; !met(step, need); ++count) {
+    for (int count = 0; !numbers_.met(step, need); ++count) {
       if (need.kind == Need::Kind::sent && acknowledge_part(step)) {
         met_at_ = port_.now();
         continue;
@@ -390,8 +326,8 @@ class Player {
   /// is acknowledged, because its window differs from the captured device's. The peer acknowledges
   /// all that it has received.
   bool acknowledge_part(const Step& step) {
-    bool const tried = part_tried_ && *part_tried_ == highest_;
-    if (step.incarnation == 0 || run_.isns.size() < step.incarnation || tried) {
+    bool const tried = part_tried_ && *part_tried_ == numbers_.highest();
+    if (step.incarnation == 0 || !numbers_.knows(step.incarnation) || tried) {
       return false;  // the core did not process the ACK and will not do so later
     }
     Step part;
@@ -399,12 +335,12 @@ class Player {
     part.segment.sequence = step.segment.sequence;
     part.at = step.at;
     part.segment.flags = flag::ack;
-    part.segment.acknowledgment = highest_;
+    part.segment.acknowledgment = numbers_.highest();
     part.incarnation = 0;
     if (application_.has_connection()) {
       ConnectionInfo const info = stack_.inspect(application_.id());
       bool const waits = info.exists && info.state >= tcp::State::established &&
-                         before(info.send.una.value, highest_);
+                         before(info.send.una.value, numbers_.highest());
       if (!waits) {
         return false;
       }
@@ -415,9 +351,10 @@ class Player {
     } else if (stack_.state_of({local_, remote_}) != tcp::State::syn_received) {
       return false;
     }
-    part_tried_ = highest_;
+    part_tried_ = numbers_.highest();
+    run_.isns = numbers_.isns();
     advance(port_.now() + script_.round_trip);
-    std::uint32_t const seen = run_.as_captured(script_, highest_, step.incarnation);
+    std::uint32_t const seen = run_.as_captured(script_, numbers_.highest(), step.incarnation);
     std::uint32_t const window_bytes = std::uint32_t{part.segment.window} << script_.peer_shift;
     run_.part_acks.push_back({steps_, seen + window_bytes});
     port_.arrive(segment_bytes(part));
@@ -485,31 +422,18 @@ class Player {
         sent.window_bytes <<= script_.device_shift;
       }
       learn_from(sent.segment, sent.window_bytes);
-      sent.incarnation = static_cast<std::uint32_t>(run_.isns.size());
+      sent.incarnation = numbers_.incarnation();
       sent.view = view();
-      sent_[sent.incarnation].add(sent.segment.sequence, sent.segment.length(), run_.sent.size());
       run_.sent.push_back(std::move(sent));
     }
   }
 
   void learn_from(const Segment& segment, std::uint32_t window) {
-    std::size_t const echo = place_of_echo(segment);
-    if (echo != segment.options.size() && !stamp_offset_ && !segment.any(flag::rst)) {
-      stamp_offset_ = tools::long_at(segment.options, echo - 4) - stamp_clock();
+    auto const stamps = stamps_of(segment);
+    if (stamps && !stamp_offset_ && !segment.any(flag::rst)) {
+      stamp_offset_ = stamps->value - stamp_clock();
     }
-    if (segment.any(flag::syn) && (run_.isns.empty() || run_.isns.back() != segment.sequence)) {
-      run_.isns.push_back(segment.sequence);
-      highest_ = segment.sequence;
-    }
-    if (before(highest_, segment.end())) {
-      highest_ = segment.end();
-    }
-    std::uint32_t const edge = segment.acknowledgment + window;
-    bool const offers = segment.any(flag::ack) && !segment.any(flag::rst);
-    if (offers && (!edge_known_ || segment.any(flag::syn) || before(edge_, edge))) {
-      edge_ = edge;
-      edge_known_ = true;
-    }
+    numbers_.add(segment, window);
   }
 
   View view() const {
@@ -537,13 +461,11 @@ class Player {
   ReplayPort port_;
   ReplayApplication application_;
   LiveRun run_;
-  std::map<std::uint32_t, Transmissions> sent_;  ///< by incarnation
+  PlayedNumbers numbers_;
   std::uint64_t effort_left_;
   Duration late_;
   Instant met_at_;
   std::size_t steps_ = 0;
-  std::uint32_t highest_ = 0, edge_ = 0;
-  bool edge_known_ = false;
   std::optional<std::uint32_t> part_tried_;  ///< the end of the last partial ACK
 };
 

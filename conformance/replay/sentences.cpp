@@ -174,6 +174,7 @@ constexpr std::array sentences{
     Sentence{"9293:P-ACK-ALWAYS",
              "From ESTABLISHED on, every segment carries ACK with the current acknowledgment "
              "number"},
+    Sentence{"9293:P-ACK-CUMUL", "An ACK of X confirms every octet before X and not X itself"},
     Sentence{"9293:P-ACK-EST",
              "Step 5 ESTABLISHED: SND.UNA < SEG.ACK =< SND.NXT sets SND.UNA=SEG.ACK and drops "
              "fully ACKed segments from the retransmission queue"},

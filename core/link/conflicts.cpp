@@ -79,7 +79,7 @@ void Neighbours::set_own_timer(Instant at) {
 //# 5227:ACD-7 ANNOUNCE_NUM announcements, ANNOUNCE_INTERVAL apart
 void Neighbours::announce(Instant now) {
   std::uint32_t const ours = our_v4() & ~state_->duplicates;
-  CHECK((ours & probe_reply_pending) == 0);
+  CHECK(identity_.addresses.size() <= addresses_max);
   if (state_->announced == config_.announcements.value || ours == 0) {
     return;
   }
@@ -92,27 +92,29 @@ void Neighbours::announce(Instant now) {
 
 // The sender of the packet has or tests `ours`, one of our addresses.
 Drop Neighbours::note_conflict(const wire::ArpPacket& packet, std::uint32_t ours, Instant now) {
-  state_->conflict = {identity_.addresses[static_cast<std::uint32_t>(std::countr_zero(ours))],
-                      packet.sender_mac, now, state_->conflict.count + 1};
+  auto const place = static_cast<std::uint32_t>(std::countr_zero(ours));
+  state_->conflict = {identity_.addresses[place], packet.sender_mac, now,
+                      state_->conflict.count + 1};
   if ((state_->tentative & ours) != 0) {
     //= rfc5227#2.1.1
     //# 5227:ACD-4 while it is tested: another host has the address, which is not used
     state_->tentative &= ~ours;
     state_->probes_pending &= ~ours;
     state_->duplicates |= ours;
-  } else if ((state_->duplicates & ours) == 0 && config_.defends && may_defend(now)) {
+  } else if ((state_->duplicates & ours) == 0 && config_.defends && may_defend(place, now)) {
     //= rfc5227#2.4
     //# 5227:ACD-8 later it is defended, without end (case c): by one announcement
     state_->pending |= ours;
-    state_->defended_at = now;
+    state_->defended_at[place] = now;
   }
   return Drop::arp_conflict;
 }
 
 //= rfc5227#2.4
-//# 5227:ACD-9 at most one in DEFEND_INTERVAL, so that two hosts do not flood the link
-bool Neighbours::may_defend(Instant now) const {
-  return state_->defended_at.is_never() || now.since(state_->defended_at) >= defend_interval;
+//# 5227:ACD-9 of an address at most one in DEFEND_INTERVAL, so that two hosts do not flood the link
+bool Neighbours::may_defend(std::uint32_t place, Instant now) const {
+  Instant const last = state_->defended_at[place];
+  return last == Instant{} || now.since(last) >= defend_interval;
 }
 
 // A request from 0.0.0.0: a host tests whether an address is free.

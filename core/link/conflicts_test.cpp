@@ -218,5 +218,34 @@ TEST(Conflicts, WithoutProbesItIsAnnouncedAtOnce) {
   EXPECT_EQ(host.after(Duration::milliseconds(500)), "");
 }
 
+// A host that begins to use several addresses probes them in one burst.
+//= rfc5227#2.1.1
+//= type=test
+//# 5227:ACD-4 each probe is answered
+TEST(Conflicts, ProbesOfSeveralAddressesInOneBurst) {
+  Host host;
+  host.after(Duration::seconds(20));
+  EXPECT_EQ(host.hear(wire::ArpOperation::request, Ipv4{0}, ours), Drop::none);
+  EXPECT_EQ(host.hear(wire::ArpOperation::request, Ipv4{0}, second), Drop::none);
+  EXPECT_EQ(host.after(Duration::seconds(1)), "r1 r2 ");
+  for (int i = 0; i != 40; ++i) {
+    EXPECT_EQ(host.hear(wire::ArpOperation::request, Ipv4{0}, i < 38 ? ours : second), Drop::none);
+  }
+  std::string const answers = host.after(Duration::seconds(1));
+  EXPECT_EQ(answers.size(), 16 * 3u) << "the oldest give way";
+  EXPECT_EQ(answers.substr(answers.size() - 9), "r1 r2 r2 ");
+}
+
+//= rfc5227#2.4
+//= type=test
+//# 5227:ACD-8 the conflict is about one address, so each is defended
+TEST(Conflicts, TwoAddressesAreDefendedAtOnce) {
+  Host host;
+  host.after(Duration::seconds(20));
+  EXPECT_EQ(host.hear(wire::ArpOperation::request, ours, ours), Drop::arp_conflict);
+  EXPECT_EQ(host.hear(wire::ArpOperation::request, second, second), Drop::arp_conflict);
+  EXPECT_EQ(host.after(Duration::seconds(1)), "a1 a2 ");
+}
+
 }  // namespace
 }  // namespace lockstep::link

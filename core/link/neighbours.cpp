@@ -199,10 +199,13 @@ void Neighbours::expire_entry(Index index, Instant now) {
 }
 
 void Neighbours::answer_without_entry(const wire::ArpPacket& packet) {
-  state_->pending |= probe_reply_pending;
-  state_->probe_mac = packet.sender_mac;
-  state_->probe_target = packet.target;
-  state_->probe_sender = packet.sender;
+  if (state_->asker_count == askers_max) {  // the oldest gives way: it will ask again
+    state_->first_asker = (state_->first_asker + 1) % askers_max;
+    --state_->asker_count;
+  }
+  std::uint32_t const place = (state_->first_asker + state_->asker_count) % askers_max;
+  state_->askers[place] = {packet.sender_mac, packet.target, packet.sender};
+  ++state_->asker_count;
 }
 
 Drop Neighbours::receive(const wire::ArpPacket& packet, Instant now) {
@@ -281,12 +284,14 @@ Bytes Neighbours::write_next(Instant now, std::span<std::byte> into) {
   Mac destination = Mac::broadcast();
   if (state_->probes_pending != 0) {
     packet = next_probe();
-  } else if ((state_->pending & probe_reply_pending) != 0) {
-    state_->pending &= ~probe_reply_pending;
+  } else if (state_->asker_count != 0) {
+    Requester const asker = state_->askers[state_->first_asker];
+    state_->first_asker = (state_->first_asker + 1) % askers_max;
+    --state_->asker_count;
     packet.operation = wire::ArpOperation::reply;
-    packet.sender = state_->probe_target;
-    packet.target = state_->probe_sender;
-    packet.target_mac = destination = state_->probe_mac;
+    packet.sender = asker.target;
+    packet.target = asker.sender;
+    packet.target_mac = destination = asker.mac;
   } else if (state_->pending != 0) {
     // A request for our own address.
     auto const place = static_cast<std::uint32_t>(std::countr_zero(state_->pending));

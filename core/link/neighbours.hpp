@@ -1,6 +1,7 @@
 // IPv4 neighbours: the link address of an IP address, resolved by ARP.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -147,7 +148,8 @@ class Neighbours {
   // Whether an ARP packet can be written. If its frame is then not sent, it is lost, as on the
   // wire.
   bool wants_transmit() const {
-    return table_.wants_transmit() || (state_->pending | state_->probes_pending) != 0;
+    return table_.wants_transmit() ||
+           (state_->pending | state_->probes_pending | state_->asker_count) != 0;
   }
   // Writes one ARP packet with its Ethernet header to the front of `into`, which must have space
   // for 46 octets, and returns its length; zero if there is nothing to send.
@@ -167,30 +169,38 @@ class Neighbours {
   bool sound() const;
 
  private:
+  // A host that requests `target`, an address of ours, without getting an entry: it probes, or the
+  // cache is full.
+  struct Requester {
+    Mac mac;
+    Ipv4 target;
+    Ipv4 sender;  // 0.0.0.0 for a probe
+  };
+  // A host that begins to use several addresses probes them in one burst.
+  static constexpr std::uint32_t askers_max = 16;
+  static constexpr std::uint32_t addresses_max = 31;
   struct State {
-    Mac probe_mac;      // the host that requests `probe_target`, an address of ours, without
-    Ipv4 probe_target;  // getting an entry: it probes, or the cache is full
-    Ipv4 probe_sender;  // 0.0.0.0 for a probe
-    std::uint32_t pending = 0;  // one bit per address of ours to announce, and probe_reply_pending
-    Index own_timer = nil;      // of the next probe or announcement
+    std::array<Requester, askers_max> askers;  // a ring
+    std::uint32_t first_asker = 0;
+    std::uint32_t asker_count = 0;
+    std::uint32_t pending = 0;    // one bit per address of ours to announce
+    Index own_timer = nil;        // of the next probe or announcement
     std::uint32_t announced = 0;  // number of announcements sent
     std::uint32_t probed = 0;     // number of probes of each address
     std::uint32_t tentative = 0;  // one bit per address, as in the next two
     std::uint32_t probes_pending = 0;
     std::uint32_t duplicates = 0;
-    std::uint32_t unusable = 0;  // tentative or duplicate
-    Instant defended_at = Instant::never();
+    std::uint32_t unusable = 0;                      // tentative or duplicate
+    std::array<Instant, addresses_max> defended_at;  // by address; zero: never
     AddressConflict conflict;
     Random random{0};
   };
-  static constexpr std::uint32_t probe_reply_pending = 1u << 31;
-
   bool is_ours(Ipv4 address) const { return bit_of(address) != 0; }
   std::uint32_t our_v4() const;
   std::uint32_t bit_of(Ipv4 address) const;
   void set_own_timer(Instant at);
   void expire_own(Instant now);
-  bool may_defend(Instant now) const;
+  bool may_defend(std::uint32_t place, Instant now) const;
   Drop note_conflict(const wire::ArpPacket& packet, std::uint32_t ours, Instant now);
   wire::ArpPacket next_probe();
   void confirm(Index index, Mac mac, Instant now);
@@ -228,8 +238,12 @@ void Neighbours::visit(Add&& add) const {
     add(table_.due(index).ns);
   });
   table_.visit_lists(add);
-  add((state_->pending & probe_reply_pending) != 0 ? state_->probe_target.value : 0);
-  add(std::uint64_t{state_->announced} << 32 | state_->pending);
+  add(state_->asker_count != 0 ? state_->askers[state_->first_asker].target.value : 0);
+  add(std::uint64_t{state_->announced} << 32 | state_->pending |
+      (state_->asker_count != 0 ? 1u << 31 : 0u));
+  for (std::uint32_t i = 1; i < state_->asker_count; ++i) {
+    add(state_->askers[(state_->first_asker + i) % askers_max].target.value);
+  }
   add(state_->own_timer == nil ? 0 : wheel_.due(state_->own_timer).ns);
   if (config_.probes.value != 0) {
     add(std::uint64_t{state_->tentative} << 32 | state_->probes_pending);
@@ -240,7 +254,9 @@ void Neighbours::visit(Add&& add) const {
     add(state_->conflict.count);
     add(state_->conflict.other.number());
     add(state_->conflict.at.ns);
-    add(state_->defended_at.ns);
+    for (std::uint32_t i = 0; i < identity_.addresses.size(); ++i) {
+      add(state_->defended_at[i].ns);
+    }
   }
 }
 

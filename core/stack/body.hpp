@@ -110,6 +110,9 @@ struct Stack::Body {
 
   // core/stack/stack.cpp: fills the ports and the hash of `recent` if its path is the connection's.
   void expect_answer(const tcp::Connection& c);
+  bool may_connect_from(std::uint16_t address) const;
+  // Whether a handshake is under way: O(connections).
+  bool is_opening() const;
   Refusal choose_local(const Open& open, IpAddress& local, std::uint16_t& index);
 
   // core/stack/ingress.cpp

@@ -214,6 +214,7 @@ Config profile_linux() {
   tcp.hystart = false;
   tcp.slow_start_segments = Count{65'535};
   tcp.quick_acks = Count{16};
+  tcp.time_wait_ignores_reset = false;
   return config;
 }
 

@@ -6,6 +6,7 @@
 #include "core/stack/body.hpp"
 #include "core/tcp/calls.hpp"
 #include "core/tcp/congestion/added.hpp"
+#include "core/tcp/congestion/rate.hpp"
 #include "core/tcp/expiry.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/opening/cookies.hpp"
@@ -15,6 +16,7 @@
 #include "core/tcp/resources.hpp"
 #include "core/tcp/segment_options.hpp"
 #include "core/tcp/time_wait.hpp"
+#include "core/tcp/window_scale.hpp"
 #include "core/units/check.hpp"
 
 namespace lockstep {
@@ -420,6 +422,16 @@ void Stack::admit(ListenerId listener, Count more) {
 }
 
 // Chooses the local address of the connection, and its index.
+// An IPv6 address that is being tested is not usable yet, but a SYN may wait for that.
+bool Stack::Body::may_connect_from(std::uint16_t address) const {
+  if (address == internet::no_address || addresses.all()[address].is_v4()) {
+    return is_usable(address);
+  }
+  //= rfc4862#5.4.5
+  //# 4862:DAD-10 another host has it
+  return !has_discovery() || discovery.test_of(address) != link::TestState::duplicate;
+}
+
 Refusal Stack::Body::choose_local(const Open& open, IpAddress& local, std::uint16_t& index) {
   if (!internet::may_be_remote(addresses, open.remote.address) || open.remote.port.value == 0) {
     return Refusal::bad_remote;
@@ -442,7 +454,7 @@ Refusal Stack::Body::choose_local(const Open& open, IpAddress& local, std::uint1
     return Refusal::no_route;
   }
   if (named) {
-    return v4 && !is_usable(index) ? Refusal::no_route : Refusal::none;
+    return may_connect_from(index) ? Refusal::none : Refusal::no_route;
   }
   //= rfc9293#3.9.1.1
   //# 9293:MUST-44 IP chooses the local address
@@ -451,7 +463,7 @@ Refusal Stack::Body::choose_local(const Open& open, IpAddress& local, std::uint1
   } else {
     index = routed ? hop.source : addresses.first_v4();
   }
-  if (index == internet::no_address || (v4 && !is_usable(index))) {
+  if (index == internet::no_address || !may_connect_from(index)) {
     return Refusal::no_route;
   }
   //= rfc9293#3.9.1.1
@@ -538,19 +550,44 @@ Refusal Stack::set(ConnectionId id, Setting setting) {
   return tcp::set(changing().engine, id, setting);
 }
 
+bool Stack::Body::is_opening() const {
+  bool out = engine.half_opens.used() != 0;
+  for (memory::Index i = 0; i < engine.connections.capacity() && !out; ++i) {
+    tcp::Connection const* const c = engine.connections.find(i);
+    out = c != nullptr && !tcp::synchronized(c->state);
+  }
+  return out;
+}
+
 void Stack::reconfigure(const Config& config) {
   Body& b = body();
   CHECK(fault_of(config).empty());
   CHECK(arena_bytes(config) == arena_bytes(b.config));
+  Config next = config;
+  // A packet of the former size may wait.
+  next.mtu = most(config.mtu, b.config.mtu);
+  // TSval of a connection must not go back.
+  next.tcp.timestamp_tick = b.config.tcp.timestamp_tick;
+  // Data in flight has marks, which rate samples return.
+  next.tcp.rate_samples = next.tcp.rate_samples || tcp::wants_marks(b.config.tcp);
+  if (b.is_opening()) {
+    // A SYN has told the peer this shift.
+    next.tcp.window_shift_automatic = false;
+    next.tcp.window_shift = tcp::scale_to_offer(b.config.tcp).shift;
+  }
   bool const other_mtu = config.mtu != b.config.mtu;
-  b.config = config;
-  b.engine.config = config.tcp;
-  b.engine.config.pacing = tcp::is_paced(config.tcp);
+  if (tcp::is_added(b.config.tcp.congestion)) {
+    // Its connections have the state of this controller.
+    next.tcp.congestion = b.config.tcp.congestion;
+  }
+  b.config = next;
+  b.engine.config = next.tcp;
+  b.engine.config.pacing = tcp::is_paced(next.tcp);
   if (other_mtu) {
     set_link_mtu(config.mtu);
   }
-  b.engine.mss_alone = tcp::names_mss_alone(config.tcp);
-  b.engine.fresh = tcp::fresh_connection(config.tcp);
+  b.engine.mss_alone = tcp::names_mss_alone(next.tcp);
+  b.engine.fresh = tcp::fresh_connection(next.tcp);
 }
 
 const Config& Stack::config() const { return body().config; }

@@ -143,7 +143,11 @@ class Stack {
   AddressConflict last_conflict() const;
   // Replaces the settings that size no memory and draw no key, for open connections, too: as a
   // system's sysctls do. `config` must be valid and need the same memory (CHECK), and must have the
-  // same keys, addresses, link and pools. Between turns only.
+  // same keys, addresses, link and pools. Between turns only. These stay as they are: the tick of
+  // timestamps; rate samples once they are made; while a handshake is under way, the window scale;
+  // and the settings of neighbours, addresses, path MTUs and fragments. A larger MTU than that of
+  // the beginning needs larger buffers of the driver; config() keeps the largest. Timestamps and
+  // SACK should not change while a handshake is under way.
   void reconfigure(const Config& config);
   // The counters. The reference is valid as long as the stack.
   const Statistics& statistics() const;

@@ -11,6 +11,7 @@
 #include "core/tcp/pending_ack.hpp"
 #include "core/tcp/reassembly.hpp"
 #include "core/tcp/replies.hpp"
+#include "core/tcp/segment_options.hpp"
 #include "core/tcp/time_wait.hpp"
 #include "core/tcp/timestamps.hpp"
 #include "core/tcp/user_timeout.hpp"
@@ -79,6 +80,9 @@ void note_keepalive_of_peer(Engine& e, Connection& c, const wire::Segment& s) {
   bool const probe = s.sequence == c.receive.nxt.previous() && s.length().count <= 1 &&
                      !s.flags.syn() && !s.flags.fin() && synchronized(c.state);
   if (probe && judge_ack(ConnectionView{e, c}, s).action == Action::accept) {
+    //= rfc7323#5.5
+    //# 7323:TS-21 probes keep TS.Recent young, too, as its age is that of `heard_at`
+    record_timestamp(e, c, s);
     c.heard_at = e.state->now;
     reset_unanswered_probes(e, c);
   }
@@ -104,6 +108,27 @@ bool acks_our_syn(const Connection& c, const wire::Segment& s) {
 bool is_same_syn(const Connection& c, const wire::Segment& s) {
   return c.state == State::syn_received && s.flags.syn() && !s.flags.rst() &&
          s.sequence == c.receive.irs;
+}
+
+// A SYN that came again without options that the first one had: hosts whose SYNs are not answered
+// leave them out.
+//= rfc7323#3.2
+//# 7323:TS-39 what the newer SYN lacks is not agreed on
+void process_options_again(Connection& c, const wire::Segment& syn) {
+  if (syn.flags.ack() || c.send.nxt != c.send.iss.next()) {
+    return;  // of a simultaneous open, or data has left with them
+  }
+  wire::Options const& options = syn.options;
+  Bytes const before = steady_options_bytes(c);
+  if (!options.has_timestamps) {
+    c.options.clear(negotiated::timestamps);
+  }
+  if (!options.has_window_scale) {
+    c.options.clear(negotiated::window_scale);
+    c.options.send_scale = c.options.receive_scale = {};
+  }
+  c.sack = c.sack && options.has_sack_permitted;
+  c.mss = static_cast<std::uint16_t>(c.mss + before.count - steady_options_bytes(c).count);
 }
 
 // What the ACK of an accepted segment led to: whether later steps follow, or the segment ends here.
@@ -335,6 +360,7 @@ Drop arrives_other_states(Engine& e, Connection& c, const InboundSegment& arriva
     return process_segment(e, c, arrival, arrival.segment);
   }
   ecn::process_syn_again(c, arrival.segment.flags);
+  process_options_again(c, arrival.segment);
   if (!acks_our_syn(c, arrival.segment)) {
     send_syn_again(e, c);
     return Drop::tcp_out_of_window;

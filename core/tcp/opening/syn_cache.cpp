@@ -347,10 +347,19 @@ bool is_same_syn(const HalfOpen& h, const wire::Segment& s) {
   return s.flags.syn() && !s.flags.rst() && s.sequence == h.irs;
 }
 
-void process_syn_again(HalfOpen& h, Connection& c, const wire::Segment& syn) {
+void process_syn_again(const Engine& e, HalfOpen& h, Connection& c, const wire::Segment& syn) {
   ecn::process_syn_again(c, syn.flags);
-  if (!c.ecn.rx) {
-    h.brought = static_cast<std::uint8_t>(h.brought & ~brought::ecn);
+  // Hosts whose SYNs are not answered leave options out.
+  //= rfc7323#3.2
+  //# 7323:TS-39 what the newer SYN lacks is not agreed on
+  wire::Options const& options = syn.options;
+  int const lost = (c.ecn.rx ? 0 : brought::ecn) |
+                   (options.has_window_scale ? 0 : brought::window_scale) |
+                   (options.has_timestamps ? 0 : brought::timestamps) |
+                   (options.has_sack_permitted ? 0 : brought::sack);
+  if ((h.brought & lost) != 0) {
+    h.brought = static_cast<std::uint8_t>(h.brought & ~lost);
+    c = view_of(e, h);
   }
 }
 
@@ -450,7 +459,7 @@ Index find_half_open(const Engine& e, const FourTuple& tuple, std::uint16_t loca
   Connection c = view_of(e, h);
   wire::Segment s = arrival.segment;
   if (is_same_syn(h, s)) {
-    process_syn_again(h, c, s);
+    process_syn_again(e, h, c, s);
     if (!s.flags.ack() || s.acknowledgment != c.send.nxt) {
       send_syn_ack(e, h, &arrival);
       return Drop::tcp_out_of_window;

@@ -5,11 +5,15 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 
+#include "conformance/devices/load.hpp"
+#include "conformance/devices/peer.hpp"
 #include "conformance/replay/connections.hpp"
+#include "conformance/replay/device_play.hpp"
 #include "conformance/replay/export.hpp"
 #include "conformance/replay/report.hpp"
 #include "conformance/replay/unaided.hpp"
@@ -26,7 +30,8 @@ namespace {
 using namespace lockstep::conformance;
 
 struct ReplayOptions {
-  std::string capture, journal, device, scenario, json, pcapng, until, folder;
+  std::string capture, journal, scenario, json, pcapng, until, folder;
+  std::vector<std::string> devices;  ///< an address of the capture, another TCP, or both
   std::optional<std::uint64_t> turns;
   bool frames = false, inspect = false;
 };
@@ -35,6 +40,7 @@ struct ReplayOptions {
 struct DeviceName {
   IpAddress address;
   std::optional<Port> port;
+  std::string text;
 };
 
 std::optional<IpAddress> address_from(const std::string& text) {
@@ -54,7 +60,8 @@ std::optional<IpAddress> address_from(const std::string& text) {
   return out;
 }
 
-DeviceName parse_device(const std::string& text) {
+/// Nothing: the text is no address.
+std::optional<DeviceName> parse_address(const std::string& text) {
   std::string host = text;
   std::string port;
   std::size_t const bracket = text.find("]:");
@@ -72,15 +79,46 @@ DeviceName parse_device(const std::string& text) {
                                           parsed.ptr == port.data() + port.size());
   auto const address = address_from(host);
   if (!address || !port_good) {
-    throw Failure(ExitCode::bad_input,
-                  fmt::format("--device {}: expected an address such as 10.0.0.1, or with a port "
-                              "10.0.0.1:80 or [2001:db8::1]:80: correct it",
-                              text));
+    return std::nullopt;
   }
   DeviceName out;
   out.address = *address;
   if (!port.empty()) {
     out.port = Port{number};
+  }
+  out.text = text;
+  return out;
+}
+
+/// What --device names: a side of the capture, and the TCP that plays it.
+struct Devices {
+  std::optional<DeviceName> side;
+  std::filesystem::path other;  ///< empty: our TCP
+};
+
+Devices parse_devices(const std::vector<std::string>& texts) {
+  Devices out;
+  for (const std::string& text : texts) {
+    auto const side = parse_address(text);
+    bool const looks_like_one =
+        text.find_first_of(".:") != std::string::npos && text.find('/') == std::string::npos;
+    if (!side && looks_like_one) {
+      throw Failure(ExitCode::bad_input,
+                    fmt::format("--device {}: expected an address such as 10.0.0.1, or with a port "
+                                "10.0.0.1:80 or [2001:db8::1]:80: correct it",
+                                text));
+    }
+    if (side ? out.side.has_value() : !out.other.empty()) {
+      throw Failure(ExitCode::bad_input,
+                    fmt::format("--device {}: there is already one: give at most one address and "
+                                "one device",
+                                text));
+    }
+    if (side) {
+      out.side = side;
+    } else {
+      out.other = device_path(text);
+    }
   }
   return out;
 }
@@ -110,8 +148,17 @@ class Outputs {
 
   /// Adds the result of one side to the files.
   void add(const Replayed& replayed) {
-    if (pcapng_ != nullptr) {
+    if (pcapng_ != nullptr && !replayed.run.steps.empty() && !plays_) {
       add_packets(replayed, writer_);
+    }
+  }
+  /// Adds the packets of a device's play.
+  void add(const DevicePlay& play, const std::string& name) {
+    plays_ = true;
+    for (const PlayedPacket& packet : play.packets) {
+      if (pcapng_ != nullptr) {
+        writer_.add(packet.at, packet.bytes, packet.from_device ? "by " + name : "");
+      }
     }
   }
   nlohmann::ordered_json json_of(const Replayed& replayed) const {
@@ -150,6 +197,7 @@ class Outputs {
 
   std::string capture_;
   std::unique_ptr<AtomicFile> json_, pcapng_;
+  bool plays_ = false;  ///< the packets are those of a device
   PcapngWriter writer_;
   nlohmann::ordered_json flows_ = nlohmann::ordered_json::array();
 };
@@ -167,8 +215,13 @@ struct JudgedSide {
 class Session {
  public:
   Session(const ReplayOptions& options, Outputs& outputs) : options_(options), outputs_(outputs) {
-    if (!options.device.empty()) {
-      device_ = parse_device(options.device);
+    Devices const named = parse_devices(options.devices);
+    device_ = named.side;
+    other_ = named.other;
+    if (!other_.empty() && !options.scenario.empty()) {
+      throw Failure(ExitCode::bad_input,
+                    fmt::format("--device {}: a scenario is for our TCP only: leave --scenario out",
+                                device_name(other_)));
     }
   }
 
@@ -182,7 +235,12 @@ class Session {
     Endpoint const opened = choose_device(connection.flow);
     bool const first = opened == connection.flow.first;
     for (const Endpoint& side : {opened, first ? connection.flow.second : connection.flow.first}) {
-      if (!device_ || is_named(side)) {
+      if (device_ && !is_named(side)) {
+        continue;
+      }
+      if (!other_.empty()) {
+        sides.push_back(side_on_device(connection.flow, side));
+      } else {
         Replayed replayed = replay_mended(connection.flow, side);
         replayed.script.notes.insert(replayed.script.notes.end(), notes.begin(), notes.end());
         sides.push_back(side_of(replayed));
@@ -222,7 +280,7 @@ class Session {
       throw Failure(ExitCode::bad_input,
                     fmt::format("{}: no TCP segment from or to {}: leave --device out to see the "
                                 "addresses",
-                                options_.capture, options_.device));
+                                options_.capture, device_->text));
     }
     heading_ = fmt::format("{}: {}, {}{}\n", options_.capture, counted(reader.packets(), "packet"),
                            counted(reader.connections(), "TCP flow"), not_replayed(reader.kinds()));
@@ -236,7 +294,7 @@ class Session {
     if (counts_[4] != 0) {
       fmt::print("our TCP violates a requirement: a bug in Lockstep; please report it\n");
     }
-    bool const found = counts_[2] != 0 || counts_[4] != 0;
+    bool const found = counts_[2] != 0 || counts_[4] != 0 || fault_;
     return static_cast<int>(found ? ExitCode::finding : ExitCode::fine);
   }
 
@@ -245,6 +303,41 @@ class Session {
  private:
   bool is_named(const Endpoint& side) const {
     return side.address == device_->address && (!device_->port || side.port == *device_->port);
+  }
+
+  /// Another TCP plays the side; what it has sent is then judged as a capture.
+  JudgedSide side_on_device(const Flow& flow, const Endpoint& side) {
+    Script const script = make_script(flow, flow, side, nullptr);
+    Replayed replayed;
+    replayed.script.device = script.device;
+    replayed.script.peer = script.peer;
+    replayed.verdict.judgement = Judgement::cannot_tell;
+    replayed.verdict.reason = script.cannot_tell;
+    if (!script.cannot_tell.empty()) {
+      return side_of(replayed);
+    }
+    std::vector<std::string> notes;
+    try {
+      DevicePeer peer(other_);
+      DevicePlay const play = play_on(peer, script);
+      notes = play.notes;
+      replayed.verdict.reason = play.cannot_tell;
+      Flow played = flow_of(play, number_);
+      outputs_.add(play, device_name(other_));
+      if (play.cannot_tell.empty() && !played.segments.empty()) {
+        normalise(played);
+        replayed = judge_play(play, played);
+      }
+    } catch (const DeviceFault& fault) {
+      replayed.verdict.reason = fault.what();
+      fault_ = true;
+    }
+    replayed.script.notes.insert(replayed.script.notes.end(), notes.begin(), notes.end());
+    JudgedSide out = side_of(replayed);
+    if (outputs_.writes_json()) {
+      out.json["played_by"] = device_name(other_);
+    }
+    return out;
   }
 
   JudgedSide side_of(const Replayed& replayed) {
@@ -274,7 +367,8 @@ class Session {
   void print(JudgedSide& side) {
     ++sides_;
     ++counts_.at(static_cast<std::size_t>(side.verdict.judgement));
-    fmt::print("{} (device) and {}: {}\n", text_of(side.device), text_of(side.peer),
+    fmt::print("{} ({}) and {}: {}\n", text_of(side.device),
+               other_.empty() ? "device" : device_name(other_), text_of(side.peer),
                verdict_text(side.verdict));
     for (const std::string& note : side.notes) {
       fmt::print("  {}\n", note);
@@ -289,6 +383,9 @@ class Session {
   const ReplayOptions& options_;
   Outputs& outputs_;
   std::optional<DeviceName> device_;
+  std::filesystem::path other_;
+  bool fault_ = false;        ///< a device broke its interface
+  std::uint64_t number_ = 0;  ///< of the last packet of all plays of a device
   std::map<std::uint64_t, std::vector<JudgedSide>> judged_;
   std::uint64_t next_ = 0, sides_ = 0;
   std::array<std::uint64_t, 5> counts_{};
@@ -362,9 +459,11 @@ void register_replay(CLI::App& app, int& exit_code) {
       "--journal", options->journal,
       "instead of a capture: a journal written by --record of `lockstep serve` or `load`");
   journal->excludes(capture);
-  verb->add_option("--device", options->device,
-                   "the side that our TCP replaces, as address or address:port (default: each in "
-                   "turn)")
+  verb->add_option("--device", options->devices,
+                   "the side to replace, as address or address:port (default: each in turn); or "
+                   "another TCP to replace it by, one of `lockstep devices` or the path of one "
+                   "(default: ours); or both, each with --device")
+      ->allow_extra_args(false)
       ->excludes(journal);
   verb->add_option(
           "--scenario", options->scenario,
@@ -381,6 +480,7 @@ void register_replay(CLI::App& app, int& exit_code) {
       "violates (and which requirement); cannot tell (and why); core differs: our TCP is wrong.\n"
       "Exit code 1: a side violates, our TCP is wrong, or a frame differs from the journal.\n"
       "Example: lockstep replay web.pcapng --device 192.0.2.7\n"
+      "         lockstep replay web.pcapng --device 192.0.2.7 --device lwip\n"
       "         lockstep replay --journal run.journal --pcapng run.pcapng\n"
       "         lockstep replay --journal run.journal --until 1.5s --frames --inspect");
   verb->callback([options, capture, &exit_code] {

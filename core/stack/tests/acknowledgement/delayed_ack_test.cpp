@@ -286,5 +286,30 @@ TEST(DelayedAck, FullPoolMerges) {
   EXPECT_EQ(flow.stack.statistics().tcp.acks_merged, 3u);
 }
 
+// Profile linux acknowledges the first segments at once, but not those after 2 GiB again.
+TEST(DelayedAck, QuickAcksAreForTheBeginning) {
+  Config config = flow_config();
+  set_mtu(config, Bytes{65'535});
+  config.tcp.quick_acks = Count{16};
+  Flow flow(config, {.mss = 65'495});
+  flow.data(1, 1000);
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 1001");
+  std::string const content(60'000, 'x');
+  std::uint32_t at = 1001;
+  for (int i = 0; i != 36'000; ++i) {
+    flow.deliver({.flags = flag::ack, .seq = at, .ack = 1, .data = content});
+    at += 60'000;
+    flow.received.clear();
+    flow.events.clear();
+    flow.take();
+  }
+  flow.advance(ms(500));
+  flow.take();
+  flow.deliver({.flags = flag::ack, .seq = at, .ack = 1, .data = "ten octets"});
+  EXPECT_EQ(flow.sent(), "");
+  flow.advance(ms(200));
+  EXPECT_EQ(flow.sent(), "A 1(0) ack " + std::to_string(at + 10));
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -82,6 +82,11 @@ TEST(Ipv6, ADuplicateAddressIsNeverUsed) {
     EXPECT_NE(packet.header.source, six_device);
   }
   EXPECT_EQ(six.drop_of(syn()), Drop::ip_tentative);
+  Open open;
+  open.local.address = six_device;
+  open.remote = {six_peer, Port{80}};
+  ConnectionId id;
+  EXPECT_EQ(six.stack.connect(open, id), Refusal::no_route);
 }
 
 // Ethernet, with tested addresses and a resolved neighbour.
