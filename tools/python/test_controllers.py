@@ -118,7 +118,7 @@ def test_bbr_fills_a_lossy_path_and_keeps_its_queue_short(tmp_path, name):
 class Steady(lockstep.Controller):
     """Four segments more for each round trip, a quarter less for a loss."""
 
-    name = "steady"
+    name = "climbing"
     state = ("acked", "losses")
 
     def on_ack(self, connection, state, ack):
@@ -142,10 +142,10 @@ def world(name, **arguments):
 
 
 def test_a_class_is_a_controller_and_its_state_is_in_snapshots():
-    assert lockstep.add_controller(Steady()) == "steady"
+    assert lockstep.add_controller(Steady()) == "climbing"
     with pytest.raises(lockstep.BadInput, match="name is taken"):
         lockstep.add_controller(Steady())
-    sim = world("steady")
+    sim = world("climbing")
     sim.advance("300ms")
     kept = sim.snapshot()
     assert sim.run() == "completed"

@@ -29,6 +29,22 @@ def compile_controllers(into: Path) -> None:
                         "-o", str(into / f"{name}.so")], check=True)
 
 
+DRAWN = cells.Cell("10M", "100ms", "0.1%", "none")
+
+
+def draw(options: argparse.Namespace, kept: Path) -> Path:
+    """cwnd, round trip and goodput of the three senders side by side, on one path."""
+    for name in cells.SENDERS:
+        series = kept / f"{name}.csv"
+        if not series.exists():
+            cells.simulate(DRAWN, name, 1, options.lockstep, options.into, kept,
+                           "--series", series)
+    out = options.into / "bbr.png"
+    subprocess.run([sys.executable, str(SOURCES / "plot.py"), str(out),
+                    *(f"{name}={kept / name}.csv" for name in cells.SENDERS)], check=True)
+    return out
+
+
 def options_of() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="tools/evidence bbr", epilog=EPILOG,
@@ -42,6 +58,7 @@ def options_of() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="only the cells whose line has these words")
     parser.add_argument("--seeds", type=int, default=3, help="runs of each cell (default: 3)")
     parser.add_argument("--jobs", type=int, default=2, help="runs at once (default: 2)")
+    parser.add_argument("--no-plot", action="store_true", help="only the table")
     parser.add_argument("--json", action="store_true", help="also write bbr.json into the folder")
     return parser.parse_args()
 
@@ -93,6 +110,8 @@ def main() -> int:
             rows.append({"cell": cell.name.split(), **found})
     if options.json:
         (options.into / "bbr.json").write_text(json.dumps(rows, indent=1) + "\n")
+    if not options.no_plot:
+        print(f"bbr: {draw(options, kept)}")
     return 0 if well and rows else 1
 
 

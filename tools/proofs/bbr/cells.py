@@ -133,23 +133,28 @@ def sixth() -> list:
     return out
 
 
+def simulate(cell: Cell, sender: str, seed: int, program: Path, controllers: Path, kept: Path,
+             *more) -> None:
+    """Runs `lockstep sim run` on a cell's world, with further words."""
+    world = kept / f"{'-'.join(cell.name.split())}-{sender}.toml"
+    world.write_text(cell.world(sender), encoding="utf-8")
+    words = [program, "sim", "run", world, "--seed", seed, "--checks", "off", *more]
+    if sender != "linux":
+        words += ["--controller", controllers / f"{sender}.so"]
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip().splitlines()[-1:]
+        raise RunFailed(f"{' '.join(map(str, words))} ended with {done.returncode}: "
+                        f"{' '.join(said)}")
+
+
 def run(cell: Cell, sender: str, seed: int, program: Path, controllers: Path, kept: Path) -> dict:
     """The goodput, retransmissions and median RTT of one run; results in `kept` are not run again.
     """
-    stem = f"{'-'.join(cell.name.split())}-{sender}-{seed}"
-    result = kept / f"{stem}.json"
+    result = kept / f"{'-'.join(cell.name.split())}-{sender}-{seed}.json"
     if not result.exists():
-        world = kept / f"{stem}.toml"
-        world.write_text(cell.world(sender), encoding="utf-8")
-        part = kept / f"{stem}.part"
-        words = [program, "sim", "run", world, "--seed", seed, "--checks", "off", "--json", part]
-        if sender != "linux":
-            words += ["--controller", controllers / f"{sender}.so"]
-        done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip().splitlines()[-1:]
-            raise RunFailed(f"{' '.join(map(str, words))} ended with {done.returncode}: "
-                            f"{' '.join(said)}")
+        part = result.with_name(result.name + ".part")
+        simulate(cell, sender, seed, program, controllers, kept, "--json", part)
         part.rename(result)
     (flow,) = json.loads(result.read_text(encoding="utf-8"))["connections"]
     return {"kbit": BYTES * 8_000_000 // flow["duration_ns"],
