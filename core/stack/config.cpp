@@ -101,6 +101,9 @@ std::string_view fault_of_link(const Config& config) {
 // Checked last, because a configuration read from a file has no keys yet.
 std::string_view fault_of_keys(const Config& config) {
   tcp::Config const& tcp = config.tcp;
+  if (static_cast<std::uint32_t>(tcp.congestion) >= tcp::congestion_words().size()) {
+    return "congestion: no controller has this number; add_controller() comes first";
+  }
   if (tcp.table_key.is_zero()) {
     return "table_key: must not be zero; call draw_keys() to set the keys";
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/stack/config.hpp"
+#include "core/tcp/congestion/added.hpp"
 #include "core/units/shard.hpp"
 
 namespace lockstep {
@@ -169,7 +170,7 @@ template <class C, class Visit>
 constexpr void visit_choices(C& config, Visit&& visit) {
   using Two = std::array<std::string_view, 2>;
   using Three = std::array<std::string_view, 3>;
-  visit("congestion", tcp::congestion_names, config.tcp.congestion);
+  visit("congestion", tcp::congestion_words(), config.tcp.congestion);
   visit("ecn", tcp::ecn_policy_names, config.tcp.ecn);
   visit("initial_window", Two{"rfc5681", "rfc6928"}, config.tcp.initial_window);
   visit("reset_policy", Two{"rfc793", "rfc5961"}, config.tcp.reset_policy);

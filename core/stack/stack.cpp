@@ -5,6 +5,7 @@
 
 #include "core/stack/body.hpp"
 #include "core/tcp/calls.hpp"
+#include "core/tcp/congestion/added.hpp"
 #include "core/tcp/congestion/rate.hpp"
 #include "core/tcp/expiry.hpp"
 #include "core/tcp/lifecycle.hpp"
@@ -100,6 +101,9 @@ void lay_out_tcp(memory::Layout& layout, const Config& config, tcp::Engine& e) {
   e.state = layout.place<tcp::EngineState>(Count{1}).data();
   e.connections = memory::Slots<tcp::Connection>::lay_out(layout, t.connections_max);
   e.accounts = layout.place<tcp::Account>(t.accounts ? t.connections_max : Count{0});
+  bool const adds = tcp::is_added(t.congestion);
+  e.added = layout.place<tcp::AddedState>(adds ? t.connections_max : Count{0});
+  e.stamps = layout.place<tcp::SentStamp>(adds ? t.sent_max : Count{0});
   e.actives = memory::Slots<tcp::InFlightState>::lay_out(layout, t.active_max);
   e.time_waits = memory::Slots<tcp::TimeWait>::lay_out(layout, t.time_wait_max);
   bool const caches = t.syn_cache_max.value != 0;
@@ -182,6 +186,12 @@ void start_tcp(tcp::Engine& e) {
   e.pending_acks.start();
   e.marks.start();
   e.sent.start();
+  for (tcp::AddedState& state : e.added.all()) {
+    state = tcp::AddedState{};
+  }
+  for (tcp::SentStamp& stamp : e.stamps.all()) {
+    stamp = tcp::SentStamp{};
+  }
   e.pools.blocks.start();
   e.pools.pieces.start();
   for (tcp::FastOpenEntry& entry : e.fast_open_cache.all()) {
@@ -229,6 +239,7 @@ void configure(Stack::Body& b) {
   }
   b.link_bytes = b.has_link() ? wire::ethernet_bytes(config.vlan) : 0;
   b.engine.config = config.tcp;
+  b.engine.config.pacing = tcp::is_paced(config.tcp);
   b.engine.mss_alone = tcp::names_mss_alone(config.tcp);
   b.engine.fresh = tcp::fresh_connection(config.tcp);
   b.engine.addresses = b.addresses.all();
@@ -579,8 +590,13 @@ void Stack::reconfigure(const Config& config) {
     next.tcp.window_shift = tcp::scale_to_offer(b.config.tcp).shift;
   }
   bool const other_mtu = config.mtu != b.config.mtu;
+  if (tcp::is_added(b.config.tcp.congestion)) {
+    // Its connections have the state of this controller.
+    next.tcp.congestion = b.config.tcp.congestion;
+  }
   b.config = next;
   b.engine.config = next.tcp;
+  b.engine.config.pacing = tcp::is_paced(next.tcp);
   if (other_mtu) {
     set_link_mtu(config.mtu);
   }
@@ -589,6 +605,10 @@ void Stack::reconfigure(const Config& config) {
 }
 
 const Config& Stack::config() const { return body().config; }
+
+tcp::ControllerFault Stack::controller_fault() const {
+  return body().engine.state->controller_fault;
+}
 
 const Statistics& Stack::statistics() const { return *body().statistics; }
 

@@ -9,6 +9,7 @@
 #include "core/stack/config.hpp"
 #include "core/stack/event.hpp"
 #include "core/stack/frame.hpp"
+#include "core/tcp/congestion/state.hpp"
 #include "core/units/bytes.hpp"
 #include "core/units/time.hpp"
 #include "core/wire/checksum.hpp"
@@ -157,6 +158,8 @@ class Stack {
   void reconfigure(const Config& config);
   // The counters. The reference is valid as long as the stack.
   const Statistics& statistics() const;
+  // The first window out of range that an added congestion controller has set, if any.
+  tcp::ControllerFault controller_fault() const;
   // How many entries of each pool are in use.
   PoolUse pools() const;
   // The time of the last call that brought one.

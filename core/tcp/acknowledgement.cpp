@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/tcp/accounts.hpp"
+#include "core/tcp/congestion/adapter.hpp"
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/congestion/reno.hpp"
 #include "core/tcp/ecn.hpp"
@@ -267,6 +268,7 @@ void process_ack(Engine& e, Connection& c, const wire::Segment& segment) {
   if (ack.after(c.send.una)) {
     InFlightState& a = e.active(c);
     Bytes const newly = ack.since(c.send.una);
+    Bytes const before = flight_size(c);
     process_echo(e, c, segment);
     advance_una(e, c, a, ack);
     grow(e, c, a, newly, segment.flags.ece());
@@ -275,6 +277,9 @@ void process_ack(Engine& e, Connection& c, const wire::Segment& segment) {
     }
     if (segment.flags.ece()) [[unlikely]] {
       ecn::process_ece(e, c, newly);
+    }
+    if (added::possible(e)) [[unlikely]] {
+      added::on_ack(e, c, {newly, newly, before, segment.flags.ece()});
     }
     restart_timer(e, c, a);
     // Acknowledged data frees window space: send more if there is more.
@@ -293,6 +298,9 @@ void process_ack(Engine& e, Connection& c, const wire::Segment& segment) {
     bool const news = !c.sack || segment.options.sack_count != 0;
     if (is_duplicate(c, segment, offered) && news) {
       process_duplicate(e, c);
+      if (added::possible(e)) [[unlikely]] {
+        added::restore(e, c);
+      }
     }
   }
   update_window(e, c, segment);

@@ -4,6 +4,7 @@
 
 #include "core/tcp/accounts.hpp"
 #include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/congestion/adapter.hpp"
 #include "core/tcp/congestion/pacing.hpp"
 #include "core/tcp/congestion/rate.hpp"
 #include "core/tcp/ecn.hpp"
@@ -222,6 +223,9 @@ void note_new_data(Engine& e, Connection& c, const SegmentPlan& plan, Bytes flig
   if (plain && e.config.pacing && !plan.syn) [[unlikely]] {
     pacing::note_sent(e, c, plan.data);
   }
+  if (plain && added::possible(e) && !plan.syn) [[unlikely]] {
+    added::note_sent(e, c, flight);
+  }
 }
 
 void note_retransmission(Engine& e, Connection& c, InFlightState& a, const SegmentPlan& plan,
@@ -237,6 +241,10 @@ void note_retransmission(Engine& e, Connection& c, InFlightState& a, const Segme
   }
   if (a.echo_armed) {
     spurious::note_departure(e, c, a, plan);
+  }
+  if (added::possible(e) && e.config.pacing) {
+    // New data waits for it; the retransmission itself did not wait.
+    pacing::note_sent(e, c, plan.data);
   }
 }
 

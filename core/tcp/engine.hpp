@@ -84,6 +84,7 @@ struct EngineState {
   Bytes mtu6;                   // of the link
   Bytes mtu4;                   // of the link, for IPv4
   bool mtu_differs = false;     // one of them is or was less than Config::mtu
+  ControllerFault controller_fault;
 };
 
 // A driver that runs this much later than the next timer was due has stalled, and may need as long
@@ -153,6 +154,7 @@ struct Engine {
 
   memory::Slots<Connection> connections;
   memory::View<Account> accounts;  // by the slots of connections; none unless Config::accounts
+  memory::View<AddedState> added;  // the same; none unless Config names an added controller
   memory::Slots<InFlightState> actives;
   memory::Slots<TimeWait> time_waits;
   memory::Slots<HalfOpen> half_opens;               // the SYN cache
@@ -163,6 +165,7 @@ struct Engine {
   memory::Slots<PendingAck> pending_acks;
   memory::Slots<TxStamp> marks;
   memory::Slots<Sent> sent;
+  memory::View<SentStamp> stamps;  // by the slots of `sent`; none without `added`
   memory::View<std::array<wire::SackBlock, wire::sack_blocks_max>>
       reports;  // one for each pending ACK
   memory::BytePools pools;

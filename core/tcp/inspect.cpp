@@ -3,6 +3,7 @@
 
 #include "core/tcp/accounts.hpp"
 #include "core/tcp/arrives.hpp"
+#include "core/tcp/congestion/adapter.hpp"
 #include "core/tcp/congestion/visit.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/opening/syn_cache.hpp"
@@ -403,6 +404,9 @@ void visit_connection(Engine& e, Connection& c, FieldSink& sink) {
   sink.add_exact(e.wheel.due(slot).ns);
   if (accounts_kept(e)) {
     visit_account(e.accounts[slot], sink);
+  }
+  if (added::possible(e)) {
+    added::visit(e, c, sink);
   }
   if (c.active != nil) {
     visit_active(e, c, sink);

@@ -3,6 +3,7 @@
 
 #include "core/tcp/accounts.hpp"
 #include "core/tcp/calls.hpp"
+#include "core/tcp/congestion/added.hpp"
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/expiry.hpp"
 #include "core/tcp/lifecycle.hpp"
@@ -40,7 +41,7 @@ bool in_range(Setting setting) {
     case SettingKind::mss:
       return may_limit_mss(v);
     case SettingKind::congestion:
-      return v < congestion_count;
+      return v < congestion_words().size();
   }
   return false;
 }
@@ -97,6 +98,10 @@ Refusal set_in_account(Engine& e, Connection& c, Setting setting) {
       }
       break;
     default:
+      // The state of added controllers exists only if Config names one.
+      if (is_added(static_cast<Congestion>(setting.value)) && e.added.count() == 0) {
+        return Refusal::switched_off;
+      }
       congestion::choose(e, c, static_cast<Congestion>(setting.value));
       break;
   }

@@ -3,6 +3,8 @@
 
 #include "core/tcp/accounts.hpp"
 #include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/congestion/adapter.hpp"
+#include "core/tcp/congestion/added.hpp"
 #include "core/tcp/congestion/cubic.hpp"
 #include "core/tcp/congestion/dctcp.hpp"
 #include "core/tcp/congestion/rate.hpp"
@@ -25,8 +27,21 @@ constexpr Controller controllers[] = {
 };
 static_assert(std::size(controllers) == congestion_count);
 
-const Controller& row(const Engine& e, const Connection& c) {
-  return controllers[static_cast<std::uint32_t>(congestion_of(e, c))];
+// Added controllers are called by adapter.hpp, after recovery has seen the ACK.
+constexpr Controller of_added{"added", [](Subject&, const Acked&) {}, reno::reduced};
+static_assert(static_cast<int>(Signal::loss) == LOCKSTEP_LOSS &&
+              static_cast<int>(Signal::mark) == LOCKSTEP_MARK &&
+              static_cast<int>(Signal::timeout) == LOCKSTEP_TIMEOUT);
+
+const Controller& row(const Engine& e, const Connection& c) { return row_of(congestion_of(e, c)); }
+
+// What an added controller makes of a signal, or a built-in one.
+Bytes reduced_by(Engine& e, Connection& c, Bytes flight, Signal signal) {
+  if (is_added(congestion_of(e, c))) [[unlikely]] {
+    return added::reduced(e, c, static_cast<lockstep_signal>(signal));
+  }
+  Subject subject{c.congestion, e.active(c).controller, e.config, Bytes{c.mss}, e.state->now};
+  return row(e, c).reduced(subject, flight, signal);
 }
 
 Subject subject_of(Engine& e, Connection& c) {
@@ -68,11 +83,14 @@ void reduce_to(Engine& e, Connection& c, Bytes reduced) {
 }  // namespace
 
 const Controller& row_of(Congestion congestion) {
-  return controllers[static_cast<std::uint32_t>(congestion)];
+  return is_added(congestion) ? of_added : controllers[static_cast<std::uint32_t>(congestion)];
 }
 
 void begin(Engine& e, Connection& c, Count syn_timeouts) {
   reno::begin(c.congestion, Bytes{c.mss}, syn_timeouts, e.config);
+  if (added::possible(e)) [[unlikely]] {
+    added::begin(e, c);
+  }
   if (row(e, c).begin != nullptr) {
     Subject subject = subject_of(e, c);
     row(e, c).begin(subject);
@@ -87,6 +105,9 @@ void choose(Engine& e, Connection& c, Congestion congestion) {
   ControllerState fresh;
   ControllerState& state = c.active == nil ? fresh : e.active(c).controller;
   state = ControllerState{};
+  if (added::possible(e)) {
+    added::begin(e, c);
+  }
   if (row(e, c).begin != nullptr) {
     Subject subject{c.congestion, state, e.config, Bytes{c.mss}, e.state->now};
     row(e, c).begin(subject);
@@ -118,6 +139,9 @@ void on_ack(Engine& e, Connection& c, Bytes newly, bool marked) {
   }
   acked.srtt = srtt_of(c.rtt);
   acked.limited = is_limited(c, a.controller, newly);
+  if (added::possible(e)) [[unlikely]] {
+    e.added[e.slot_of(c)].limited = acked.limited;
+  }
   if (row(e, c).on_any_ack != nullptr) {
     row(e, c).on_any_ack(subject, acked);
   }
@@ -135,54 +159,63 @@ void on_loss(Engine& e, Connection& c) {
       c.congestion.ssthresh <= c.congestion.cwnd) [[unlikely]] {
     return;
   }
-  Subject subject = subject_of(e, c);
   //= rfc5681#3.2
   //# 5681:CC-20 octets sent by limited transmit do not count
   //= rfc5681#4.3
   //# 5681:CC-29, 5681:CC-31 one reduction per window with a loss
   Bytes const flight = within_window(c, flight_size(c) - e.active(c).limited);
-  reduce_to(e, c, row(e, c).reduced(subject, flight, Signal::loss));
+  reduce_to(e, c, reduced_by(e, c, flight, Signal::loss));
 }
 
 void on_mark(Engine& e, Connection& c, Bytes newly) {
-  Subject subject = subject_of(e, c);
   Bytes const flight = within_window(c, flight_size(c) + newly);
-  Bytes const reduced = row(e, c).reduced(subject, flight, Signal::mark);
+  Bytes const reduced = reduced_by(e, c, flight, Signal::mark);
   reduce_to(e, c, reduced);
   //= rfc9438#4.6
   //# 9438:CUBIC-15, 9438:CUBIC-9 an ECE may reduce cwnd to one segment; ssthresh is at least two
   c.congestion.cwnd = least(c.congestion.cwnd, most(reduced, Bytes{c.mss}));
   c.congestion.acked = {};
+  if (added::possible(e)) [[unlikely]] {
+    added::restore(e, c);
+  }
 }
 
 void on_timeout(Engine& e, Connection& c, bool first) {
   //= rfc5681#3.1
   //# 5681:CC-13 ssthresh is reduced once per segment, however often it is retransmitted
   if (first) {
-    Subject subject = subject_of(e, c);
     //= rfc5681#4.3
     //# 5681:CC-31 a lost retransmission reduces ssthresh again, whatever was sent since
     Bytes const flight =
         c.congestion.recovering ? least(flight_size(c), c.congestion.ssthresh) : flight_size(c);
     //= rfc3168#6.1.2
     //# 3168:ECN-33 a loss after a reduction is a new sign of congestion
-    reduce_to(e, c, row(e, c).reduced(subject, flight, Signal::timeout));
+    reduce_to(e, c, reduced_by(e, c, flight, Signal::timeout));
   }
   //= rfc8257#3.5
   //# 8257:DCTCP-10 cwnd of one segment, as in standard TCP
   reno::on_timeout(c.congestion, Bytes{c.mss});
   e.active(c).limited = {};
+  if (added::possible(e)) [[unlikely]] {
+    added::restore(e, c);
+  }
 }
 
 void on_idle(Engine& e, Connection& c) {
   Bytes const before = c.congestion.cwnd;
   reno::on_idle(c.congestion, Bytes{c.mss}, e.config);
+  if (added::possible(e)) [[unlikely]] {
+    added::restore(e, c);
+  }
   if (c.congestion.cwnd < before) {
     spurious::keep_reduction(e.active(c));
   }
 }
 
 std::uint64_t pacing_rate(Engine& e, Connection& c) {
+  if (added::possible(e)) [[unlikely]] {
+    return added::pacing_rate(e, c);
+  }
   if (row(e, c).pacing_rate == nullptr) {
     return 0;
   }

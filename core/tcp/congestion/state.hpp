@@ -1,9 +1,11 @@
 // State of controllers and their helpers, kept while data is in flight: no logic.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "core/memory/list.hpp"
+#include "core/tcp/congestion/controller.h"
 #include "core/units/bytes.hpp"
 #include "core/units/sequence.hpp"
 #include "core/units/time.hpp"
@@ -82,6 +84,42 @@ struct RateSample {
   Duration rtt;          // of the newest marked segment
   bool limited = false;  // application-limited: the path may carry more
   bool valid = false;
+};
+
+// When data was last sent, as an added controller's rate sample needs it: one for each range of the
+// scoreboard, only if Config names such a controller.
+struct SentStamp {
+  std::uint64_t delivered = 0;  // AddedState::delivered at that time; 0: unknown
+  std::uint64_t lost = 0;
+  Instant sent_at;
+  Instant delivered_at;
+  Instant first_sent_at;
+  Bytes in_flight;       // with it
+  bool limited = false;  // the application was the limit
+};
+
+// What an added controller has of a connection, for its whole life, only if Config names one.
+struct AddedState {
+  std::array<std::uint64_t, LOCKSTEP_CONTROLLER_STATE_MAX> words{};
+  Bytes cwnd;  // as the controller set it; of one that owns the window
+  std::uint64_t pacing_rate = 0;
+  std::uint64_t delivered = 1;
+  std::uint64_t lost = 0;
+  std::uint64_t lost_told = 0;      // `lost` at the last ACK
+  std::uint64_t limited_until = 0;  // data is application-limited until `delivered` exceeds this
+  Instant delivered_at;             // of the last ACK that delivered data
+  Instant first_sent_at;            // when the segment of the last sample was sent
+  SentStamp newest;                 // of the segment sent last that this ACK delivers
+  bool sampled = false;             // `newest` is valid
+  bool newest_again = false;        // that segment was retransmitted: its RTT is unknown
+  bool limited = false;             // Acked::limited of the last ACK
+};
+
+// The first window out of range that a controller has set. It was replaced by the nearest one.
+struct ControllerFault {
+  std::uint64_t cwnd = 0;
+  Instant at;
+  bool found = false;
 };
 
 }  // namespace lockstep::tcp

@@ -6,6 +6,7 @@
 
 #include "core/tcp/accounts.hpp"
 #include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/congestion/adapter.hpp"
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/congestion/reno.hpp"
 #include "core/tcp/ecn.hpp"
@@ -242,6 +243,15 @@ void settle_timer(Engine& e, Connection& c, Instant wait, bool advances) {
   }
 }
 
+void prepare_for_rack(const Connection& c, const InFlightState& a, const wire::Segment& segment,
+                      AckSample& news) {
+  news.least_rtt = rack::least_rtt(c, a);
+  //= rfc8985#6.2
+  //# 8985:RACK-4 the echo shows which transmission was acknowledged
+  news.has_echo = c.options.has(negotiated::timestamps) && segment.options.has_timestamps;
+  news.echo = segment.options.timestamp_echo - c.options.ts_offset;
+}
+
 }  // namespace
 
 bool judged_by_board(Engine& e, Connection& c, const wire::Segment& segment) {
@@ -277,13 +287,10 @@ void process_sack(Engine& e, Connection& c, const wire::Segment& segment) {
   bool const advances = ack.after(c.send.una);
   bool const same = ack == c.send.una && segment.length().empty();
   if (e.config.rack) {
-    news.least_rtt = rack::least_rtt(c, a);
-    //= rfc8985#6.2
-    //# 8985:RACK-4 the echo shows which transmission was acknowledged
-    news.has_echo = c.options.has(negotiated::timestamps) && segment.options.has_timestamps;
-    news.echo = segment.options.timestamp_echo - c.options.ts_offset;
+    prepare_for_rack(c, a, segment, news);
   }
-  Bytes const newly = ack.since(c.send.una);
+  Bytes const newly = advances ? ack.since(c.send.una) : Bytes{};
+  Bytes const before = board.pipe();
   if (advances) {
     //= rfc6675#4
     //# 6675:S6675-1 only cumulative ACKs remove data from the queue, SACKed or not
@@ -326,6 +333,9 @@ void process_sack(Engine& e, Connection& c, const wire::Segment& segment) {
   }
   if (segment.flags.ece() && (advances || ack == c.send.una)) [[unlikely]] {
     ecn::process_ece(e, c, newly);
+  }
+  if (added::possible(e)) [[unlikely]] {
+    added::on_ack(e, c, {newly, news.delivered, before, segment.flags.ece(), held, true});
   }
   if (advances) {
     // Unlike NewReno, each ACK of new data restarts the timer, not only the first partial ACK.
@@ -382,6 +392,9 @@ void expire_reordering(Engine& e, Connection& c) {
     //= rfc9937#6.2
     //# 9937:PRR-10 these losses are not reported by an ACK
     prr::on_ack(e, c, a, AckSample{}, false);
+  }
+  if (added::possible(e)) [[unlikely]] {
+    added::restore(e, c);
   }
   settle_timer(e, c, wait, false);
   make_ready(e, c);

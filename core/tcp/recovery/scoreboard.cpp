@@ -1,6 +1,7 @@
 // The scoreboard: all data in flight, as ranges whose octets have the same status.
 #include "core/tcp/recovery/scoreboard.hpp"
 
+#include "core/tcp/congestion/adapter.hpp"
 #include "core/tcp/timestamps.hpp"
 #include "core/units/check.hpp"
 
@@ -185,6 +186,9 @@ bool Scoreboard::cut(Index index, Sequence where) {
   left.end = where;
   count(left);
   count(right);
+  if (added::possible(e_)) [[unlikely]] {
+    e_.stamps[fresh] = e_.stamps[index];
+  }
   order_.insert_after(index, fresh);
   if (age_.linked(index)) {
     age_.insert_after(index, fresh);
@@ -207,6 +211,9 @@ bool Scoreboard::begin(const Range& range, Instant sent_at) {
   order_.push_back(index);
   enlist(index);
   count(r);
+  if (added::possible(e_)) [[unlikely]] {
+    added::stamp(e_, owner_, index, sent_at == e_.state->now);
+  }
   return true;
 }
 
@@ -218,6 +225,9 @@ void Scoreboard::sent(Sequence end) {
   if (plain && last.sent_at == stamp()) {
     s_.pipe += end.since(last.end);
     last.end = end;
+    if (added::possible(e_)) [[unlikely]] {
+      e_.stamps[index].in_flight = s_.pipe;
+    }
     return;
   }
   Index fresh = take();
@@ -245,6 +255,9 @@ void Scoreboard::sent(Sequence end) {
   order_.push_back(fresh);
   enlist(fresh);
   count(r);
+  if (added::possible(e_)) [[unlikely]] {
+    added::stamp(e_, owner_, fresh, true);
+  }
 }
 
 //= rfc8985#6.1
@@ -271,6 +284,9 @@ void Scoreboard::record_retransmission(Sequence begin, Sequence end) {
       delist(i);
       enlist(i);
       count(r);
+      if (added::possible(e_)) [[unlikely]] {
+        added::stamp(e_, owner_, i, true);
+      }
       i = join(i);
     }
     i = order_.next(i);
@@ -312,8 +328,12 @@ Index Scoreboard::find(Sequence where) const {
   return from;
 }
 
-void Scoreboard::deliver(const Sent& r, Sequence end, Delivery delivery, AckSample& news) {
+void Scoreboard::deliver(Index index, Sequence end, Delivery delivery, AckSample& news) {
+  Sent const& r = at(index);
   news.delivered += end.since(r.begin);
+  if (added::possible(e_)) [[unlikely]] {
+    added::deliver(e_, owner_, index, end.since(r.begin));
+  }
   if (!e_.config.rack) {
     return;
   }
@@ -355,7 +375,7 @@ void Scoreboard::acknowledge(Sequence ack, AckSample& news) {
     }
     Sequence const end = first_of(r.end, ack);
     if (!r.sacked) {
-      deliver(r, end, Delivery::in_order, news);
+      deliver(index, end, Delivery::in_order, news);
     }
     uncount(r);
     if (end == r.end) {
@@ -386,7 +406,7 @@ void Scoreboard::sack(Sequence begin, Sequence end, AckSample& news) {
       break;
     }
     Sent& r = edit(i);
-    deliver(r, r.end, Delivery::above_gap, news);
+    deliver(i, r.end, Delivery::above_gap, news);
     news.newly_sacked += length_of(r);
     uncount(r);
     delist(i);
@@ -452,6 +472,9 @@ void Scoreboard::lose_below_edge(const Connection& c) {
 Index Scoreboard::lose(Index index) {
   Sent& r = edit(index);
   CHECK(!r.sacked);
+  if (added::possible(e_) && copies_of(r) != 0) [[unlikely]] {
+    added::note_lost(e_, owner_, length_of(r));
+  }
   uncount(r);
   r.lost = true;
   r.retransmitted = false;
@@ -502,6 +525,9 @@ void Scoreboard::clear_lost() {
 void Scoreboard::lose_all_and_forget() {
   Index const index = order_.first();
   Sequence const end = at(order_.last()).end;
+  if (added::possible(e_)) [[unlikely]] {
+    added::note_lost(e_, owner_, s_.pipe);
+  }
   while (order_.count() > 1) {
     remove(order_.last());
   }

@@ -36,7 +36,11 @@ struct AckSample {
 class Scoreboard {
  public:
   Scoreboard(Engine& e, InFlightState& a)
-      : e_(e), s_(a.board), order_(s_.order, e.sent.view()), age_(s_.age, e.sent.view()) {}
+      : e_(e),
+        s_(a.board),
+        owner_(a.owner),
+        order_(s_.order, e.sent.view()),
+        age_(s_.age, e.sent.view()) {}
 
   bool tracks() const { return !order_.empty(); }
   // Octets in the network by RFC 6675's SetPipe, updated by every change.
@@ -129,7 +133,7 @@ class Scoreboard {
   bool forget_lowest(Sequence below);
   // How octets became known as delivered: cumulatively, or by a SACK above a gap.
   enum class Delivery : std::uint8_t { in_order, above_gap };
-  void deliver(const Sent& r, Sequence end, Delivery delivery, AckSample& news);
+  void deliver(Index index, Sequence end, Delivery delivery, AckSample& news);
   bool alike(const Sent& left, const Sent& right) const;
   //= rfc8985#4
   //# 8985:RACK-2 nanoseconds of the caller's clock
@@ -137,6 +141,7 @@ class Scoreboard {
 
   Engine& e_;
   ScoreboardState& s_;
+  Index owner_;
   memory::List<Sent, &Sent::order> order_;
   memory::List<Sent, &Sent::age> age_;
   bool gave_up_ = false;

@@ -70,7 +70,7 @@ foreach(module IN ITEMS core sim hw)
   if(TARGET lockstep_${module})
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/${module}"
       DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lockstep"
-      FILES_MATCHING PATTERN "*.hpp"
+      FILES_MATCHING PATTERN "*.hpp" PATTERN "controller.h"
       PATTERN "*_kit.hpp" EXCLUDE PATTERN "*_testing.hpp" EXCLUDE
       PATTERN "ns3" EXCLUDE PATTERN "runner" EXCLUDE PATTERN "examples" EXCLUDE
       PATTERN "mpipe" EXCLUDE)

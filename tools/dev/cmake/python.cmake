@@ -45,7 +45,8 @@ macro(lockstep_python_copy from folder below)
 endmacro()
 
 # Copies the Python files beside the compiled module, so that the package can be imported from
-# there; the requirements, which lockstep.testing prints; and what a device in C includes.
+# there; the requirements, which lockstep.testing prints; and what a device, or a congestion
+# controller, in C includes.
 function(lockstep_python_files folder)
   set(from "${PROJECT_SOURCE_DIR}/tools/python/package/lockstep")
   file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE "${from}" "${from}/*.py" "${from}/*.pyi"
@@ -64,6 +65,8 @@ function(lockstep_python_files folder)
     lockstep_python_copy("${PROJECT_SOURCE_DIR}/conformance/devices/${name}" "${folder}"
       include/conformance/devices)
   endforeach()
+  lockstep_python_copy("${PROJECT_SOURCE_DIR}/core/tcp/congestion/controller.h" "${folder}"
+    include/core/tcp/congestion)
   add_custom_target(python_files ALL DEPENDS ${copies})
 endfunction()
 

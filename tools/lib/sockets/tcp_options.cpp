@@ -11,6 +11,7 @@
 #include <limits>
 #include <string_view>
 
+#include "core/tcp/congestion/added.hpp"
 #include "tools/lib/sockets/options.hpp"
 #include "tools/lib/sockets/sockets.hpp"
 
@@ -30,7 +31,7 @@ using AlgorithmName = std::array<char, 16>;
 
 AlgorithmName algorithm_of(std::uint32_t congestion) {
   AlgorithmName out{};
-  std::ranges::copy(tcp::congestion_names[congestion], out.begin());
+  std::ranges::copy(tcp::congestion_words()[congestion], out.begin());
   return out;
 }
 
@@ -78,12 +79,12 @@ Result Sockets::set_congestion(Socket& s, const void* value, socklen_t length) {
   }
   AlgorithmName asked{};
   std::memcpy(asked.data(), value, std::min<std::size_t>(length, asked.size() - 1));
-  auto const* const found =
-      std::ranges::find(tcp::congestion_names, std::string_view(asked.data()));
-  if (found == tcp::congestion_names.end()) {
+  auto const words = tcp::congestion_words();
+  auto const found = std::ranges::find(words, std::string_view(asked.data()));
+  if (found == words.end()) {
     return -ENOENT;
   }
-  auto const number = static_cast<std::uint32_t>(found - tcp::congestion_names.begin());
+  auto const number = static_cast<std::uint32_t>(found - words.begin());
   return wish_in_account(s, {SettingKind::congestion, number});
 }
 

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "sim/kernel/snapshot.hpp"
+#include "tools/lib/controllers/load.hpp"
 #include "tools/lib/sim_report/measures.hpp"
 #include "tools/lib/sim_report/report_json.hpp"
 #include "tools/lib/world_file/world_file.hpp"
@@ -129,11 +130,20 @@ nb::list connections(Simulation& in) {
   return out;
 }
 
+std::string controller_fault(Simulation& in) { return controller_fault_of(in.kernel()); }
+
 nb::object next_at(Simulation& in) { return to_python(in.kernel().next_at()); }
 
 }  // namespace
 
 void bind_simulation(nb::module_& module) {
+  module.def("load_controller", &load_controller, "file"_a);
+  module.def(
+      "add_controller",
+      [](const std::string& origin, std::uintptr_t controller) {
+        add_controller_of(origin, reinterpret_cast<const void*>(controller));
+      },
+      "origin"_a, "controller"_a);
   nb::class_<Kept>(module, "SimulationSnapshot", "All of a simulation in mid run.");
   nb::class_<Simulation>(module, "Simulation", "A world that runs step by step.")
       .def("__init__", &construct, "text"_a, "name"_a, "is_file"_a, "settings"_a, "seed"_a,
@@ -147,6 +157,7 @@ void bind_simulation(nb::module_& module) {
       .def("steps", [](Simulation& self) { return self.kernel().steps(); })
       .def("frames_sent", [](Simulation& self) { return self.kernel().frames_sent(); })
       .def("fingerprint", [](Simulation& self) { return self.kernel().fingerprint(); })
+      .def("controller_fault", &controller_fault)
       .def("hosts", &hosts)
       .def("frames", &take_frames)
       .def("report", &report)

@@ -21,6 +21,10 @@ void register_sim(CLI::App& app, int& exit_code) {
                    "NAME.FIELD=VALUE: set a field of a host's Config (* for all hosts), of a link, "
                    "app or fault; may be repeated")
       ->allow_extra_args(false);
+  verb->add_option("--controller", options->controllers,
+                   "a shared object with a congestion controller, which congestion = \"NAME\" of a "
+                   "host's Config then names; may be repeated. sim/examples/controllers/README.md")
+      ->allow_extra_args(false);
   verb->add_option("--pcapng", options->pcapng_folder,
                    "write a capture of each host to this folder");
   verb->add_option("--json", options->json_file, "also write the report as JSON to this file");

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "conformance/devices/peer.hpp"
 #include "conformance/interop/device_host.hpp"
 #include "conformance/interop/judge.hpp"
+#include "core/tcp/congestion/added.hpp"
 #include "sim/checkers/rfc.hpp"
 #include "sim/kernel/kernel.hpp"
 #include "tools/base/output/atomic_file.hpp"
@@ -17,6 +19,7 @@
 #include "tools/base/output/table.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/lib/controllers/load.hpp"
 #include "tools/lib/sim_apps/http_app.hpp"
 #include "tools/lib/sim_report/report_json.hpp"
 #include "tools/lib/world_file/failed_check.hpp"
@@ -134,6 +137,28 @@ sim::Registry registry_of_run() {
   return out;
 }
 
+/// The world, in which hosts may use the controllers of the options. A controller that no host uses
+/// changes nothing: says so.
+sim::World world_of(const SimRunOptions& options) {
+  for (const std::string& file : options.controllers) {
+    load_controller(file);
+  }
+  sim::World world = read_world(options.file, options.settings, Devices::allowed);
+  for (const std::string& file : options.controllers) {
+    const std::string name = load_controller(file);
+    const bool used = std::ranges::any_of(world.hosts, [&](const sim::HostSpec& host) {
+      return tcp::congestion_words()[static_cast<std::size_t>(host.config.tcp.congestion)] == name;
+    });
+    if (!used) {
+      fmt::print(stderr,
+                 "lockstep: {}: no host uses this controller: set congestion = \"{}\" in its "
+                 "[host.config], or add --set '*.congestion={}'\n",
+                 file, name, name);
+    }
+  }
+  return world;
+}
+
 sim::Ending run_to_end(sim::Kernel& kernel, Instant limit, OutFolder* out) {
   Progress progress;
   while (!kernel.done()) {
@@ -159,7 +184,7 @@ sim::Ending run_to_end(sim::Kernel& kernel, Instant limit, OutFolder* out) {
 
 int run_simulation(const SimRunOptions& options) {
   const sim::Checks checks = parse_checks(options.checks);
-  sim::World world = read_world(options.file, options.settings, Devices::allowed);
+  sim::World world = world_of(options);
   if (checks == sim::Checks::off) {
     world.invariants_every = 0;
   }
@@ -213,8 +238,11 @@ int run_simulation(const SimRunOptions& options) {
   // A run that --until stopped early counts as complete.
   const bool stopped = !options.until.empty() && ending == sim::Ending::limit_reached;
   const bool lawful = print_findings(findings);
-  if (!kernel.fault().empty()) {  // what a device did that it must not do
-    fmt::print(stderr, "lockstep: {}\n", kernel.fault());
+  // What a device, or a controller, did that it must not do.
+  const std::string fault =
+      kernel.fault().empty() ? controller_fault_of(kernel) : std::string(kernel.fault());
+  if (!fault.empty()) {
+    fmt::print(stderr, "lockstep: {}\n", fault);
     return 1;
   }
   return all_well(kernel, stopped ? sim::Ending::completed : ending) && lawful ? 0 : 1;

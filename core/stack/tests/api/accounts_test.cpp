@@ -1,6 +1,7 @@
 // Accounts of connections: counters, per-connection settings, and that accounts never change what
 // is sent.
 #include "core/stack/testing/flow_kit.hpp"
+#include "core/tcp/congestion/added.hpp"
 #include "core/wire/icmp.hpp"
 
 namespace lockstep::testing {
@@ -58,7 +59,7 @@ TEST(Accounts, ChoicesOutOfRangeAreRefused) {
         Setting{SettingKind::keepalive_interval_ms, 86'400'001},
         Setting{SettingKind::keepalive_probes, 0}, Setting{SettingKind::keepalive_probes, 256},
         Setting{SettingKind::mss, 63}, Setting{SettingKind::mss, 65'496},
-        Setting{SettingKind::congestion, tcp::congestion_count}}) {
+        Setting{SettingKind::congestion, tcp::congestion_words().size()}}) {
     EXPECT_EQ(flow.stack.set(flow.id, setting), Refusal::bad_argument);
   }
   ListenerId listener;

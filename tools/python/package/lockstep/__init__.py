@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Union
 
 from lockstep import _core
 from lockstep.calls import Calls, Connection, Event, Listener
+from lockstep.controllers import Ack, ControlledConnection, Controller, add_controller
 from lockstep.errors import BadInput, Error, Refused, SocketError, WouldBlock
 from lockstep.inspection import Inspection
 from lockstep.sim import AppConnection, Arrival, Frame, Host, Link, Sim, SimSnapshot, Tap, Value
@@ -21,10 +22,11 @@ from lockstep.stack import Region, Sent, Stack, Wrong
 from lockstep.units import Address, BytesLike, Duration, as_text, nanoseconds
 
 __all__ = [
-    "Address", "AppConnection", "Arrival", "BadInput", "BytesLike", "Calls", "ConfigField",
-    "Connection", "Duration", "Error", "Event", "Frame", "Host", "Inspection", "Link", "Listener",
-    "Refused", "Region", "STATES", "Sent", "Sim", "SimSnapshot", "SocketError", "Stack", "Tap",
-    "Value", "WouldBlock", "Wrong", "config_fields", "drops", "fields_of", "nanoseconds",
+    "Ack", "Address", "AppConnection", "Arrival", "BadInput", "BytesLike", "Calls", "ConfigField",
+    "Connection", "ControlledConnection", "Controller", "Duration", "Error", "Event", "Frame",
+    "Host", "Inspection", "Link", "Listener", "Refused", "Region", "STATES", "Sent", "Sim",
+    "SimSnapshot", "SocketError", "Stack", "Tap", "Value", "WouldBlock", "Wrong",
+    "add_controller", "config_fields", "drops", "fields_of", "nanoseconds",
 ]
 
 #: The version of Lockstep.

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Optional, Union
 
 from lockstep import _core
 from lockstep.calls import Calls, Connection
+from lockstep.controllers import check
 from lockstep.errors import BadInput
 from lockstep.units import (NANOSECONDS_MAX, Address, Duration, as_address, as_bytes,
                             as_number, as_text, nanoseconds)
@@ -320,7 +321,9 @@ class Sim:
 
     def step(self) -> bool:
         """Executes the next event: a frame arrives, or a host turns. False: there is none."""
-        return self.start().step()
+        more = self.start().step()
+        check(self.start())
+        return more
 
     def next_at(self) -> Optional[int]:
         """The time of the next step, in nanoseconds; None: there is none."""
@@ -330,13 +333,16 @@ class Sim:
         """Advances the time and executes every event due meanwhile."""
         core = self.start()
         core.advance_to(min(core.now() + nanoseconds(duration), NANOSECONDS_MAX - 1))
+        check(core)
 
     def run(self) -> str:
         """Runs until the models are done: ``completed``; or ``limit_reached`` or ``deadlocked``.
 
         Only the applications of :meth:`app` count; calls on hosts do not keep it running.
         """
-        return self.start().run()
+        ending = self.start().run()
+        check(self.start())
+        return ending
 
     # --- to look ---
 

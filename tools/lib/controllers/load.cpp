@@ -1,0 +1,93 @@
+// Congestion controllers in shared objects: `--controller FILE.so`.
+#include "tools/lib/controllers/load.hpp"
+
+#include <dlfcn.h>
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <map>
+
+#include "core/tcp/congestion/added.hpp"
+#include "tools/base/process/failure.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* symbol = "lockstep_controller_of";
+
+[[noreturn]] void refuse(const std::string& file, const std::string& what) {
+  throw Failure(ExitCode::bad_input, fmt::format("{}: {}", file, what));
+}
+
+/// What was added: by name, where it came from.
+std::map<std::string, std::string>& origins() {
+  static std::map<std::string, std::string> all;
+  return all;
+}
+
+/// The controller of each loaded object.
+std::map<const void*, std::string>& loaded() {
+  static std::map<const void*, std::string> all;
+  return all;
+}
+
+}  // namespace
+
+void add_controller_of(const std::string& origin, const void* controller) {
+  const auto* const added = static_cast<const lockstep_controller*>(controller);
+  const std::string_view reason = tcp::add_controller(*added);
+  if (!reason.empty()) {
+    refuse(origin, fmt::format("not a congestion controller that can be used: {}", reason));
+  }
+  origins().emplace(added->name, origin);
+}
+
+std::string load_controller(const std::string& file) {
+  std::error_code failed;
+  if (!fs::is_regular_file(file, failed)) {
+    refuse(file, "there is no such file: name a shared object with a congestion controller");
+  }
+  // With a folder in front, so that it is not sought elsewhere.
+  void* const object = dlopen(fs::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (object == nullptr) {
+    const std::string error = dlerror();
+    refuse(file, fmt::format("cannot be loaded: {}: compile it with cc -shared -fPIC", error));
+  }
+  void* const found = dlsym(object, symbol);
+  if (found == nullptr) {
+    refuse(file,
+           fmt::format("exports no {}(): core/tcp/congestion/controller.h declares it", symbol));
+  }
+  const auto* const controller = reinterpret_cast<lockstep_controller_function*>(found)();
+  if (controller == nullptr) {
+    refuse(file, fmt::format("{}() returned no controller", symbol));
+  }
+  const auto known = loaded().find(controller);
+  if (known != loaded().end()) {
+    return known->second;
+  }
+  add_controller_of(file, controller);
+  loaded().emplace(controller, controller->name);
+  return controller->name;
+}
+
+std::string controller_fault_of(const sim::Kernel& kernel) {
+  for (std::uint32_t i = 0; i < kernel.host_count(); ++i) {
+    const sim::Host& host = kernel.host({i});
+    const tcp::ControllerFault fault = host.stack().controller_fault();
+    if (fault.found) {
+      const std::string name(
+          tcp::congestion_words()[static_cast<std::size_t>(host.spec().config.tcp.congestion)]);
+      return fmt::format(
+          "{}: controller {} of host {} set cwnd to {} at {}.{:09} s of its clock: 1 to {} octets "
+          "are possible",
+          origins()[name], name, host.spec().name.view(), fault.cwnd, fault.at.ns / 1'000'000'000,
+          fault.at.ns % 1'000'000'000, LOCKSTEP_CONTROLLER_CWND_MAX);
+    }
+  }
+  return {};
+}
+
+}  // namespace lockstep::tools

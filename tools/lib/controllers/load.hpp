@@ -1,0 +1,22 @@
+// Congestion controllers in shared objects: `--controller FILE.so`.
+#pragma once
+
+#include <string>
+
+#include "sim/kernel/kernel.hpp"
+
+namespace lockstep::tools {
+
+/// Adds the controller that the file exports (core/tcp/congestion/controller.h), for the life of
+/// this process. Returns its name. The same file twice is added once. Throws Failure, in one line
+/// with the file's name, if it cannot be used.
+std::string load_controller(const std::string& file);
+
+/// The same for a structure lockstep_controller; `origin` says where it is from, in messages.
+void add_controller_of(const std::string& origin, const void* controller);
+
+/// The line for the first host of a run whose controller has set a window out of range; empty: none
+/// has.
+std::string controller_fault_of(const sim::Kernel& kernel);
+
+}  // namespace lockstep::tools

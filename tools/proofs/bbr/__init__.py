@@ -1,0 +1,1 @@
+"""BBR as a controller of one's own, compared with Linux's."""
