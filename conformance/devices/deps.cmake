@@ -136,6 +136,7 @@ function(lockstep_devices)
   target_compile_options(lockstep_device_program PRIVATE -Wall -Wextra -Wpedantic -Wconversion
     -Wshadow $<$<BOOL:${LOCKSTEP_WERROR}>:-Werror>)
   target_link_libraries(lockstep_devices PUBLIC lockstep_device_program ${CMAKE_DL_LIBS})
+  target_sources(lockstep_devices PRIVATE "${folder}/linux/guest.cpp")
   lockstep_agent()
   lockstep_device(lockstep lockstep/device.cpp lockstep_calls lockstep_third_party)
   foreach(test IN ITEMS compare_test devices_test interop_test overlaps_test script_test

@@ -256,7 +256,7 @@ void Caller::judge_option(const Value& wanted, const std::byte* value, Given& ou
     int got = 0;
     std::memcpy(&got, value, sizeof got);
     bool const any = wanted.items.size() == 1 && is_any(wanted.items[0]);
-    out.wrong = any || got == number(wanted)
+    out.wrong = any || got == int_of(wanted)
                     ? ""
                     : fmt::format("the option is {}, not {}", got, number(wanted));
   }

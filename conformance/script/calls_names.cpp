@@ -99,7 +99,8 @@ IpAddress Caller::address_of(const Value& value) const {
 /// ...}, of which each item may be `...` or absent.
 Caller::Name Caller::name_of(const Value* value, bool remote) const {
   Head const& head = script_.head;
-  bool const any = !is_given(value);
+  bool const bare = is_given(value) && value->kind == Value::Kind::number;  // connect(3, AF_UNSPEC)
+  bool const any = !is_given(value) || bare;
   if (!any) {
     if (value->kind != Value::Kind::record || value->names.size() != value->items.size()) {
       refuse(*value, "... or {sa_family = ..., sin_port = htons(N), sin_addr = inet_addr(...)}");
@@ -110,7 +111,8 @@ Caller::Name Caller::name_of(const Value* value, bool remote) const {
   const Value* const family_given = any ? nullptr : family_in(*value);
   const Value* const port_given = any ? nullptr : port_in(*value);
   const Value* const address_given = any ? nullptr : address_in(*value);
-  std::int64_t const family = is_given(family_given)      ? number(*family_given)
+  std::int64_t const family = bare                        ? number(*value)
+                              : is_given(family_given)    ? number(*family_given)
                               : head.mode == IpMode::ipv4 ? AF_INET
                                                           : AF_INET6;
   std::int64_t const port = is_given(port_given) ? number(*port_given)

@@ -395,6 +395,9 @@ void Runner::command(const Shell& shell) {
   for (StateCheck const& one : shell.checks) {
     check_states(one);
   }
+  if (only_commands_follow() || world_.take_settings(shell.set)) {
+    return;
+  }
   Config config = world_.config();
   bool changed = false;
   for (Assignment const& one : shell.set) {
@@ -408,7 +411,7 @@ void Runner::command(const Shell& shell) {
       changed = true;  // otherwise the plan has refused it, or has a note
     }
   }
-  if (changed && !only_commands_follow()) {
+  if (changed) {
     world_.reconfigure(config);
   }
 }

@@ -31,7 +31,7 @@ void Runner::fail_on_extra(Instant now) {
 // ---- ACKs of a device that come early, and what is expected ----
 
 bool Runner::is_early_ack() const {
-  return !world_.is_ours() && !world_.sent.empty() &&
+  return world_.is_other() && !world_.sent.empty() &&
          early_.is_early(read_live(world_.sent.front().bytes));
 }
 
@@ -55,7 +55,7 @@ bool Runner::pass_early_acks(const Event& event, Instant first, Instant last) {
                              flow_of(event.packet).peer_to_live(event.packet.tcp.ack.value_or(0));
     if (awaited || !is_early_ack()) {
       bool const came = early_.came(event.packet, flow_of(event.packet));
-      return !world_.is_ours() && !awaited && came;
+      return world_.is_other() && !awaited && came;
     }
     take_early_acks();
   }
@@ -87,11 +87,13 @@ void Runner::arrive(const Event& event) {
   Flow& flow = flow_of(packet);
   bool const opens = !packet.is_icmp && (packet.tcp.flags & 0x12) == 0x02;
   if (opens) {
-    tcp::State const state = world_.state_of(flow.local, flow.remote).value_or(tcp::State::closed);
+    auto const seen = world_.state_of(flow.local, flow.remote);
+    tcp::State const state = seen.value_or(tcp::State::closed);
     bool const fresh = state == tcp::State::closed || state == tcp::State::listen ||
                        state == tcp::State::time_wait;
     flow.opening = flow.opening || fresh;
-    if (state == tcp::State::closed || state == tcp::State::listen) {
+    bool const unknown = !seen && flow.peer_opened;
+    if (!unknown && (state == tcp::State::closed || state == tcp::State::listen)) {
       flow.shift = 0;  // a reset without a connection has the script's own numbers
     }
     flow.local_known = flow.local_known || fresh;
@@ -182,8 +184,9 @@ Live Runner::take(const Event& event, Instant first, Instant last) {
     Sent const& next = world_.sent.front();
     bool const in_time = next.at >= first && next.at <= last;
     bool const full = whole.length % segment == 0;
-    if (!world_.is_ours()) {
-      whole.flags &= static_cast<std::uint16_t>(~flag_psh);  // as in allow_choices()
+    // As in allow_choices(), and in allow_push().
+    if (world_.is_other() || (world_.is_original() && script_.upstream)) {
+      whole.flags &= static_cast<std::uint16_t>(~flag_psh);
     }
     if (!in_time || !full || !join(whole, read_live(next.bytes), segment)) {
       break;
@@ -216,7 +219,7 @@ void Runner::expect(const Event& event) {
   Flow& flow = flow_of(event.packet);
   learn(event.packet, live, flow);
   std::vector<Row> rows = compare(event.packet, live, flow, script_.head.stamp_tick_ns != 0);
-  if (!world_.is_ours()) {
+  if (world_.is_other()) {
     allow_choices(rows);
   }
   // An offload's packet of several segments: Linux sets PSH on each, and there is none here.

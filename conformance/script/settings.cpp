@@ -180,6 +180,10 @@ class Commands {
   }
   void take_one(const Assignment& one, Config& config) {
     std::string const text = one.name + "=" + one.value;
+    if (plan_.original) {
+      take_raw(one, config);
+      return;
+    }
     if (is_neutral(one.name, one.value)) {
       plan_.notes.push_back({one.place, text, "this stack has no such setting", false});
       return;
@@ -193,6 +197,16 @@ class Commands {
     }
     if (!wrong.empty()) {
       plan_.notes.push_back({one.place, text, wrong, true});
+    }
+  }
+
+  /// The original takes the settings itself; the size of packets is also the simulation's.
+  void take_raw(const Assignment& one, Config& config) {
+    if (one.name == "route.mtu") {
+      set_sysctl(one.name, one.value, config);
+    }
+    if (!later_) {
+      plan_.raw.push_back(one);
     }
   }
 
@@ -252,6 +266,7 @@ Plan plan_of(const Script& script, const Overrides& overrides) {
                        profile));
   }
   plan.profile = profile;
+  plan.original = profile == "linux" && overrides.device.stem() == "linux";
   plan.config = *config;
   plan.config.link = LinkType::ip;
   shrink_pools(plan.config);
@@ -261,6 +276,7 @@ Plan plan_of(const Script& script, const Overrides& overrides) {
   Commands(script, overrides.lenient, plan).take();
   for (Assignment const& one : head.config) {
     set_field(script, one, plan.config);
+    plan.fields.push_back(one.name);
   }
   plan.changed = changes(before, plan.config);
   draw_keys(plan.config, entropy_of(Random(0).fork("script")));

@@ -21,6 +21,9 @@ struct Plan {
   std::vector<std::string> changed;
   std::size_t first_event = 0;  ///< after the commands that `config` already includes
   std::vector<Note> notes;      ///< settings without effect
+  bool original = false;        ///< runs on the system that the profile imitates
+  std::vector<Assignment> raw;  ///< for it: the settings before the first event, as they are ...
+  std::vector<std::string> fields;  ///< ... and the fields of Config that the script sets
 };
 
 /// Settings of the command line; the head of a script overrides them.

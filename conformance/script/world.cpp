@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "conformance/script/device_world.hpp"
+#include "conformance/script/linux_world.hpp"
 
 namespace lockstep::conformance::script {
 namespace {
@@ -98,6 +99,9 @@ std::optional<lockstep_tcp_info> StackWorld::info_of(int fd) {
 std::unique_ptr<World> world_of(const Plan& plan, const Overrides& overrides, Arena& arena) {
   if (overrides.device.empty()) {
     return std::make_unique<StackWorld>(plan, arena);
+  }
+  if (plan.original) {
+    return std::make_unique<LinuxWorld>(plan, overrides.device.string());
   }
   return std::make_unique<DeviceWorld>(plan, overrides.device);
 }

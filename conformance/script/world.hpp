@@ -63,10 +63,15 @@ class World {
   virtual const Config& config() const = 0;
   /// Replaces them, for connections that are open, too.
   virtual void reconfigure(const Config& config) = 0;
+  /// Takes the settings of a command as they are; false: they are set in the Config.
+  virtual bool take_settings(const std::vector<Assignment>&) { return false; }
   /// False: the fields of TCP_INFO cannot be seen, so no assertion is asked.
   virtual bool has_info() const { return true; }
   /// False: what it sends is judged as any peer's, not by what our own stack never does.
   virtual bool is_ours() const { return true; }
+  /// True: it is the system that the profile imitates, so all is compared that is of our own stack.
+  virtual bool is_original() const { return false; }
+  bool is_other() const { return !is_ours() && !is_original(); }
   /// How far an expected packet may be off that is due `passed` after the last event.
   virtual Duration tolerance(Duration) const { return {}; }
 

@@ -110,6 +110,7 @@ struct Stack::Body {
 
   // core/stack/stack.cpp: fills the ports and the hash of `recent` if its path is the connection's.
   void expect_answer(const tcp::Connection& c);
+  std::uint16_t beside(std::uint16_t index) const;
   bool may_connect_from(std::uint16_t address) const;
   // Whether a handshake is under way: O(connections).
   bool is_opening() const;

@@ -432,6 +432,19 @@ bool Stack::Body::may_connect_from(std::uint16_t address) const {
   return !has_discovery() || discovery.test_of(address) != link::TestState::duplicate;
 }
 
+// A usable IPv4 address in the network of `index`; no_address if there is none.
+std::uint16_t Stack::Body::beside(std::uint16_t index) const {
+  for (std::uint16_t i = 0; index != internet::no_address && i < addresses.count(); ++i) {
+    IpAddress const other = addresses.all()[i];
+    if (other.is_v4() && is_usable(i) &&
+        internet::same_prefix({addresses.all()[index].as_v4(), other.as_v4()},
+                              addresses.prefix_bits(index))) {
+      return i;
+    }
+  }
+  return internet::no_address;
+}
+
 Refusal Stack::Body::choose_local(const Open& open, IpAddress& local, std::uint16_t& index) {
   if (!internet::may_be_remote(addresses, open.remote.address) || open.remote.port.value == 0) {
     return Refusal::bad_remote;
@@ -462,6 +475,7 @@ Refusal Stack::Body::choose_local(const Open& open, IpAddress& local, std::uint1
     index = internet::source_for(addresses, open.remote.address, usable_addresses());
   } else {
     index = routed ? hop.source : addresses.first_v4();
+    index = is_usable(index) ? index : beside(index);
   }
   if (index == internet::no_address || !may_connect_from(index)) {
     return Refusal::no_route;

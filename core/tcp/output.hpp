@@ -41,10 +41,12 @@ inline Sequence queue_begin(const Connection& c) {
 // The sequence number of a segment without data: SND.NXT, or the right edge if SND.NXT lies beyond
 // a window that closed or shrank, as in Linux and BSD: a strict receiver accepts nothing beyond the
 // edge, not even the ACK field. (An edge that moved left by less than a unit of its scale was only
-// rounded.)
+// rounded; but one octet beyond a window of zero is our probe.)
 inline Sequence bare_sequence(const Connection& c) {
   Sequence const right = c.send.una + c.send.wnd;
-  bool const beyond = c.send.nxt.since(right).count >> c.options.send_scale.shift != 0;
+  std::uint32_t const excess = c.send.nxt.since(right).count;
+  bool const beyond = excess >> c.options.send_scale.shift != 0 ||
+                      (excess == 1 && c.send.wnd.empty());
   return beyond && synchronized(c.state) ? right : c.send.nxt;
 }
 // How far retransmissions may go. Data that lay in the window when it was sent may be retransmitted

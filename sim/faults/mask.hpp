@@ -14,9 +14,10 @@ struct Mask {
   static constexpr std::uint32_t bits_max = 1024;
 
   std::array<std::uint64_t, bits_max / 64> words{};
-  std::uint32_t bits = 0;  // length of the mask
-  bool repeat = false;     // after its end: start over; otherwise lose nothing more
-  std::uint64_t seen = 0;  // frames so far while the rule was active
+  std::uint32_t bits = 0;    // length of the mask
+  bool repeat = false;       // after its end: start over; otherwise lose nothing more
+  std::uint32_t period = 0;  // of a repeated mask: frames from one start to the next; 0: `bits`
+  std::uint64_t seen = 0;    // frames so far while the rule was active
 
   // Selects the frame of that number, counted from 0.
   void lose(std::uint32_t nth) {
@@ -26,7 +27,8 @@ struct Mask {
   }
 
   Verdict judge(const Passing&, Random&) {
-    std::uint64_t const nth = repeat && bits != 0 ? seen % bits : seen;
+    std::uint32_t const again = period != 0 ? period : bits;
+    std::uint64_t const nth = repeat && again != 0 ? seen % again : seen;
     ++seen;
     bool const lost =
         nth < bits && (words[static_cast<std::uint32_t>(nth / 64)] >> (nth % 64) & 1) != 0;

@@ -84,6 +84,22 @@ TEST(Mask, LosesExactlyTheSelectedFrames) {
   EXPECT_EQ(acted(forever, 202), 6u);
 }
 
+TEST(Mask, BeginsAgainEveryPeriod) {
+  Mask mask;
+  mask.lose(1);
+  mask.repeat = true;
+  mask.period = 5000;  // far longer than a mask can be
+  Rule rule(mask, {}, Random(3));
+  std::vector<std::byte> frame = frame_of(60);
+  std::set<std::uint32_t> lost;
+  for (std::uint32_t i = 0; i < 10'002; ++i) {
+    if (rule.judge({Instant{i}, frame}).act == Act::drop) {
+      lost.insert(i);
+    }
+  }
+  EXPECT_EQ(lost, (std::set<std::uint32_t>{1, 5001, 10'001}));
+}
+
 TEST(Corrupt, FlipsOnlyTheChosenBit) {
   Rule rule(Corrupt{always, 8 * 20 + 3, 8 * 20 + 3}, {}, Random(4));
   std::vector<std::byte> const before = frame_of(60);

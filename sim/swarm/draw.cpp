@@ -15,46 +15,6 @@ std::uint32_t draw_mtu(Dice& dice) {
   return dice.pick({68u, 128u, 296u, 576u, 1'006u, 1'500u, 1'500u, 1'500u, 4'000u, 9'000u});
 }
 
-LaneSpec draw_lane(Dice& dice) {
-  LaneSpec lane;
-  lane.rate_bits_per_second =
-      dice.pick({std::uint64_t{0}, std::uint64_t{1'000'000}, std::uint64_t{10'000'000},
-                 std::uint64_t{100'000'000}, std::uint64_t{1'000'000'000}});
-  lane.delay = Duration::microseconds(dice.pick({0u, 5u, 500u, 5'000u, 50'000u, 300'000u}));
-  if (dice.percent(40)) {
-    lane.queue_packets = dice.pick({1u, 4u, 16u, 64u});
-    lane.mark_packets = dice.pick({0u, 1u, 3u});
-  }
-  if (dice.percent(20)) {
-    lane.queue_bytes = dice.pick({std::uint64_t{1}, std::uint64_t{20'000}});
-  }
-  return lane;
-}
-
-void draw_hosts(Dice& dice, World& world, std::uint32_t count) {
-  bool const bare = count == 2 && dice.percent(25);
-  std::uint32_t const mtus[2] = {draw_mtu(dice), draw_mtu(dice)};
-  Config const profile = draw_profile(dice);
-  constexpr Name names[hosts_most] = {"a", "b", "c", "d", "e", "f"};
-  for (std::uint32_t i = 0; i < count; ++i) {
-    HostSpec host;
-    host.name = names[i];
-    host.config = dice.percent(75) ? profile : draw_profile(dice);
-    host.config.link = bare ? LinkType::ip : LinkType::ethernet;
-    host.config.addresses[0] = {IpAddress::v4(10, 0, 0, static_cast<std::uint8_t>(i + 1)), 24};
-    host.config.address_count = {1};
-    if (dice.percent(20)) {
-      host.config.addresses[1] = {IpAddress::v4(10, 1, 0, static_cast<std::uint8_t>(i + 1)), 16};
-      host.config.address_count = {2};
-    }
-    draw_config(dice, host.config);
-    std::uint32_t const mtu = mtus[dice.percent(80) ? 0 : 1];
-    set_mtu(host.config, Bytes{mtu});
-    draw_host(dice, host);
-    world.hosts.push_back(host);
-  }
-}
-
 void add_link(Dice& dice, World& world, NodeRef a, NodeRef b) {
   constexpr Name names[] = {"l0", "l1", "l2", "l3", "l4", "l5", "l6", "l7", "l8", "l9", "l10"};
   LinkSpec link;
@@ -171,19 +131,6 @@ void draw_together(Dice& dice, World& world) {
   draw_narrow(dice, world);
 }
 
-// What a host sends to a peer that names a smaller MSS than the least it takes must fit into that
-// peer's link: all frames would be lost.
-void fit_least_segments(World& world) {
-  constexpr Bytes headers{40};
-  Bytes narrowest{65'535};
-  for (const HostSpec& host : world.hosts) {
-    narrowest = least(narrowest, host.config.mtu);
-  }
-  for (HostSpec& host : world.hosts) {
-    host.config.tcp.mss_least = least(host.config.tcp.mss_least, narrowest - headers);
-  }
-}
-
 World draw_mixed(const Random& root) {
   Dice topology(root.fork("topology"));
   World world;
@@ -211,6 +158,8 @@ World draw_mixed(const Random& root) {
     draw_full_segments(together, world);
   }
   aim_sequence_numbers(apps, world);
+  Dice lab(root.fork("lab"));
+  draw_lab(lab, world);
   Dice faults(root.fork("faults"));
   draw_faults(faults, world);
   world.invariants_every = 0;  // the invariant checker checks more often
@@ -219,6 +168,59 @@ World draw_mixed(const Random& root) {
 }
 
 }  // namespace
+
+LaneSpec draw_lane(Dice& dice) {
+  LaneSpec lane;
+  lane.rate_bits_per_second =
+      dice.pick({std::uint64_t{0}, std::uint64_t{1'000'000}, std::uint64_t{10'000'000},
+                 std::uint64_t{100'000'000}, std::uint64_t{1'000'000'000}});
+  lane.delay = Duration::microseconds(dice.pick({0u, 5u, 500u, 5'000u, 50'000u, 300'000u}));
+  if (dice.percent(40)) {
+    lane.queue_packets = dice.pick({1u, 4u, 16u, 64u});
+    lane.mark_packets = dice.pick({0u, 1u, 3u});
+  }
+  if (dice.percent(20)) {
+    lane.queue_bytes = dice.pick({std::uint64_t{1}, std::uint64_t{20'000}});
+  }
+  return lane;
+}
+
+void draw_hosts(Dice& dice, World& world, std::uint32_t count) {
+  bool const bare = count == 2 && dice.percent(25);
+  std::uint32_t const mtus[2] = {draw_mtu(dice), draw_mtu(dice)};
+  Config const profile = draw_profile(dice);
+  constexpr Name names[hosts_most] = {"a", "b", "c", "d", "e", "f"};
+  for (std::uint32_t i = 0; i < count; ++i) {
+    HostSpec host;
+    host.name = names[i];
+    host.config = dice.percent(75) ? profile : draw_profile(dice);
+    host.config.link = bare ? LinkType::ip : LinkType::ethernet;
+    host.config.addresses[0] = {IpAddress::v4(10, 0, 0, static_cast<std::uint8_t>(i + 1)), 24};
+    host.config.address_count = {1};
+    if (dice.percent(20)) {
+      host.config.addresses[1] = {IpAddress::v4(10, 1, 0, static_cast<std::uint8_t>(i + 1)), 16};
+      host.config.address_count = {2};
+    }
+    draw_config(dice, host.config);
+    std::uint32_t const mtu = mtus[dice.percent(80) ? 0 : 1];
+    set_mtu(host.config, Bytes{mtu});
+    draw_host(dice, host);
+    world.hosts.push_back(host);
+  }
+}
+
+// What a host sends to a peer that names a smaller MSS than the least it takes must fit into that
+// peer's link: all frames would be lost.
+void fit_least_segments(World& world) {
+  constexpr Bytes headers{40};
+  Bytes narrowest{65'535};
+  for (const HostSpec& host : world.hosts) {
+    narrowest = least(narrowest, host.config.mtu);
+  }
+  for (HostSpec& host : world.hosts) {
+    host.config.tcp.mss_least = least(host.config.tcp.mss_least, narrowest - headers);
+  }
+}
 
 bool draws_long(std::uint64_t seed) {
   Dice rare(Random(seed).fork("swarm").fork("rare"));
@@ -231,7 +233,11 @@ World draw_world(std::uint64_t seed) {
     return draw_long(root);
   }
   Dice kind(root.fork("kind"));
-  return kind.percent(10) ? draw_trickled(root) : draw_mixed(root);
+  if (kind.percent(10)) {
+    return draw_trickled(root);
+  }
+  Dice routed(root.fork("routed"));
+  return routed.percent(8) ? draw_routed(root) : draw_mixed(root);
 }
 
 Duration healing_time(const World& world) {

@@ -20,8 +20,9 @@ enum class Cut : std::uint8_t {
   plain_app,
   plain_host,
   config,
+  plain_link,
 };
-constexpr std::uint32_t cut_count = 11;
+constexpr std::uint32_t cut_count = 12;
 constexpr std::uint32_t parts_max = 16;  // per kind of part
 
 template <class T>
@@ -42,12 +43,13 @@ bool lower(T& value, T to) {
 
 bool plain(AppSpec& app) {
   bool const was = app.lend || app.urgent_every != 0 || app.think.ns != 0 || app.stagger.ns != 0 ||
-                   app.fast_open != 0;
+                   app.fast_open != 0 || app.draws.any();
   app.lend = false;
   app.urgent_every = 0;
   app.fast_open = 0;
   app.think = {};
   app.stagger = {};
+  app.draws = {};
   return was;
 }
 
@@ -58,6 +60,14 @@ bool plain(HostSpec& host) {
   host.poll = {};
   host.transmit_ring = 256;
   host.receive_ring = 1'024;
+  return was;
+}
+
+// A queue that drops only what is too much.
+bool plain(LinkSpec& link) {
+  bool const was = !link.forward.output.plain() || !link.back.output.plain();
+  link.forward.output = {};
+  link.back.output = {};
   return was;
 }
 
@@ -121,6 +131,8 @@ bool apply(World& world, Cut cut, std::uint32_t index) {
       return index < world.hosts.size() && plain(world.hosts[index]);
     case Cut::config:
       return index < world.hosts.size() && plain(world.hosts[index].config);
+    case Cut::plain_link:
+      return index < world.links.size() && plain(world.links[index]);
   }
   return false;
 }

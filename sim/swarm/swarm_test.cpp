@@ -160,14 +160,59 @@ TEST(Swarm, DrawsInitialSequenceNumbersJustBelowTheWrap) {
   EXPECT_GT(near, 5u);
 }
 
+// What a laboratory varies: each discipline, shapers, traces, each draw of an application.
+TEST(Swarm, DrawsRoutersDisciplinesAndArrivals) {
+  std::array<std::uint32_t, discipline_count> disciplines{};
+  std::uint32_t shaped = 0;
+  std::uint32_t traced = 0;
+  std::uint32_t poisson = 0;
+  std::uint32_t on_off = 0;
+  std::uint32_t sizes = 0;
+  std::array<std::uint32_t, 4> routers{};
+  for (std::uint64_t seed = 0; seed < 2'000; ++seed) {
+    World const world = draw_world(seed);
+    ASSERT_LT(world.routers.size(), routers.size());
+    ++routers[world.routers.size()];
+    for (const LinkSpec& link : world.links) {
+      ++disciplines[static_cast<std::size_t>(link.forward.output.discipline)];
+      shaped += link.forward.output.shape_bits_per_second != 0 ? 1 : 0;
+      traced += link.forward.output.trace_ms.empty() ? 0 : 1;
+    }
+    for (const AppSpec& app : world.apps) {
+      poisson += app.draws.arrivals.kind == ArrivalKind::poisson ? 1 : 0;
+      on_off += app.draws.arrivals.kind == ArrivalKind::on_off ? 1 : 0;
+      sizes += app.draws.bytes.is_random() ? 1 : 0;
+    }
+  }
+  for (std::uint32_t const count : disciplines) {
+    EXPECT_GT(count, 20u);
+  }
+  for (std::uint32_t const count : routers) {
+    EXPECT_GT(count, 20u);
+  }
+  for (std::uint32_t const count : {shaped, traced, poisson, on_off, sizes}) {
+    EXPECT_GT(count, 20u);
+  }
+}
+
+// Of the seeds here some have routers, disciplines and random applications.
 TEST(Swarm, TheSameSeedIsTheSameTrial) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  std::uint32_t routed = 0;
+  std::uint32_t random = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    World const world = draw_world(seed);
+    routed += world.routers.empty() ? 0 : 1;
+    for (const AppSpec& app : world.apps) {
+      random += app.draws.any() ? 1 : 0;
+    }
     TrialResult const once = run_trial(draw_world(seed), seed);
     TrialResult const twice = run_trial(draw_world(seed), seed);
     ASSERT_EQ(once.fingerprint, twice.fingerprint) << "seed " << seed;
     ASSERT_EQ(once.frames, twice.frames) << "seed " << seed;
     ASSERT_EQ(once.tally.fingerprint, twice.tally.fingerprint) << "seed " << seed;
   }
+  EXPECT_GT(routed, 0u);
+  EXPECT_GT(random, 0u);
 }
 
 // A world "fails" as long as it has a partition and an application with 100 octets or more.
@@ -202,6 +247,41 @@ TEST(Shrink, RemovesWhatTheFailureDoesNotNeed) {
   EXPECT_EQ(shrinker.smallest().apps[0].flows, 1u);
   EXPECT_EQ(shrinker.smallest().apps[0].repeat, 1u);
   EXPECT_LT(shrinker.smallest().apps[0].bytes, 200u);
+}
+
+// A world "fails" as long as its first hop has CoDel and an application draws its arrivals.
+TEST(Shrink, KeepsTheRoutersDisciplinesAndArrivalsThatAFailureNeeds) {
+  std::uint64_t seed = 0;
+  while (draw_world(seed).routers.size() != 2) {
+    ++seed;
+  }
+  World world = draw_world(seed);
+  for (LinkSpec& link : world.links) {
+    link.forward.output.discipline = DisciplineKind::codel;
+  }
+  for (AppSpec& app : world.apps) {
+    app.draws.bytes.kind = DrawKind::uniform;
+    app.draws.arrivals = {ArrivalKind::poisson, Duration::milliseconds(50), {}, {}};
+  }
+  world.apps.resize(1);
+  world.apps.push_back(world.apps[0]);
+  Shrinker shrinker(world);
+  World candidate;
+  while (shrinker.next(candidate)) {
+    bool arrivals = false;
+    for (const AppSpec& app : candidate.apps) {
+      arrivals = arrivals || app.draws.arrivals.kind == ArrivalKind::poisson;
+    }
+    bool const codel = candidate.links[0].forward.output.discipline == DisciplineKind::codel;
+    shrinker.answer(arrivals && codel);
+  }
+  World const& smallest = shrinker.smallest();
+  EXPECT_EQ(smallest.routers.size(), 2u);
+  EXPECT_TRUE(fault_of(smallest).none());
+  EXPECT_EQ(smallest.apps.size(), 1u);
+  for (std::size_t i = 1; i < smallest.links.size(); ++i) {
+    EXPECT_TRUE(smallest.links[i].forward.output.plain());
+  }
 }
 
 }  // namespace

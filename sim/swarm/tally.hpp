@@ -42,10 +42,6 @@ struct Unreachable {
 };
 inline constexpr std::array unreachable{
     Unreachable{"frame_too_short", "a switch is between every station and host"},
-    Unreachable{"early_dropped", "the swarm draws no queue disciplines"},
-    Unreachable{"no_route", "the swarm draws no routers"},
-    Unreachable{"hops_exceeded", "the swarm draws no routers"},
-    Unreachable{"not_forwarded", "the swarm draws no routers"},
     Unreachable{"wrong_shard", "hosts are drawn with one shard; spread_test has more"},
 };
 

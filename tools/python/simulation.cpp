@@ -10,6 +10,7 @@
 #include "sim/kernel/registry.hpp"
 #include "sim/kernel/snapshot.hpp"
 #include "tools/base/process/failure.hpp"
+#include "tools/lib/sim_apps/app_ledger.hpp"
 #include "tools/lib/sim_apps/http_app.hpp"
 #include "tools/lib/sim_nic/mpipe_nic.hpp"
 
@@ -20,13 +21,17 @@ namespace {
 class FromOutside final : public sim::Model {
  public:
   void on_event(sim::Desk& desk, const Event& event) override {
-    inbox.on_event(desk.stack, {desk.world_now, event});
-    if (event.kind == EventKind::accepted) {
-      desk.routes.add({event.id, {}, sim::Side::acceptor, desk.model, 0});
+    sim::Routes::Route const* const route = desk.routes.find(event.id);
+    if (event.kind == EventKind::accepted || (route != nullptr && route->flow != sim::FlowId{})) {
+      ledger_.on_event(desk, event);
     }
+    inbox.on_event(desk.stack, {desk.world_now, event});
   }
-  void run(sim::Desk& desk) override { inbox.run(desk.stack); }
-  void turned(sim::Desk&, bool) override {}
+  void run(sim::Desk& desk) override {
+    note_opened(desk);
+    inbox.run(desk.stack);
+  }
+  void turned(sim::Desk& desk, bool) override { ledger_.turned(desk); }
   Instant deadline() const override { return Instant::never(); }
   bool done() const override { return true; }
   std::unique_ptr<sim::Model> clone() const override {
@@ -34,7 +39,25 @@ class FromOutside final : public sim::Model {
   }
 
   Inbox inbox;
+  std::vector<ConnectionId> opened;  // since the last turn
+
+ private:
+  /// Python opens a connection between turns, where the ledger cannot be written.
+  void note_opened(sim::Desk& desk) {
+    for (ConnectionId const id : opened) {
+      if (desk.stack.inspect(id).exists) {
+        ledger_.called(desk, id);
+      }
+    }
+    opened.clear();
+  }
+
+  AppLedger ledger_{sim::Name("calls")};
 };
+
+FromOutside& outside_of(sim::Host& host) {
+  return static_cast<FromOutside&>(*host.models()[host.otherwise().value]);
+}
 
 /// A node whose frames Python sends and receives.
 class Tap final : public sim::Station {
@@ -93,7 +116,7 @@ sim::Registry registry() {
 
 }  // namespace
 
-class Simulation::Recorder final : public sim::Observer {
+class Simulation::Frames final : public sim::Observer {
  public:
   void sent(const sim::Kernel&, const sim::FrameNote& note) override { add(note, "sent"); }
   void delivered(const sim::Kernel&, const sim::FrameNote& note) override { add(note, "received"); }
@@ -119,6 +142,17 @@ class Simulation::Capture final : public sim::ByteSink {
   std::vector<std::byte> bytes;
 };
 
+class Simulation::Series {
+ public:
+  explicit Series(sim::Kernel& kernel)
+      : recorder(kernel, {&tables[0], &tables[1], &tables[2], &tables[3]}) {
+    kernel.observe(recorder);
+  }
+
+  std::array<Capture, table_files.size()> tables;
+  Recorder recorder;
+};
+
 Simulation::Simulation(const SimulationSpec& spec)
     : frame_bytes_max_(largest_frame(spec.world)),
       kernel_(std::make_unique<sim::Kernel>(with_taps(spec), spec.seed, registry())) {
@@ -128,25 +162,51 @@ Simulation::Simulation(const SimulationSpec& spec)
     host.models().push_back(std::make_unique<FromOutside>());
   }
   if (spec.record) {
-    recorder_ = std::make_unique<Recorder>();
-    kernel_->observe(*recorder_);
+    frames_ = std::make_unique<Frames>();
+    kernel_->observe(*frames_);
   }
   if (spec.trace) {
     sink_ = std::make_unique<Capture>();
     trace_ = std::make_unique<sim::Trace>(kernel_->world(), *sink_);
     kernel_->observe(*trace_);
   }
+  if (spec.series) {
+    series_ = std::make_unique<Series>(*kernel_);
+  }
 }
 
 Simulation::~Simulation() = default;
 
+bool Simulation::step() {
+  bool const more = kernel_->step();
+  if (series_) {
+    series_->recorder.stepped(*kernel_);
+  }
+  return more;
+}
+
+sim::Ending Simulation::run() {
+  ending_ = kernel_->run();
+  return *ending_;
+}
+
+std::string_view Simulation::ending() const { return ending_ ? sim::name_of(*ending_) : "running"; }
+
+std::string_view Simulation::table(Table which) const {
+  if (!series_) {
+    throw Failure(ExitCode::bad_input, "there are no time series: expected Sim(series=True)");
+  }
+  auto const& bytes = series_->tables[static_cast<std::size_t>(which)].bytes;
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 std::vector<FrameSeen> Simulation::take_frames() {
-  if (!recorder_) {
+  if (!frames_) {
     throw Failure(ExitCode::bad_input, "frames are not kept: expected Sim(record=True)");
   }
-  std::vector<FrameSeen> out(std::make_move_iterator(recorder_->frames.begin()),
-                             std::make_move_iterator(recorder_->frames.end()));
-  recorder_->frames.clear();
+  std::vector<FrameSeen> out(std::make_move_iterator(frames_->frames.begin()),
+                             std::make_move_iterator(frames_->frames.end()));
+  frames_->frames.clear();
   return out;
 }
 
@@ -218,22 +278,37 @@ void Simulation::refuse_sockets() const {
   }
 }
 
-std::shared_ptr<const sim::KernelSnapshot> Simulation::snapshot() const {
+std::shared_ptr<const Simulation::Snapshot> Simulation::snapshot() const {
   refuse_sockets();
-  return kernel_->snapshot();
+  auto out = std::make_shared<Snapshot>();
+  out->kernel = kernel_->snapshot();
+  out->ending = ending_;
+  if (series_) {
+    out->recorded = series_->recorder.state();
+    for (std::size_t i = 0; i < out->lengths.size(); ++i) {
+      out->lengths[i] = series_->tables[i].bytes.size();
+    }
+  }
+  return out;
 }
 
-void Simulation::restore(const sim::KernelSnapshot& snapshot) {
+void Simulation::restore(const Snapshot& snapshot) {
   refuse_sockets();
-  kernel_->restore(snapshot);
+  kernel_->restore(*snapshot.kernel);
+  ending_ = snapshot.ending;
+  if (series_) {
+    series_->recorder.restore(snapshot.recorded);
+    for (std::size_t i = 0; i < snapshot.lengths.size(); ++i) {
+      series_->tables[i].bytes.resize(snapshot.lengths[i]);
+    }
+  }
 }
 
-Inbox& SimHost::inbox() {
-  return static_cast<FromOutside&>(*host().models()[host().otherwise().value]).inbox;
-}
+Inbox& SimHost::inbox() { return outside_of(host()).inbox; }
 
 void SimHost::opened(ConnectionId id) {
   host().state().routes.add({id, {}, sim::Side::opener, host().otherwise(), 0});
+  outside_of(host()).opened.push_back(id);
 }
 
 }  // namespace lockstep::tools::python

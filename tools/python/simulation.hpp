@@ -1,6 +1,7 @@
 // A world that runs step by step, with Python as the application of its hosts.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -8,8 +9,10 @@
 #include <vector>
 
 #include "sim/kernel/kernel.hpp"
+#include "sim/kernel/snapshot.hpp"
 #include "sim/kernel/trace.hpp"
 #include "tools/lib/calls/calls.hpp"
+#include "tools/lib/sim_report/recorder.hpp"
 
 namespace lockstep::tools::python {
 
@@ -28,6 +31,7 @@ struct SimulationSpec {
   std::vector<std::string> taps;  ///< nodes whose frames Python sends and receives
   bool record = false;            ///< store every event of a frame
   bool trace = false;             ///< write a capture with comments
+  bool series = false;            ///< record time series
 };
 
 /// The kernel and its observers. Errors are thrown as Failure.
@@ -42,6 +46,14 @@ class Simulation {
   Simulation& operator=(const Simulation&) = delete;
 
   sim::Kernel& kernel() { return *kernel_; }
+  /// A step of the kernel, whose queues are recorded; false: there is none.
+  bool step();
+  /// Runs to the end; `ending` is it from then on.
+  sim::Ending run();
+  /// How the run ended, or "running".
+  std::string_view ending() const;
+  /// A table of time series so far, as CSV. Throws unless they are recorded.
+  std::string_view table(Table which) const;
   /// The events of frames since the last call. Throws if the world is not recorded.
   std::vector<FrameSeen> take_frames();
   /// The capture so far. Throws if the world is not traced.
@@ -61,20 +73,31 @@ class Simulation {
 
   /// The state of the whole simulation, and its restoration, by this simulation only. Both throw if
   /// a host has sockets.
-  std::shared_ptr<const sim::KernelSnapshot> snapshot() const;
-  void restore(const sim::KernelSnapshot& snapshot);
+  struct Snapshot;
+  std::shared_ptr<const Snapshot> snapshot() const;
+  void restore(const Snapshot& snapshot);
 
  private:
   void refuse_sockets() const;
 
-  class Recorder;
+  class Frames;
   class Capture;
+  class Series;
 
   std::uint32_t frame_bytes_max_ = 0;
   std::unique_ptr<sim::Kernel> kernel_;
-  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<Frames> frames_;
   std::unique_ptr<Capture> sink_;
   std::unique_ptr<sim::Trace> trace_;
+  std::unique_ptr<Series> series_;
+  std::optional<sim::Ending> ending_;
+};
+
+struct Simulation::Snapshot {
+  std::unique_ptr<sim::KernelSnapshot> kernel;
+  std::optional<sim::Ending> ending;
+  Recorder::State recorded;
+  std::array<std::size_t, table_files.size()> lengths{};  ///< of the tables
 };
 
 /// The calls of one host. The simulation must outlive it.

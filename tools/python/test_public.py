@@ -1,5 +1,6 @@
 """The public names: each has a docstring and types; README's examples run."""
 
+import importlib.util
 import inspect
 import pathlib
 import re
@@ -69,6 +70,8 @@ def test_the_examples_of_the_readme_run(capsys):
     examples = re.findall(r"```python\n(.*?)```\n+(?:It prints:\n+```text\n(.*?)```)?", text, re.S)
     assert examples
     for code, expected in examples:
+        if "series=True" in code and importlib.util.find_spec("pandas") is None:
+            continue
         exec(compile(code, "README.md", "exec"), {})  # pylint: disable=exec-used
         printed = capsys.readouterr().out
         assert not expected or printed == expected

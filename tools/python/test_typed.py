@@ -13,13 +13,13 @@ HOME = Path(lockstep.__file__).resolve().parents[1]
 MODULES = ["lockstep", *(f"lockstep.{path.stem}" for path in sorted(
     Path(lockstep.__file__).parent.glob("*.py")) if path.stem != "__init__")]
 
-# numpy and scapy are skipped, because reading them would take most of the time; their types are
-# Any.
+# numpy, pandas and scapy are skipped, because reading them would take most of the time; their types
+# are Any.
 CONFIGURATION = '''[mypy]
 strict = True
 follow_imports = silent
 warn_unused_ignores = False
-[mypy-numpy.*,scapy.*]
+[mypy-numpy.*,pandas.*,scapy.*]
 follow_imports = skip
 ignore_missing_imports = True
 [mypy-lockstep._core]

@@ -36,6 +36,7 @@ void register_load(CLI::App& app, int& exit_code);
 void register_doctor(CLI::App& app, int& exit_code);
 void register_ns3(CLI::App& app, int& exit_code);
 void register_plot(CLI::App& app, int& exit_code);
+void register_paper(CLI::App& app, int& exit_code);
 void register_testbed(CLI::App& app, int& exit_code);
 void register_sweep(CLI::App& app, int& exit_code);
 
@@ -45,7 +46,7 @@ inline constexpr auto verbs = std::to_array<RegisterVerb>({
     register_pkt,      register_lint,      register_devices, register_overlaps,
     register_compare,  register_profiles,  register_serve,   register_load,
     register_doctor,   register_ns3,       register_plot,    register_testbed,
-    register_sweep,    register_anonymise,
+    register_sweep,    register_anonymise, register_paper,
 });
 
 }  // namespace lockstep::tools

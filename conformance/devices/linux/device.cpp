@@ -152,30 +152,11 @@ std::string fault_of(const Options& options) {
   return usable ? "" : "unsupported: no way to set profile to " + profile->second;
 }
 
-/// The kernel that kernel/build has made: this library is in build/PRESET/devices, that in
-/// build/linux.
-std::string built() {
+/// The path of this library.
+std::string library() {
   Dl_info about{};
-  bool const known = dladdr(reinterpret_cast<const void*>(&built), &about) != 0;
-  std::string const library = known ? about.dli_fname : "";
-  return library.substr(0, library.rfind('/') + 1) + "../../linux/linux-6.12";
-}
-
-/// The path of the kernel, which LOCKSTEP_LINUX names; else that of the one that was built.
-std::string binary() {
-  const char* const named = std::getenv("LOCKSTEP_LINUX");
-  bool const is_named = named != nullptr && *named != '\0';
-  std::string path = is_named ? named : built();
-  if (access(path.c_str(), X_OK) == 0) {
-    return path;
-  }
-  if (is_named) {
-    throw std::invalid_argument("LOCKSTEP_LINUX: " + path + " is no program");
-  }
-  throw std::invalid_argument(
-      "unsupported: there is no kernel: tools/setup --with linux builds one, or LOCKSTEP_LINUX "
-      "names "
-      "it");
+  bool const known = dladdr(reinterpret_cast<const void*>(&library), &about) != 0;
+  return known ? about.dli_fname : "";
 }
 
 struct Socket {
@@ -204,7 +185,7 @@ struct lockstep_device {
         local(setup.local),
         remote(setup.remote),
         options(std::move(given)),
-        guest(binary(), setup.seed) {
+        guest(lockstep::conformance::guest::program(library()), setup.seed) {
     bool const plain = options["profile"].empty() || options["profile"] == "rfc";
     configure(guest, {local, remote, setup.mtu, plain ? 4U : 0U});
     if (plain) {

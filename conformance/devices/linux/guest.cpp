@@ -357,6 +357,22 @@ std::string Guest::netlink(std::uint16_t kind, std::uint16_t flags, std::string_
   return answer.octets;
 }
 
+std::string program(const std::string& library) {
+  const char* const named = std::getenv("LOCKSTEP_LINUX");
+  bool const is_named = named != nullptr && *named != '\0';
+  std::string path =
+      is_named ? named : library.substr(0, library.rfind('/') + 1) + "../../linux/linux-6.12";
+  if (access(path.c_str(), X_OK) == 0) {
+    return path;
+  }
+  if (is_named) {
+    throw std::invalid_argument("LOCKSTEP_LINUX: " + path + " is no program");
+  }
+  throw std::invalid_argument(
+      "unsupported: there is no kernel: tools/setup --with linux builds one, or LOCKSTEP_LINUX "
+      "names it");
+}
+
 void configure(Guest& guest, const Interface& what) {
   constexpr std::uint16_t new_link = 16, get_link = 18, new_address = 20, new_route = 24;
   constexpr std::uint16_t create = 0x400;

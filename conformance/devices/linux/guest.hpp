@@ -34,9 +34,11 @@ enum class Call : std::int64_t {
   close,
   set,
   get,
-  sysctl = 13,
+  poll,
+  sysctl,
   route,
   read_sysctl = 16,
+  receive_message = 19,
 };
 
 struct Result {
@@ -104,6 +106,11 @@ class Guest {
   std::uint64_t now_ = 0, next_ = 0;
   std::deque<Result> results_;
 };
+
+/// The path of the kernel, which LOCKSTEP_LINUX names; else that of the one that was built:
+/// `library` is in build/PRESET/devices, the kernel in build/linux. Throws std::invalid_argument
+/// without one.
+std::string program(const std::string& library);
 
 /// The interface and the address that the tester sees.
 struct Interface {

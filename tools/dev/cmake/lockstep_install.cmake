@@ -126,8 +126,9 @@ if(TARGET program_lockstep)
   # The verbs that are written in Python.
   install(DIRECTORY
     "${PROJECT_SOURCE_DIR}/tools/verbs/sweep" "${PROJECT_SOURCE_DIR}/tools/verbs/plot"
+    "${PROJECT_SOURCE_DIR}/tools/verbs/paper"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/lockstep/tools/verbs" FILES_MATCHING PATTERN "*.py"
-    PATTERN "test_*" EXCLUDE PATTERN "__pycache__" EXCLUDE)
+    PATTERN "paper/worlds/*" PATTERN "test_*" EXCLUDE PATTERN "__pycache__" EXCLUDE)
 endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 

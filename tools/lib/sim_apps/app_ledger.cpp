@@ -40,7 +40,7 @@ void AppLedger::add(Desk& desk, ConnectionId id, FlowId flow, Side side) {
 
 void AppLedger::called(Desk& desk, ConnectionId id) {
   sim::Routes::Route const* const route = desk.routes.find(id);
-  if (route == nullptr) {
+  if (route == nullptr || route->flow == FlowId{}) {
     ConnectionInfo const info = desk.stack.inspect(id);
     add(desk, id, desk.ledger.open({app_, info.tuple, info.send.iss, false}), Side::opener);
   }

@@ -311,10 +311,12 @@ std::uint32_t spread_over_workers(sim::World& world, ShardCount workers) {
   std::uint32_t spread = 0;
   auto const hosts = static_cast<std::uint32_t>(world.hosts.size());
   for (std::uint32_t i = 0; i < hosts; ++i) {
-    bool can = world.hosts[i].config.link == LinkType::ethernet && world.hosts[i].shards() == 1;
+    bool can = world.hosts[i].config.link == LinkType::ethernet && world.hosts[i].shards() == 1 &&
+               world.routers.empty();
     for (sim::AppSpec const& app : world.apps) {
       bool const mine = app.client.value == i || app.server.value == i;
       can = can && !(mine && app.model == sim::Name("mutual"));
+      can = can && app.draws.arrivals.kind == sim::ArrivalKind::regular;
     }
     if (can) {
       widen_ports(world.hosts[i].config.tcp, workers);

@@ -58,6 +58,12 @@ sim::Mask read_mask(Table& table) {
   }
   mask.bits = static_cast<std::uint32_t>(bits.size());
   mask.repeat = table.boolean("repeat", false);
+  if (table.has("period")) {
+    mask.period = read_count(table, "period", mask.bits, mask.bits);
+    if (!mask.repeat) {
+      table.wrong("period", "only a mask with repeat = true has a period");
+    }
+  }
   return mask;
 }
 

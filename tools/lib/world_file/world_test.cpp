@@ -416,6 +416,12 @@ TEST_F(WorldFile, RefusesImpossibleValues) {
                                "probability = 0.5\n")
                 .find("in quotes"),
             std::string::npos);
+  constexpr std::string_view mask =
+      "[[fault]]\nname = \"f\"\nkind = \"mask\"\nlink = \"ab\"\nmask = \"001\"\n";
+  EXPECT_NE(complaint(good() + std::string(mask) + "repeat = true\nperiod = 2\n").find("from 3 to"),
+            std::string::npos);
+  EXPECT_NE(complaint(good() + std::string(mask) + "period = 5\n").find("repeat = true"),
+            std::string::npos);
   EXPECT_NE(complaint(good() + "[[app]]\nname = \"x\"\nmodel = \"bulk\"\nfrom = \"a\"\nto = \"b\"\n"
                                "flows = -1\n")
                 .find("from 1 to"),

@@ -1,4 +1,5 @@
-"""Plots what `lockstep ns3 run ... --out FOLDER` wrote: cwnd, rtt, queue, throughput, fairness."""
+"""Plots what `lockstep sim run --out FOLDER` or `lockstep ns3 run --out FOLDER` wrote: cwnd, rtt,
+pacing, queue, throughput, retransmissions, fairness."""
 
 import argparse
 import json
@@ -9,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from tools.verbs.plot import reading  # noqa: E402  (the path comes first)
 
-FIGURES = ("cwnd", "rtt", "queue", "throughput", "fairness")
+FIGURES = ("cwnd", "rtt", "pacing", "queue", "throughput", "retransmissions", "fairness")
 
 
 def some_of(known: tuple):
@@ -34,14 +35,14 @@ def options_of(words: list) -> argparse.Namespace:
     parser = Parser(
         prog="lockstep plot", description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="A figure without traces is left out, with a warning.\n"
+        epilog="A figure without data is left out, with a warning if --only names it.\n"
         "Exit codes: 0 success, 2 wrong usage or bad input, 3 environment.\n"
-               "Example: lockstep ns3 run dumbbell --seed 7 --out run; lockstep plot run")
+               "Example: lockstep sim run sim/examples/queues.toml --out run; lockstep plot run")
     parser.add_argument("runs", nargs="+", type=Path, metavar="FILE|FOLDER",
-                        help="traces.csv, or the folder that contains it")
+                        help="the folder of a run, or a table in it")
     parser.add_argument("--out", type=Path, help="folder for the figures (default: beside the "
                                             "traces); with several runs a subfolder for each")
-    parser.add_argument("--only", type=some_of(FIGURES), default=list(FIGURES),
+    parser.add_argument("--only", type=some_of(FIGURES),
                         metavar="FIGURE,...", help="only these of " + ", ".join(FIGURES))
     parser.add_argument("--format", type=some_of(("png", "svg")), default=["png", "svg"],
                         metavar="FORMAT,...", help="png, svg or both (default: both)")
@@ -53,7 +54,7 @@ def draw(run: reading.Run, into: Path, options: argparse.Namespace) -> tuple[lis
     """Writes the figures of a run; returns the files, and the names of figures without data."""
     from tools.verbs.plot import figures, style
     files, empty = [], []
-    for name in options.only:
+    for name in options.only or FIGURES:
         figure = figures.ALL[name](run)
         if figure is None:
             empty.append(name)
@@ -79,7 +80,7 @@ def run_all(options: argparse.Namespace) -> int:
         if not options.json:
             for file in written:
                 print(file)
-        for name in empty:
+        for name in empty if options.only else []:
             print(f"lockstep plot: {run.file} has no traces for the figure {name}", file=sys.stderr)
     if options.json:
         print(json.dumps([str(file) for file in files], indent=2))

@@ -1,12 +1,14 @@
-"""The figures of a run: cwnd, rtt, queue, throughput, fairness. Each title gives the result."""
+"""The figures of a run: cwnd, rtt, pacing, queue, throughput, retransmissions, fairness. Each title
+gives the result."""
 
 import math
 from bisect import bisect_right
 
 from tools.verbs.plot.reading import Run, Series
-from tools.verbs.plot.style import look, mark_end, name_lines, sheet, thinned
+from tools.verbs.plot.style import look, mark_end, name_lines, note, sheet, thinned
 
 UNSET_SSTHRESH = 2 ** 30
+QUEUES_MAX = 4  # lines of one figure
 
 
 def at_time(series: Series, second: float, before=0):
@@ -31,20 +33,20 @@ def listed(words: list) -> str:
 
 def number(value: float) -> str:
     """A number with three significant digits."""
-    if value >= 1:
+    if value >= 0.9995:  # 0.9999 is shown as 1.00
         return f"{value:.{max(0, 2 - int(math.log10(value)))}f}"
     return f"{value:.3g}"
 
 
-def claim(what: str, names: list, values: list, unit: str) -> str:
+def claim(what: str, names: list, values: list, unit: str, show=number) -> str:
     """A title: `what` with the value of each flow, or with the extremes if there are many."""
     if len(names) <= 3:
-        return f"{what}: " + listed([f"{name} {number(value)}"
+        return f"{what}: " + listed([f"{name} {show(value)}"
                                      for name, value in zip(names, values)]) + f" {unit}"
     least = min(range(len(names)), key=values.__getitem__)
     most = max(range(len(names)), key=values.__getitem__)
-    return (f"{what}: from {number(values[least])} ({names[least]}) to "
-            f"{number(values[most])} {unit} ({names[most]})")
+    return (f"{what}: from {show(values[least])} ({names[least]}) to "
+            f"{show(values[most])} {unit} ({names[most]})")
 
 
 def end_of(run: Run, who: int) -> float:
@@ -56,7 +58,7 @@ def end_of(run: Run, who: int) -> float:
 def while_it_ran(run: Run, name: str) -> list:
     """(flow, series) of each flow's trace, without what follows the flow's last octet."""
     cut = []
-    for who, series in run.of(name):
+    for who, series in run.shown(name):
         place = bisect_right(series.seconds, end_of(run, who))
         kept = [i for i in range(place) if series.values[i] > 0]
         if kept:
@@ -111,11 +113,29 @@ def cwnd(run: Run):
                       color=look(who)["color"], linestyle=":")
             drawn = True
     axes.set_ylim(0, highest)
-    if drawn:
-        axes.text(0.99, 0.98, "dotted: slow-start threshold", transform=axes.transAxes, ha="right",
-                  va="top", fontsize=9, color="#444444")
+    say(axes, run, ["dotted: slow-start threshold"] if drawn else [])
     name_lines(axes, ends)
     return figure
+
+
+def say(axes, run: Run, words: list) -> None:
+    """Notes what the lines are, and that some flows have none."""
+    count = len(run.flows)
+    if count > run.shown_max:
+        words = words + [f"the {run.shown_max} largest of {count} flows"]
+    if words:
+        note(axes, "; ".join(words))
+
+
+def draw_samples(axes, run: Run) -> bool:
+    """Draws each round trip as a dot."""
+    drawn = False
+    for who, series in run.shown("RttSample"):
+        seconds, values = thinned(series.seconds, series.values, 400)
+        axes.plot(seconds, [value * 1e-6 for value in values], linestyle="none", marker=".",
+                  markersize=4, alpha=0.5, color=look(who)["color"], markeredgewidth=0)
+        drawn = True
+    return drawn
 
 
 def rtt(run: Run):
@@ -124,38 +144,93 @@ def rtt(run: Run):
     if not traces:
         return None
     means = [mean_of(series, end_of(run, who)) / 1e6 for who, series in traces]
-    least = min(min(series.values) for _, series in traces) / 1e6
+    every = traces + run.shown("RttSample")
+    least = min(min(series.values) for _, series in every) / 1e6
     names = [run.flows[who] for who, _ in traces]
     figure, axes = sheet(f"{run.title}: {claim('mean round trip', names, means, 'ms')}, "
                          f"least {number(least)} ms",
-                         "time (s)", "round trip by the sender's trace (ms)")
+                         "time (s)", "round trip at the sender (ms)" if run.of("RttSample") else
+                         "round trip by the sender's trace (ms)")
+    dots = draw_samples(axes, run)
     ends = draw_steps(axes, run, traces, 1e-6)
-    leave_out_spikes(axes, [value / 1e6 for _, series in traces for value in series.values], "ms")
+    leave_out_spikes(axes, [value / 1e6 for _, series in every for value in series.values], "ms")
+    say(axes, run, ["dots: samples, lines: smoothed"] if dots else [])
     name_lines(axes, ends)
     return figure
 
 
+def pacing(run: Run):
+    """The rate at which each sender paces its segments."""
+    traces = while_it_ran(run, "PacingRate")
+    if not traces:
+        return None
+    means = [mean_of(series, end_of(run, who)) * 8 / 1e6 for who, series in traces]
+    names = [run.flows[who] for who, _ in traces]
+    figure, axes = sheet(f"{run.title}: {claim('mean pacing rate', names, means, 'Mbit/s')}",
+                         "time (s)", "pacing rate (Mbit/s)")
+    ends = draw_steps(axes, run, traces, 8e-6)
+    leave_out_spikes(axes, [value * 8e-6 for _, series in traces for value in series.values],
+                     "Mbit/s")
+    say(axes, run, [])
+    name_lines(axes, ends)
+    return figure
+
+
+def retransmissions(run: Run):
+    """The segments that each sender has sent again, so far."""
+    traces = run.shown("Retransmissions")
+    counts = [series.values[-1] for _, series in traces]
+    if not traces or max(counts) == 0:
+        return None
+    names = [run.flows[who] for who, _ in traces]
+    figure, axes = sheet(f"{run.title}: " + claim("retransmitted", names, counts, "segments", str),
+                         "time (s)", "retransmitted so far (segments)")
+    ends = draw_steps(axes, run, traces, 1)
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    say(axes, run, [])
+    name_lines(axes, ends)
+    return figure
+
+
+def mark_drops(axes, run: Run, who: int, levels: Series) -> bool:
+    """Marks when packets were dropped, at the length of the queue then."""
+    dropped = dict(run.of("Dropped")).get(who)
+    if dropped is None:
+        return False
+    at = [second for second, value, before in
+          zip(dropped.seconds, dropped.values, [0] + dropped.values) if value > before]
+    axes.plot(at, [at_time(levels, second) for second in at], linestyle="none", marker="x",
+              markersize=5, color=look(who)["color"])
+    return bool(at)
+
+
 def queue(run: Run):
     """The packets queued at each bottleneck."""
-    traces = run.of("PacketsInQueue")
+    traces = [(who, series) for who, series in run.of("PacketsInQueue")
+              if not run.queues or max(series.values) > 1][:QUEUES_MAX]
     # On a LAN the only trace is the packet being sent, so there is no queue to show.
     if not traces or max(max(series.values) for _, series in traces) <= 1:
         return None
     one = len(traces) == 1
-    names = ["the bottleneck" if one else f"bottleneck {who}" for who, _ in traces]
+    names = [run.queues[who] if run.queues else "the bottleneck" if one else f"bottleneck {who}"
+             for who, _ in traces]
     means = [mean_of(series, run.end) for _, series in traces]
     most = max(max(series.values) for _, series in traces)
-    said = f"mean queue: {number(means[0])} packets" if one else \
+    said = f"mean queue{' of ' + names[0] if run.queues else ''}: {number(means[0])} packets" \
+        if one else \
         claim("mean queue", names, means, "packets")
     figure, axes = sheet(f"{run.title}: {said}, at most {most}", "time (s)", "queue (packets)")
-    ends = []
-    for name, (who, series) in zip(names, traces):
+    for who, series in traces:
         seconds, values = thinned(series.seconds + [run.end], series.values + series.values[-1:])
         axes.plot(seconds, values, drawstyle="steps-post", linewidth=0.8, **look(who))
-        ends.append((means[who], "" if one else name, look(who)["color"]))
+    drops = [mark_drops(axes, run, who, series) for who, series in traces]
+    ends = [(mean, "" if one else name, look(who)["color"])
+            for (who, _), mean, name in zip(traces, means, names)]
     axes.set_xlim(run.begin, run.end)
     axes.set_ylim(bottom=0)
-    for who, mean in enumerate(means):
+    if any(drops):
+        note(axes, "x: packets dropped")
+    for (who, _), mean in zip(traces, means):
         axes.axhline(mean, color="#000000" if one else look(who)["color"], linewidth=1,
                      linestyle="--")
     if one:
@@ -197,27 +272,36 @@ def throughput(run: Run):
         return None
     width = window_of(run.end - run.begin, 60)
     middles, rates = rates_of(run, width)
-    names = [run.flows[who] for who in rates]
+    shown = dict(run.shown("Received"))
+    names = [run.flows[who] for who in shown]
     means = []
-    for who, series in run.of("Received"):
+    for who, series in shown.items():
         first, last = span_of(run, who)
         means.append(series.values[-1] * 8 / (last - first) / 1e6 if last > first else 0)
     figure, axes = sheet(f"{run.title}: {claim('goodput', names, means, 'Mbit/s')}",
                          "time (s)", f"goodput of each {width * 1000:g} ms (Mbit/s)")
     ends = []
-    for who, values in rates.items():
+    for who in shown:
+        values = rates[who]
         # Intervals in which the flow ran throughout: the first and the last show less than its
         # rate.
         first, last = span_of(run, who)
         whole = [i for i, middle in enumerate(middles)
                  if first <= middle + width / 2 and middle + width / 2 <= last]
-        whole = whole or list(range(len(middles)))
-        shown = [values[i] / 1e6 for i in whole]
+        whole = whole or [i for i, middle in enumerate(middles)
+                          if middle + width / 2 >= first and middle - width / 2 <= last]
+        whole = whole or [len(middles) - 1]  # it ran after the last whole interval
+        drawn = [values[i] / 1e6 for i in whole]
         seconds = [middles[i] for i in whole]
-        axes.plot(seconds, shown, linewidth=1.4, **look(who))
+        axes.plot(seconds, drawn, linewidth=1.4, **look(who))
         if last < run.end * 0.98:
-            mark_end(axes, seconds[-1], shown[-1], look(who)["color"])
-        ends.append((shown[-1], run.flows[who], look(who)["color"]))
+            mark_end(axes, seconds[-1], drawn[-1], look(who)["color"])
+        ends.append((drawn[-1], run.flows[who], look(who)["color"]))
+    if len(rates) > len(shown):
+        total = [sum(each) / 1e6 for each in zip(*rates.values())]
+        axes.plot(middles, total, linewidth=1.4, color="#999999")
+        ends.append((total[-1], "all flows", "#777777"))
+        say(axes, run, [])
     axes.set_xlim(run.begin, run.end)
     axes.set_ylim(0, axes.get_ylim()[1] * 1.08)
     name_lines(axes, ends)
@@ -260,4 +344,5 @@ def fairness(run: Run):
     return figure
 
 
-ALL = {each.__name__: each for each in (cwnd, rtt, queue, throughput, fairness)}
+ALL = {each.__name__: each for each in (cwnd, rtt, pacing, queue, throughput, retransmissions,
+                                         fairness)}

@@ -1,4 +1,4 @@
-"""Reads traces.csv and summary.json of a run; errors are one line with file and line."""
+"""Reads a run: traces.csv and summary.json of ns-3; errors are one line with file and line."""
 
 import json
 from collections import defaultdict
@@ -34,10 +34,17 @@ class Run:
     title: str
     begin: float  # 0, or the first time in the traces if that is most of the way to the end
     end: float
+    queues: list = field(default_factory=list)  # the names of the queues; none: bottlenecks
+    shown_max: int = 1000  # the lines of one figure: those of the first flows
 
     def of(self, name: str) -> list:
         """(owner, series) of each trace of this name, in order."""
-        return sorted((who, series) for (each, who), series in self.traces.items() if each == name)
+        return sorted(((who, series) for (each, who), series in self.traces.items()
+                       if each == name), key=lambda pair: pair[0])
+
+    def shown(self, name: str) -> list:
+        """The same, of the flows that are drawn."""
+        return [(who, series) for who, series in self.of(name) if who < self.shown_max]
 
 
 def row_of(file: Path, line: int, text: str) -> tuple[int, int, str, int]:
@@ -100,16 +107,25 @@ def named(kinds: list, count: int) -> list:
     return [f"{kind} ({i})" if kinds.count(kind) > 1 else kind for i, kind in enumerate(kinds)]
 
 
+def begin_of(first: float, end: float) -> float:
+    """Where a figure begins."""
+    return first if first > IDLE_SHARE_MAX * end else 0
+
+
 def read(path: Path) -> Run:
-    """Reads a run from its folder or its traces.csv."""
+    """Reads a run from its folder, or from a table in it."""
+    from tools.verbs.plot import sim_reading
+    folder = path if path.is_dir() else path.parent
+    if (folder / "senders.csv").exists() and (path == folder or path.name != "traces.csv"):
+        return sim_reading.read(folder)
     file = path / "traces.csv" if path.is_dir() else path
     if path.is_dir() and not file.exists():
-        raise BadInput(f"{path}: no traces.csv in this folder: lockstep ns3 run ... --out {path}"
-                       " writes it")
+        raise BadInput(f"{path}: no senders.csv or traces.csv in this folder: lockstep sim run "
+                       f"... --out {path}, or ns3 run, writes them")
     traces = traces_of(file)
     kinds, topology = kinds_of(file.with_name("summary.json"))
     count = 1 + max((who for name, who in traces if name in OF_FLOWS), default=-1)
     first = min(series.seconds[0] for series in traces.values())
     end = max(series.seconds[-1] for series in traces.values())
-    begin = first if first > IDLE_SHARE_MAX * end else 0
-    return Run(file, traces, named(kinds, count), topology or file.parent.name, begin, end)
+    return Run(file, traces, named(kinds, count), topology or file.parent.name,
+               begin_of(first, end), end)

@@ -73,6 +73,13 @@ def name_lines(axes, ends: list) -> None:
                       textcoords="offset points", va="center", color=colour, annotation_clip=False)
 
 
+def note(axes, words: str) -> None:
+    """A small note above the axes' upper right corner, where no line is."""
+    axes.text(0.995, 0.985, words, transform=axes.transAxes, ha="right", va="top", fontsize=9,
+              color="#444444", bbox={"facecolor": "#ffffff", "alpha": 0.75, "linewidth": 0,
+                                     "pad": 1.5})
+
+
 def mark_end(axes, second: float, value: float, colour: str) -> None:
     """Marks the end of a line that ends before the figure does."""
     axes.plot([second], [value], marker="o", markersize=4, color=colour, clip_on=False)

@@ -28,6 +28,10 @@ void register_sim(CLI::App& app, int& exit_code) {
   verb->add_option("--pcapng", options->pcapng_folder,
                    "write a capture of each host to this folder");
   verb->add_option("--json", options->json_file, "also write the report as JSON to this file");
+  verb->add_option("--out", options->out_folder,
+                   "write a summary, connections and time series to this new folder, which "
+                   "lockstep plot draws");
+  verb->add_flag("--force", options->force, "--out may replace files of an earlier run");
   verb->add_option("--series", options->series_file,
                    "write time series of cwnd, RTT, queue lengths and more to this CSV file");
   verb->add_option("--checks", options->checks,
@@ -38,7 +42,7 @@ void register_sim(CLI::App& app, int& exit_code) {
   verb->footer(
       "Exit code 1: the run did not complete, bytes arrived that were not sent, or a segment\n"
       "certainly violates an RFC.\n"
-      "Example: lockstep sim run sim/examples/lossy_path.toml --seed 7 --pcapng captures");
+      "Example: lockstep sim run sim/examples/lossy_path.toml --seed 7 --out run");
   verb->callback([options, &exit_code] { exit_code = run_simulation(*options); });
 }
 

@@ -1,63 +1,25 @@
-// The tables and the JSON of a run.
+// The tables of a run.
 #include "tools/verbs/sim/report.hpp"
 
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "core/stack/statistics.hpp"
 #include "sim/kernel/seed_use.hpp"
-#include "tools/base/output/json.hpp"
 #include "tools/base/output/table.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/lib/sim_report/measures.hpp"
+#include "tools/lib/sim_report/report_json.hpp"
 
 namespace lockstep::tools {
 namespace {
 
-using nlohmann::ordered_json;
 using sim::Flow;
 using sim::FlowEnd;
 using sim::Side;
 
 using Align = TextTable::Align;
-
-/// The end that sent most, whose measurements are shown.
-Side busy_side(const Flow& flow) {
-  return flow.end(Side::acceptor).written > flow.end(Side::opener).written ? Side::acceptor
-                                                                           : Side::opener;
-}
-
-std::string endpoint_text(const Endpoint& endpoint) {
-  const std::string address = text_of(endpoint.address);
-  return endpoint.address.is_v4() ? fmt::format("{}:{}", address, endpoint.port.value)
-                                  : fmt::format("[{}]:{}", address, endpoint.port.value);
-}
-
-std::string_view outcome_of(const Flow& flow) {
-  for (const FlowEnd& end : flow.ends) {
-    if (!end.intact) {
-      return "WRONG BYTES";
-    }
-    if (end.begun && end.open) {
-      return "open";
-    }
-    if (end.begun && end.cause != Cause::finished) {
-      return name_of(end.cause);
-    }
-  }
-  return flow.end(Side::acceptor).begun ? "finished" : "not accepted";
-}
-
-Instant ended(const Flow& flow, Instant now) {
-  Instant last{0};
-  for (const FlowEnd& end : flow.ends) {
-    if (end.begun) {
-      last = later(last, end.open ? now : end.ended);
-    }
-  }
-  return last;
-}
 
 std::uint64_t segments_of(const Flow& flow) {
   return flow.ends[0].last.segments_sent + flow.ends[1].last.segments_sent;
@@ -196,114 +158,21 @@ std::string hosts_text(const sim::Kernel& kernel, std::size_t width) {
   return table.text(width);
 }
 
-std::string_view name_of(const sim::Kernel& kernel, const FlowEnd& end) {
-  return end.station ? kernel.world().stations[end.host.value].name.view()
-                     : kernel.host(end.host).spec().name.view();
-}
-
-ordered_json end_json(const sim::Kernel& kernel, const FlowEnd& end) {
-  const auto rtt = end.rtt.summary();
-  return {{"host", name_of(kernel, end)},
-          {"written", end.written},
-          {"read", end.read},
-          {"intact", end.intact},
-          {"goodput_bits_per_second", goodput_bits_per_second(end)},
-          {"segments_sent", end.last.segments_sent},
-          {"retransmissions", end.last.retransmissions},
-          {"cwnd_bytes", end.last.cwnd.count},
-          {"rtt_min_ns", rtt.least.ns},
-          {"rtt_median_ns", rtt.median.ns},
-          {"rtt_p99_ns", rtt.percentile_99.ns},
-          {"open", end.open},
-          {"cause", name_of(end.cause)}};
-}
-
-ordered_json flow_json(const sim::Kernel& kernel, const Flow& flow) {
-  ordered_json out{{"app", flow.app.view()},
-                   {"from", endpoint_text(flow.tuple.local)},
-                   {"to", endpoint_text(flow.tuple.remote)},
-                   {"outcome", outcome_of(flow)},
-                   {"began_ns", flow.ends[0].began.ns},
-                   {"duration_ns", ended(flow, kernel.now()).since(flow.ends[0].began).ns}};
-  const char* const sides[] = {"opener", "acceptor"};
-  for (std::size_t i = 0; i < 2; ++i) {
-    if (flow.ends[i].begun) {
-      out[sides[i]] = end_json(kernel, flow.ends[i]);
-    }
-  }
-  return out;
-}
-
-ordered_json lane_json(const sim::Kernel& kernel, std::uint32_t index) {
-  const sim::LaneCounters& lane = kernel.bus().lane({index}).counters();
-  ordered_json drops = ordered_json::object();
-  for (std::uint32_t i = 0; i < sim::link_drop_count; ++i) {
-    if (lane.drops[i] != 0) {
-      drops[std::string(name_of(static_cast<sim::LinkDrop>(i)))] = lane.drops[i];
-    }
-  }
-  return {{"link", kernel.world().links[index / 2].name.view()},
-          {"way", index % 2 == 0 ? "forward" : "back"},
-          {"frames_offered", lane.frames_offered},
-          {"frames_delivered", lane.frames_delivered},
-          {"bytes_delivered", lane.bytes_delivered},
-          {"copied", lane.duplicated},
-          {"changed", lane.replaced},
-          {"discipline", sim::name_of(kernel.bus().lane({index}).spec().output.discipline)},
-          {"queue_packets_most", lane.queue_packets_most},
-          {"marked", lane.marked},
-          {"drops", drops}};
-}
-
-/// All frames that hosts sent, also those that are devices.
-std::uint64_t frames_of(const sim::Kernel& kernel) {
-  std::uint64_t out = kernel.frames_sent();
-  const auto& stations = kernel.world().stations;
-  for (std::uint32_t i = 0; i < stations.size(); ++i) {
-    const sim::LaneId lane = kernel.bus().lane_from({sim::NodeKind::station, i});
-    out += stations[i].device.empty() ? 0 : kernel.bus().lane(lane).counters().frames_offered;
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string report_text(const sim::Kernel& kernel, sim::Ending ending, std::size_t width) {
   std::string out = connections_text(kernel, width) + "\n" + lanes_text(kernel, width) + "\n" +
-                    hosts_text(kernel, width) + "\n";
+                    hosts_text(kernel, width) + "\n" + totals_text(kernel);
   out += fmt::format(
       "{} seed {}: {} after {} of virtual time, {} frames sent,\n"
       "fingerprint {:016x}\n",
       kernel.world().name.view(), kernel.seed(), name_of(ending),
-      text_of(kernel.now().since(Instant{0})), grouped(frames_of(kernel)), kernel.fingerprint());
+      text_of(kernel.now().since(Instant{0})), grouped(all_frames_of(kernel)),
+      kernel.fingerprint());
   if (sim::seed_uses(kernel.world()).empty()) {
     out += "nothing is drawn from the seed: every seed gives these times and sizes\n";
   }
   return out;
-}
-
-std::string report_json(const sim::Kernel& kernel, sim::Ending ending) {
-  ordered_json out{{"world", kernel.world().name.view()},
-                   {"seed", kernel.seed()},
-                   {"ending", name_of(ending)},
-                   {"virtual_ns", kernel.now().ns},
-                   {"frames_sent", frames_of(kernel)},
-                   {"fingerprint", fmt::format("{:016x}", kernel.fingerprint())},
-                   {"drawn_from_seed", ordered_json::array()},
-                   {"connections", ordered_json::array()},
-                   {"lanes", ordered_json::array()}};
-  for (const sim::SeedUse& use : sim::seed_uses(kernel.world())) {
-    out["drawn_from_seed"].push_back(fmt::format("{} {}", use.kind, use.name.view()));
-  }
-  for (const Flow& flow : kernel.ledger().flows()) {
-    if (!flow.joined) {
-      out["connections"].push_back(flow_json(kernel, flow));
-    }
-  }
-  for (std::uint32_t i = 0; i < kernel.bus().lane_count(); ++i) {
-    out["lanes"].push_back(lane_json(kernel, i));
-  }
-  return json_text(out);
 }
 
 bool all_well(const sim::Kernel& kernel, sim::Ending ending) {

@@ -1,4 +1,4 @@
-// The result of a run as a text table and as JSON.
+// The result of a run as text tables.
 #pragma once
 
 #include <string>
@@ -11,7 +11,6 @@ namespace lockstep::tools {
 /// frames, drops by named reason; per host: its stack's drops by name. `width` is that of the
 /// terminal, 0 if there is none.
 std::string report_text(const sim::Kernel& kernel, sim::Ending ending, std::size_t width);
-std::string report_json(const sim::Kernel& kernel, sim::Ending ending);
 
 /// True if every connection ended well and every byte read equals the byte written at that place.
 bool all_well(const sim::Kernel& kernel, sim::Ending ending);

@@ -21,8 +21,10 @@
 #include "tools/base/text/units.hpp"
 #include "tools/lib/controllers/load.hpp"
 #include "tools/lib/sim_apps/http_app.hpp"
+#include "tools/lib/sim_report/report_json.hpp"
 #include "tools/lib/world_file/failed_check.hpp"
 #include "tools/lib/world_file/world_file.hpp"
+#include "tools/verbs/sim/out_folder.hpp"
 #include "tools/verbs/sim/report.hpp"
 #include "tools/verbs/sim/series.hpp"
 #include "tools/verbs/sim/spectators.hpp"
@@ -55,6 +57,21 @@ sim::Checks parse_checks(const std::string& text) {
   }
   throw Failure(ExitCode::bad_input,
                 fmt::format("--checks {}: expected all, sampled or off: correct it", text));
+}
+
+/// When the run stops at the latest.
+Instant limit_of(const SimRunOptions& options, const sim::World& world) {
+  if (options.until.empty()) {
+    return Instant{0} + world.limit;
+  }
+  const auto until = parse_duration(options.until);
+  if (!until) {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("--until {}: expected a time with a unit, like 10s or 500ms: "
+                              "correct it",
+                              options.until));
+  }
+  return Instant{0} + *until;
 }
 
 /// Draws how far the run is in virtual time.
@@ -142,7 +159,7 @@ sim::World world_of(const SimRunOptions& options) {
   return world;
 }
 
-sim::Ending run_to_end(sim::Kernel& kernel, Instant limit) {
+sim::Ending run_to_end(sim::Kernel& kernel, Instant limit, OutFolder* out) {
   Progress progress;
   while (!kernel.done()) {
     if (kernel.scheduled() == 0) {
@@ -154,6 +171,9 @@ sim::Ending run_to_end(sim::Kernel& kernel, Instant limit) {
       return sim::Ending::limit_reached;
     }
     kernel.step();
+    if (out != nullptr) {
+      out->stepped(kernel);
+    }
     show(progress, kernel, limit);
   }
   kernel.end();
@@ -169,23 +189,17 @@ int run_simulation(const SimRunOptions& options) {
     world.invariants_every = 0;
   }
   const std::uint64_t seed = parse_seed(options.seed);
-  Instant limit = Instant{0} + world.limit;
-  if (!options.until.empty()) {
-    const auto until = parse_duration(options.until);
-    if (!until) {
-      throw Failure(ExitCode::bad_input,
-                    fmt::format("--until {}: expected a time with a unit, like 10s or 500ms: "
-                                "correct it",
-                                options.until));
-    }
-    limit = Instant{0} + *until;
-  }
+  Instant const limit = limit_of(options, world);
   refuse_overwrite(options.file, options.json_file);
   refuse_overwrite(options.file, options.series_file);
   set_check_handler(print_failed_check);
   sim::Kernel kernel(world, seed, registry_of_run());
   if (!kernel.fault().empty()) {
     throw Failure(ExitCode::bad_input, std::string(kernel.fault()));
+  }
+  std::unique_ptr<OutFolder> out;
+  if (!options.out_folder.empty()) {
+    out = std::make_unique<OutFolder>(options.out_folder, options.force, kernel);
   }
   sim::Findings findings;
   sim::RfcChecker referee(world, findings, checks);
@@ -208,13 +222,16 @@ int run_simulation(const SimRunOptions& options) {
     series = std::make_unique<Series>(*series_file);
     kernel.observe(*series);
   }
-  sim::Ending const ending = run_to_end(kernel, limit);
+  sim::Ending const ending = run_to_end(kernel, limit, out.get());
   captures.keep();
+  if (out != nullptr) {
+    out->keep(kernel, ending);
+  }
   if (series_file != nullptr) {
     series_file->keep();
   }
   if (json != nullptr) {
-    json->put(report_json(kernel, ending));
+    json->put(report_json(kernel, name_of(ending)));
     json->keep();
   }
   fmt::print("{}", report_text(kernel, ending, terminal_columns()));

@@ -15,6 +15,7 @@
 #include "tools/base/output/json.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/lib/sim_apps/http_app.hpp"
+#include "tools/lib/sim_report/report_json.hpp"
 #include "tools/lib/world_file/world_file.hpp"
 #include "tools/verbs/sim/report.hpp"
 
@@ -71,12 +72,12 @@ TEST(Report, SaysWhetherAnythingIsDrawnFromTheSeed) {
   sim::Kernel constant(read_world((examples() / "two_hosts.toml").string()), 1);
   sim::Ending ending = constant.run();
   EXPECT_TRUE(report_text(constant, ending, 0).ends_with(none));
-  auto json = nlohmann::json::parse(report_json(constant, ending));
+  auto json = nlohmann::json::parse(report_json(constant, name_of(ending)));
   EXPECT_EQ(json.at("drawn_from_seed").size(), 0u);
   sim::Kernel drawing(read_world((examples() / "short_flows.toml").string()), 1);
   ending = drawing.run();
   EXPECT_EQ(report_text(drawing, ending, 0).find(none), std::string::npos);
-  json = nlohmann::json::parse(report_json(drawing, ending));
+  json = nlohmann::json::parse(report_json(drawing, name_of(ending)));
   EXPECT_EQ(json.at("drawn_from_seed").at(0), "app pages");
 }
 
@@ -159,6 +160,43 @@ TEST_F(SimRun, AnotherTcpIsAHostOfTheWorldTheSameTwice) {
   }
   EXPECT_GT(report["frames_sent"], 1'448u);  // of the data alone: both senders count
   EXPECT_NE(contents(folder_ / "one.csv").find(",0,"), std::string::npos);
+}
+
+TEST_F(SimRun, TheOutFolderHasTheSameBytesTwice) {
+  SimRunOptions options;
+  options.file = (examples() / "queues.toml").string();
+  options.until = "2s";
+  for (const char* name : {"one", "two"}) {
+    options.out_folder = (folder_ / name).string();
+    EXPECT_EQ(run_simulation(options), 0);
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "one"), {}), 6);
+  for (const char* name : {"summary.json", "connections.csv", "senders.csv", "rtt_samples.csv",
+                           "readers.csv", "queues.csv"}) {
+    const std::string one = contents(folder_ / "one" / name);
+    EXPECT_GT(one.size(), 500u) << name;
+    EXPECT_EQ(one, contents(folder_ / "two" / name)) << name;
+  }
+  const auto summary = parse_json(contents(folder_ / "one" / "summary.json"));
+  EXPECT_GT(summary["goodput_bits_per_second"], 1'000'000);
+}
+
+TEST_F(SimRun, AnOutFolderWithFilesNeedsForce) {
+  SimRunOptions options;
+  options.file = (examples() / "two_hosts.toml").string();
+  options.out_folder = (folder_ / "run").string();
+  options.json_file = options.out_folder + "/again.json";
+  options.pcapng_folder = options.out_folder + "/captures";
+  EXPECT_EQ(run_simulation(options), 0);
+  const std::string summary = contents(folder_ / "run" / "summary.json");
+  options.seed = "2";
+  EXPECT_THROW(run_simulation(options), Failure);
+  EXPECT_EQ(contents(folder_ / "run" / "summary.json"), summary);
+  options.force = true;
+  EXPECT_EQ(run_simulation(options), 0);
+  EXPECT_NE(contents(folder_ / "run" / "summary.json"), summary);
+  options.out_folder = options.file;  // a file
+  EXPECT_THROW(run_simulation(options), Failure);
 }
 
 TEST_F(SimRun, ChecksChangeNothing) {

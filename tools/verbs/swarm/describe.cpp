@@ -53,21 +53,39 @@ std::string name_of_node(const sim::World& world, sim::NodeRef node) {
 }
 
 std::string words_of(const sim::LaneSpec& lane) {
-  return fmt::format("{} bit/s, {} ms, queue {} packets {} bytes, MTU {}",
-                     lane.rate_bits_per_second, milliseconds(lane.delay), lane.queue_packets,
-                     lane.queue_bytes, lane.mtu_bytes);
+  std::string text =
+      fmt::format("{} bit/s, {} ms, queue {} packets {} bytes, MTU {}", lane.rate_bits_per_second,
+                  milliseconds(lane.delay), lane.queue_packets, lane.queue_bytes, lane.mtu_bytes);
+  if (lane.output.discipline != sim::DisciplineKind::tail_drop) {
+    text += fmt::format(", {}", sim::name_of(lane.output.discipline));
+  }
+  if (lane.output.shape_bits_per_second != 0) {
+    text += fmt::format(", shaped to {} bit/s", lane.output.shape_bits_per_second);
+  }
+  return text + (lane.output.trace_ms.empty() ? "" : ", a rate trace");
+}
+
+std::string words_of(const sim::AppDraws& draws) {
+  std::string text;
+  for (const auto& [name, draw] :
+       {std::pair{"start", &draws.start}, std::pair{"bytes", &draws.bytes},
+        std::pair{"think", &draws.think}}) {
+    text += draw->is_random() ? fmt::format(", {} drawn", name) : "";
+  }
+  return text + (draws.arrivals.kind == sim::ArrivalKind::regular ? "" : ", arrivals drawn");
 }
 
 std::string words_of(const sim::World& world, const sim::AppSpec& app) {
   return fmt::format(
       "  app {} {} -> {} port {}: start {} ms, {} flows {} ms apart, {} times, {} rounds, think "
       "{} ms, {} bytes, reply {}, read {} every {} ms after {} ms, lend {}, urgent {}, fast open "
-      "{}, close_mode {}\n",
+      "{}, close_mode {}{}\n",
       app.model.view(), world.hosts[app.client.value].name.view(),
       world.hosts[app.server.value].name.view(), app.port.value, milliseconds(app.start), app.flows,
       milliseconds(app.stagger), app.repeat, app.rounds, milliseconds(app.think), app.bytes,
       app.reply_bytes, app.read_bytes, milliseconds(app.read_every), milliseconds(app.read_after),
-      app.lend, app.urgent_every, app.fast_open, static_cast<int>(app.close_mode));
+      app.lend, app.urgent_every, app.fast_open, static_cast<int>(app.close_mode),
+      words_of(app.draws));
 }
 
 }  // namespace
@@ -83,6 +101,9 @@ std::string describe(const sim::World& world) {
   for (const sim::StationSpec& station : world.stations) {
     text += fmt::format("  station {} ({}): {} acts, one in {} ms\n", station.name.view(),
                         station.model.view(), station.acts, milliseconds(station.every));
+  }
+  for (const sim::RouterSpec& router : world.routers) {
+    text += fmt::format("  router {}\n", router.name.view());
   }
   for (const sim::LinkSpec& link : world.links) {
     text += fmt::format("  link {} {} - {}: {}; back {}\n", link.name.view(),

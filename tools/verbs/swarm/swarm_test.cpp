@@ -183,13 +183,26 @@ TEST(SavedWorld, IsReadAsItWasWritten) {
 
 // The text contains everything that a run depends on.
 TEST(SavedWorld, RunsAsTheSeedDid) {
+  std::uint32_t routed = 0;
+  std::uint32_t queued = 0;
+  std::uint32_t random = 0;
   for (std::uint64_t seed = 500; seed < 540; ++seed) {
     sim::World const drawn = sim::draw_world(seed);
+    routed += drawn.routers.empty() ? 0 : 1;
+    for (sim::LinkSpec const& link : drawn.links) {
+      queued += link.forward.output.plain() ? 0 : 1;
+    }
+    for (sim::AppSpec const& app : drawn.apps) {
+      random += app.draws.any() ? 1 : 0;
+    }
     SavedWorld const saved = read_saved_world(text_of({"nothing", seed, drawn}), "text");
     EXPECT_EQ(sim::run_trial(drawn, seed).fingerprint,
               sim::run_trial(saved.world, seed).fingerprint)
         << "seed " << seed;
   }
+  EXPECT_GT(routed, 0u);
+  EXPECT_GT(queued, 0u);
+  EXPECT_GT(random, 0u);
 }
 
 TEST(SavedWorld, KeepsNicsAndTheirErrors) {

@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <sstream>
 #include <type_traits>
@@ -51,6 +52,27 @@ class Walk {
       if (error != std::errc{} || stop != end) {
         refuse(line.number,
                fmt::format("{} {}: expected a number in the field's range", name, line.value));
+      }
+    }
+  }
+
+  /// Numbers on one line.
+  template <class T>
+  void numbers(const std::string& name, std::vector<T>& values) {
+    if (!reads_) {
+      std::string all;
+      for (T const value : values) {
+        all += (all.empty() ? "" : " ") + std::to_string(value);
+      }
+      written_.emplace_back(name, all);
+    } else if (Line line; take(name, line)) {
+      std::istringstream in(line.value);
+      std::uint64_t value = 0;
+      while (in >> value && value <= std::numeric_limits<T>::max()) {
+        values.push_back(static_cast<T>(value));
+      }
+      if (!in.eof() || line.value.find('-') != std::string::npos) {
+        refuse(line.number, fmt::format("{}: expected numbers in the field's range", name));
       }
     }
   }
@@ -220,6 +242,57 @@ void walk_station(Walk& walk, const std::string& prefix, sim::StationSpec& stati
   walk.number(prefix + "acts", station.acts);
 }
 
+// Writes nothing for a lane without an output.
+void walk_output(Walk& walk, const std::string& prefix, sim::OutputSpec& output) {
+  if (!walk.reads() && output.plain()) {
+    return;
+  }
+  walk.number(prefix + "discipline", output.discipline);
+  walk.number(prefix + "red.min", output.red.min_packets);
+  walk.number(prefix + "red.max", output.red.max_packets);
+  walk_chance(walk, prefix + "red.most", output.red.most);
+  walk_chance(walk, prefix + "red.weight", output.red.weight);
+  walk.number(prefix + "red.gentle", output.red.gentle);
+  walk.number(prefix + "red.ecn", output.red.ecn);
+  walk.number(prefix + "red.packet_time", output.red.packet_time.ns);
+  for (auto& [name, codel] :
+       {std::pair{"codel.", &output.codel}, std::pair{"fq_codel.", &output.fq_codel.codel}}) {
+    walk.number(prefix + name + "target", codel->target.ns);
+    walk.number(prefix + name + "interval", codel->interval.ns);
+    walk.number(prefix + name + "packet_bytes", codel->packet_bytes);
+    walk.number(prefix + name + "ecn", codel->ecn);
+  }
+  walk.number(prefix + "fq_codel.flows", output.fq_codel.flows);
+  walk.number(prefix + "fq_codel.quantum", output.fq_codel.quantum_bytes);
+  walk.number(prefix + "fq_codel.limit", output.fq_codel.limit_packets);
+  walk.number(prefix + "pie.target", output.pie.target.ns);
+  walk.number(prefix + "pie.update", output.pie.update.ns);
+  walk.number(prefix + "pie.burst", output.pie.burst.ns);
+  walk_chance(walk, prefix + "pie.mark_up_to", output.pie.mark_up_to);
+  walk.number(prefix + "pie.packet_bytes", output.pie.packet_bytes);
+  walk.number(prefix + "pie.ecn", output.pie.ecn);
+  walk.number(prefix + "shape", output.shape_bits_per_second);
+  walk.number(prefix + "shape_burst", output.shape_burst_bytes);
+  walk.numbers(prefix + "trace_ms", output.trace_ms);
+}
+
+void walk_router(Walk& walk, const std::string& prefix, sim::RouterSpec& router) {
+  walk.text(prefix + "name", router.name);
+  walk.list(prefix + "port", router.ports,
+            [](Walk& each, const std::string& name, sim::RouterPort& port) {
+              each.number(name + "link", port.link);
+              each.number(name + "at_a", port.at_a);
+              walk_mac(each, name + "mac", port.mac);
+              walk_address(each, name + "address", port.address);
+            });
+  walk.list(prefix + "route", router.routes,
+            [](Walk& each, const std::string& name, sim::RouteSpec& route) {
+              walk_address(each, name + "prefix", route.prefix);
+              each.number(name + "bits", route.prefix_bits);
+              walk_address(each, name + "via", route.via);
+            });
+}
+
 void walk_lane(Walk& walk, const std::string& prefix, sim::LaneSpec& lane) {
   walk.number(prefix + "rate", lane.rate_bits_per_second);
   walk.number(prefix + "delay", lane.delay.ns);
@@ -228,6 +301,7 @@ void walk_lane(Walk& walk, const std::string& prefix, sim::LaneSpec& lane) {
   walk.number(prefix + "mark_packets", lane.mark_packets);
   walk.number(prefix + "mtu", lane.mtu_bytes);
   walk.number(prefix + "answers_too_big", lane.answers_too_big);
+  walk_output(walk, prefix, lane.output);
 }
 
 void walk_link(Walk& walk, const std::string& prefix, sim::LinkSpec& link) {
@@ -238,6 +312,29 @@ void walk_link(Walk& walk, const std::string& prefix, sim::LinkSpec& link) {
   walk.number(prefix + "to.index", link.b.index);
   walk_lane(walk, prefix + "forward.", link.forward);
   walk_lane(walk, prefix + "back.", link.back);
+}
+
+void walk_draw(Walk& walk, const std::string& prefix, sim::Draw& draw) {
+  walk.number(prefix + "kind", draw.kind);
+  walk.number(prefix + "least", draw.least);
+  walk.number(prefix + "mean", draw.mean);
+  walk.number(prefix + "most", draw.most);
+  walk.number(prefix + "shape", draw.shape_thousandths);
+  walk.numbers(prefix + "values", draw.values);
+}
+
+// Writes nothing for an application that draws nothing.
+void walk_draws(Walk& walk, const std::string& prefix, sim::AppDraws& draws) {
+  if (!walk.reads() && !draws.any()) {
+    return;
+  }
+  walk_draw(walk, prefix + "start.", draws.start);
+  walk_draw(walk, prefix + "bytes.", draws.bytes);
+  walk_draw(walk, prefix + "think.", draws.think);
+  walk.number(prefix + "arrivals", draws.arrivals.kind);
+  walk.number(prefix + "arrivals.gap", draws.arrivals.gap.ns);
+  walk.number(prefix + "arrivals.on", draws.arrivals.on.ns);
+  walk.number(prefix + "arrivals.off", draws.arrivals.off.ns);
 }
 
 void walk_app(Walk& walk, const std::string& prefix, sim::AppSpec& app) {
@@ -261,6 +358,7 @@ void walk_app(Walk& walk, const std::string& prefix, sim::AppSpec& app) {
   walk.number(prefix + "urgent_every", app.urgent_every);
   walk.number(prefix + "fast_open", app.fast_open);
   walk.number(prefix + "close_mode", app.close_mode);
+  walk_draws(walk, prefix + "draws.", app.draws);
 }
 
 void walk_active(Walk& walk, const std::string& prefix, sim::Active& active) {
@@ -289,6 +387,7 @@ struct FaultWalk {
     }
     walk.number(prefix + "bits", f.bits);
     walk.number(prefix + "repeat", f.repeat);
+    walk.number(prefix + "period", f.period);
   }
   void operator()(sim::Duplicate& f) const {
     walk_chance(walk, prefix + "probability", f.probability);
@@ -374,6 +473,9 @@ void walk_world(Walk& walk, SavedWorld& saved) {
               each.text(prefix + "name", spec.name);
               each.number(prefix + "addresses_max", spec.addresses_max);
             });
+  if (walk.reads() || !world.routers.empty()) {
+    walk.list("router", world.routers, walk_router);
+  }
   walk.list("link", world.links, walk_link);
   walk.list("app", world.apps, walk_app);
   walk.list("lane_fault", world.lane_faults, walk_lane_fault);

@@ -11,11 +11,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from verbs.sweep.plan import Failure, Plan  # noqa: E402  (the path comes first)
 from verbs.sweep.pools import DaskPool, LocalPool  # noqa: E402
 from verbs.sweep.results import Results  # noqa: E402
-from verbs.sweep.table import write_csv  # noqa: E402
+from verbs.sweep.table import pyarrow_or_failure, write_csv, write_parquet  # noqa: E402
 
 # How often a cell is tried if its process or worker is killed.
 TRIES = 3
 BAR = 30
+TABLES = {"csv": write_csv, "parquet": write_parquet}
 
 
 class Progress:
@@ -120,17 +121,28 @@ def print_summary(summary, as_json):
           f" {len(summary['findings'])} with findings")
     if not summary["lost"]:
         print(f"results: {summary['results']}")
-    if "csv" in summary:
-        print(f"statistics: {summary['csv']}")
+    for kind in TABLES:
+        if kind in summary:
+            print(f"statistics: {summary[kind]}")
+
+
+def refuse_clashes(arguments, others):
+    """A table must be no other file of the sweep."""
+    taken = [pathlib.Path(each).resolve() for each in others]
+    for kind in TABLES:
+        path = getattr(arguments, kind)
+        if path and pathlib.Path(path).resolve() in taken:
+            raise Failure(2, f"--{kind} {path}: is another file of this sweep: name a new one")
+        if path:
+            taken.append(pathlib.Path(path).resolve())
 
 
 def run(arguments):
     plan = Plan(arguments.file, arguments.program)
     out = arguments.out or str(pathlib.Path(arguments.file).with_suffix(".results.jsonl"))
-    inputs = [arguments.file, out, f"{out}.part", *plan.files]
-    if arguments.csv and pathlib.Path(arguments.csv).resolve() in [
-            pathlib.Path(each).resolve() for each in inputs]:
-        raise Failure(2, f"--csv {arguments.csv}: is another file of this sweep: name a new one")
+    refuse_clashes(arguments, [arguments.file, out, f"{out}.part", *plan.files])
+    if arguments.parquet:
+        pyarrow_or_failure()
     results = Results(out, plan, arguments.fresh)
     sweep = Sweep(plan, results, arguments.program)
     try:
@@ -145,9 +157,11 @@ def run(arguments):
     finally:
         results.close()
     summary = sweep.summary()
-    if arguments.csv:
-        write_csv(arguments.csv, results.lines)
-        summary["csv"] = arguments.csv
+    for kind, write in TABLES.items():
+        path = getattr(arguments, kind)
+        if path:
+            write(path, results.lines)
+            summary[kind] = path
     print_summary(summary, arguments.json)
     return 1 if summary["findings"] or summary["lost"] else 0
 
@@ -160,6 +174,7 @@ def main():
     parser.add_argument("--dask")
     parser.add_argument("--out")
     parser.add_argument("--csv")
+    parser.add_argument("--parquet")
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--json", action="store_true")
     try:

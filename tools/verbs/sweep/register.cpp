@@ -19,15 +19,17 @@ std::uint32_t processors() {
 }
 
 struct SweepOptions {
-  std::string file, out, csv, dask;
+  std::string file, out, csv, parquet, dask;
   std::uint32_t jobs = processors();
   bool fresh = false, json = false;
 };
 
 std::vector<std::string> words_of(const SweepOptions& options) {
   std::vector<std::string> words{own_program().string(), "--jobs", std::to_string(options.jobs)};
-  for (const auto& [name, value] :
-       {std::pair{"--out", &options.out}, {"--csv", &options.csv}, {"--dask", &options.dask}}) {
+  for (const auto& [name, value] : {std::pair{"--out", &options.out},
+                                    {"--csv", &options.csv},
+                                    {"--parquet", &options.parquet},
+                                    {"--dask", &options.dask}}) {
     if (!value->empty()) {
       words.insert(words.end(), {name, *value});
     }
@@ -62,6 +64,8 @@ void register_sweep(CLI::App& app, int&) {
                    "file for the results (default: FILE with the ending .results.jsonl)");
   verb->add_option("--csv", options->csv,
                    "file for mean, median and 95 % interval of each arm, and paired differences");
+  verb->add_option("--parquet", options->parquet,
+                   "file for the same table as Apache Parquet; needs pyarrow");
   verb->add_flag("--fresh", options->fresh, "discard results of earlier runs");
   verb->add_flag("--json", options->json, "print the summary as JSON");
   verb->footer(

@@ -1,4 +1,4 @@
-# The statistics of a sweep as CSV: for each arm and measure, and for each arm less the first.
+# The statistics of a sweep as a table: of each arm and measure, and of each arm less the first.
 """An arm is a cell without its seed. The interval is Student's, at 95 %. Differences are paired: an
 arm and the first arm with the same seed, so that what the seed draws cancels out."""
 import csv
@@ -6,6 +6,7 @@ import math
 import os
 import pathlib
 import statistics
+import sys
 
 from verbs.sweep.plan import Failure, word_of
 
@@ -77,11 +78,11 @@ def arm_of(line):
 def row_of(kind, arm, measure, values):
     """One row; without an interval if there is one value."""
     mean = statistics.fmean(values)
-    row = [kind, arm, measure, len(values), mean, statistics.median(values), "", ""]
+    row = [kind, arm, measure, len(values), mean, statistics.median(values), None, None]
     if len(values) > 1:
         half = quantile(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
         row[6:] = [mean - half, mean + half]
-    return [f"{cell:.9g}" if isinstance(cell, float) else cell for cell in row]
+    return row
 
 
 def rows_of(lines):
@@ -109,6 +110,12 @@ def rows_of(lines):
     return rows
 
 
+def words_of_row(row):
+    """A row as the CSV shows it."""
+    return ["" if cell is None else f"{cell:.9g}" if isinstance(cell, float) else cell
+            for cell in row]
+
+
 def write_csv(path, lines):
     """Writes the table atomically."""
     draft = pathlib.Path(f"{path}.draft")
@@ -116,10 +123,41 @@ def write_csv(path, lines):
         with open(draft, "w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(COLUMNS)
-            writer.writerows(rows_of(lines))
+            writer.writerows(map(words_of_row, rows_of(lines)))
             file.flush()
             os.fsync(file.fileno())
         draft.rename(path)
     except OSError as error:
         raise Failure(3, f"{path}: cannot be written ({error.strerror}): name another --csv"
+                      ) from error
+
+
+def pyarrow_or_failure():
+    """The package, before any cell runs."""
+    try:
+        import pyarrow.parquet
+        return pyarrow
+    except ImportError as error:
+        raise Failure(3, f"--parquet: pyarrow is missing in {sys.executable}: tools/setup installs"
+                         " it, or use --csv") from error
+
+
+def write_parquet(path, lines):
+    """Writes the same table, with numbers as numbers, atomically."""
+    arrow = pyarrow_or_failure()
+    schema = arrow.schema([(name, arrow.string()) for name in COLUMNS[:3]]
+                          + [("runs", arrow.int64())]
+                          + [(name, arrow.float64()) for name in COLUMNS[4:]])
+    columns = list(zip(*rows_of(lines))) or [()] * len(COLUMNS)
+    arrays = [arrow.array([float(cell) if cell is not None and field.type == arrow.float64()
+                           else cell for cell in column], field.type)
+              for column, field in zip(columns, schema)]
+    draft = pathlib.Path(f"{path}.draft")
+    try:
+        arrow.parquet.write_table(arrow.Table.from_arrays(arrays, schema=schema), draft)
+        draft.rename(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        reason = error.strerror or str(error).partition(". Detail")[0]
+        raise Failure(3, f"{path}: cannot be written ({reason}): name another --parquet"
                       ) from error

@@ -3,10 +3,13 @@ import csv
 import json
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
-from verbs.sweep.table import COLUMNS, jain, measures_of, quantile, rows_of
+from verbs.sweep.plan import Failure
+from verbs.sweep.table import (COLUMNS, jain, measures_of, quantile, rows_of, write_csv,
+                               write_parquet)
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PROGRAM = ROOT / "build/release/lockstep"
@@ -25,7 +28,7 @@ def test_mean_median_and_interval_of_each_arm():
     rows = rows_of(lines_of([(1, 2), (2, 4), (6, 6)]))
     first = dict(zip(COLUMNS, rows[0]))
     assert (first["row"], first["arm"], first["measure"]) == ("arm", "*.rack=true", "time")
-    assert (first["runs"], first["mean"], first["median"]) == (3, "3", 2)
+    assert (first["runs"], first["mean"], first["median"]) == (3, 3, 2)
     # 4.303 * sqrt(7) / sqrt(3) = 6.573
     assert float(first["low"]) == pytest.approx(3 - 6.57293, abs=1e-4)
     assert float(first["high"]) == pytest.approx(3 + 6.57293, abs=1e-4)
@@ -36,12 +39,12 @@ def test_differences_are_paired_by_seed():
     assert [row[0] for row in rows] == ["arm", "arm", "difference"]
     difference = dict(zip(COLUMNS, rows[2]))
     assert difference["arm"] == "*.rack=false"
-    assert (difference["mean"], difference["low"], difference["high"]) == ("1", "1", "1")
+    assert (difference["mean"], difference["low"], difference["high"]) == (1, 1, 1)
 
 
 def test_one_run_has_no_interval():
     rows = rows_of(lines_of([(1, 2)]))
-    assert rows[0][-2:] == ["", ""]
+    assert rows[0][-2:] == [None, None]
 
 
 def test_a_cell_without_a_result_counts_nowhere():
@@ -93,3 +96,49 @@ seeds = "1..3"
     out = sweep("--csv", file, code=2)
     assert f"--csv {file}: is another file of this sweep: name a new one" in out
     assert "no_such_folder" in sweep("--csv", tmp_path / "no_such_folder/x.csv", code=3)
+
+
+def test_parquet_has_the_numbers_of_the_csv(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    lines = lines_of([(1, 2), (2, 4), (6, 7)])
+    write_csv(tmp_path / "t.csv", lines)
+    for name in ("one.parquet", "two.parquet"):
+        write_parquet(tmp_path / name, lines)
+    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
+    table = parquet.read_table(tmp_path / "one.parquet")
+    assert table.column_names == COLUMNS
+    assert str(table.schema.field("runs").type) == "int64"
+    assert str(table.schema.field("mean").type) == "double"
+    with open(tmp_path / "t.csv", encoding="utf-8") as file:
+        expected = list(csv.DictReader(file))
+    assert len(expected) == 3
+    for row, found in zip(expected, table.to_pylist()):
+        assert [row["row"], row["arm"]] == [found["row"], found["arm"]]
+        assert float(row["low"]) == pytest.approx(found["low"], rel=1e-8)
+
+
+def test_parquet_of_one_run_has_no_interval_and_of_none_no_rows(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    write_parquet(tmp_path / "one", lines_of([(1, 2)]))
+    assert parquet.read_table(tmp_path / "one").to_pylist()[0]["low"] is None
+    write_parquet(tmp_path / "none", {})
+    assert parquet.read_table(tmp_path / "none").num_rows == 0
+
+
+def test_a_parquet_file_that_cannot_be_written_is_a_line(tmp_path):
+    pytest.importorskip("pyarrow.parquet")
+    with pytest.raises(Failure, match="none/t: cannot be written .*: name another --parquet"):
+        write_parquet(tmp_path / "none/t", lines_of([(1, 2)]))
+
+
+def test_without_pyarrow_nothing_runs_and_it_is_named(tmp_path):
+    file = tmp_path / "sweep.toml"
+    file.write_text('run = ["sim", "run", "none.toml"]\n', encoding="utf-8")
+    hidden = ("import sys; sys.modules['pyarrow'] = None\n"
+              f"sys.path.insert(0, {str(ROOT / 'tools')!r})\n"
+              "from verbs.sweep.main import main\nsys.exit(main())")
+    done = subprocess.run([sys.executable, "-c", hidden, "/bin/true", str(file), "--parquet", "t"],
+                          cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert done.stderr.startswith("lockstep: --parquet: pyarrow is missing")
+    assert done.stderr.count("\n") == 1 and list(tmp_path.iterdir()) == [file]

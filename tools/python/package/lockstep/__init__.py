@@ -9,23 +9,24 @@ subclasses :class:`BadInput` and :class:`Refused`.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Union
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Union
 
 from lockstep import _core
 from lockstep.calls import Calls, Connection, Event, Listener
 from lockstep.controllers import Ack, ControlledConnection, Controller, add_controller
 from lockstep.errors import BadInput, Error, Refused, SocketError, WouldBlock
 from lockstep.inspection import Inspection
-from lockstep.sim import Arrival, Frame, Host, Link, Sim, SimSnapshot, Tap, Value
+from lockstep.sim import AppConnection, Arrival, Frame, Host, Link, Sim, SimSnapshot, Tap, Value
 from lockstep.stack import Region, Sent, Stack, Wrong
 from lockstep.units import Address, BytesLike, Duration, as_text, nanoseconds
 
 __all__ = [
-    "Ack", "Address", "Arrival", "BadInput", "BytesLike", "Calls", "ConfigField", "Connection",
-    "ControlledConnection", "Controller", "Duration",
-    "Error", "Event", "Frame", "Host", "Inspection", "Link", "Listener", "Refused", "Region",
-    "STATES", "Sent", "Sim", "SimSnapshot", "SocketError", "Stack", "Tap", "Value", "WouldBlock",
-    "Wrong", "add_controller", "config_fields", "drops", "nanoseconds",
+    "Ack", "Address", "AppConnection", "Arrival", "BadInput", "BytesLike", "Calls", "ConfigField",
+    "Connection", "ControlledConnection", "Controller", "Duration", "Error", "Event", "Frame",
+    "Host", "Inspection", "Link", "Listener", "Refused", "Region", "STATES", "Sent", "Sim",
+    "SimSnapshot", "SocketError", "Stack", "Tap", "Value", "WouldBlock", "Wrong", "add_controller",
+    "config_fields", "drops", "fields_of", "nanoseconds",
 ]
 
 #: The version of Lockstep.
@@ -59,3 +60,13 @@ def config_fields(profile: str = "default") -> dict[str, ConfigField]:
 def drops() -> dict[str, str]:
     """Every reason for dropping a packet, by name, with a description."""
     return _core.drops()
+
+
+def fields_of(sent: Iterable[object]) -> Any:
+    """A numpy array with a record of the header's fields for each packet.
+
+    :func:`lockstep.fields.fields_of`, which takes packets, ``sim.frames()`` and ``tap.arrived()``.
+    ImportError: numpy is not installed.
+    """
+    from lockstep import fields
+    return fields.fields_of(sent)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Optional
+from typing import Optional, Union
 
 from lockstep import _core
 from lockstep.errors import BadInput
+from lockstep.sim import Arrival, Frame
 from lockstep.units import NANOSECONDS_MAX, BytesLike, as_bytes, as_number
 
 try:
@@ -49,20 +50,37 @@ DTYPE: numpy.dtype = numpy.dtype([
 #: The most payload bytes of a packet.
 PAYLOAD_MAX = 65_535
 
+VLAN_TAG = b"\x81\x00"
+ETHERTYPES = (b"\x08\x00", b"\x86\xdd")  # IPv4, IPv6
+
 assert DTYPE.itemsize == _core.RECORD_BYTES
 
 
 def fields_of(sent: Iterable[object]) -> numpy.ndarray:
-    """An array of :data:`DTYPE` with one record for each packet of link "ip".
+    """An array of :data:`DTYPE` with one record for each packet.
 
-    Takes bytes, packets of scapy, or the result of :meth:`lockstep.Stack.advance`. Packets that
-    cannot be parsed have a record too, as DTYPE describes. BadInput: an entry is not a packet.
+    Takes packets of link "ip" as bytes, packets of scapy, or the result of
+    :meth:`lockstep.Stack.advance`; and the results of :meth:`lockstep.Sim.frames` and
+    :meth:`lockstep.Tap.arrived`, whose link headers are left out. Packets that cannot be parsed and
+    frames without IP, such as those of ARP, have a record too, as DTYPE describes. BadInput: an
+    entry is not a packet.
     """
     packets = []
     for each in sent:
+        if isinstance(each, (Frame, Arrival)):
+            each = each.at, _without_link(each)
         at, octets = each if isinstance(each, tuple) and len(each) == 2 else (0, each)
         packets.append((as_number(at, "a time", 0, NANOSECONDS_MAX), as_bytes(octets, "a packet")))
     return numpy.frombuffer(_core.records_of(packets), dtype=DTYPE).copy()
+
+
+def _without_link(frame: Union[Frame, Arrival]) -> bytes:
+    """The packet in a frame; another frame than one of IP is returned as a single octet."""
+    if isinstance(frame, Frame) and frame.link == "ip":
+        return frame.packet
+    begin = 18 if frame.packet[12:14] == VLAN_TAG else 14
+    is_ip = frame.packet[begin - 2:begin] in ETHERTYPES and len(frame.packet) > begin
+    return frame.packet[begin:] if is_ip else bytes(1)
 
 
 def packets_of(fields: numpy.ndarray, payloads: Optional[Iterable[BytesLike]] = None

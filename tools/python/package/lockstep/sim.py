@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, Optional, Union
+from typing import Any, NamedTuple, Optional, Union
 
 from lockstep import _core
-from lockstep.calls import Calls
+from lockstep.calls import Calls, Connection
 from lockstep.controllers import check
 from lockstep.errors import BadInput
 from lockstep.units import (NANOSECONDS_MAX, Address, Duration, as_address, as_bytes,
@@ -25,6 +26,17 @@ class Frame(NamedTuple):
     node: str  #: sent, received: by this node; otherwise: the node it was going to
     what: str  #: sent, received, or the reason for its drop: lost, queue_full, masked ...
     packet: bytes  #: from its link header on
+    link: str = "ethernet"  #: or ip: there is no link header
+
+
+class AppConnection(NamedTuple):
+    """One end of a connection of a world, as :meth:`Sim.connections` lists them."""
+
+    number: int  #: of the connection, the same at both ends and in :meth:`Sim.tables`
+    side: str  #: opener or acceptor
+    app: str  #: its name in the world; "calls" if Python opened or accepted it
+    host: str  #: the name of the host
+    connection: Optional[Connection]  #: for calls of the host; None: it has closed, or a device's
 
 
 class Arrival(NamedTuple):
@@ -173,19 +185,21 @@ class Sim:
         limit: the latest end of run().
         record: store every frame, for :meth:`frames` (the newest 1,000,000).
         trace: write a capture with comments, for :meth:`pcapng`.
+        series: record time series, for :meth:`series` and :meth:`tables`.
 
     An error in a world is one BadInput, raised when it starts; its line number is that of
     :meth:`toml`.
     """
 
-    __slots__ = ("_seed", "_record", "_trace", "_tables", "_file", "_settings", "_taps", "_core",
-                 "_hosts", "_faults", "_links")
+    __slots__ = ("_seed", "_record", "_trace", "_series", "_tables", "_file", "_settings", "_taps",
+                 "_core", "_hosts", "_faults", "_links")
 
     def __init__(self, *, seed: int = 1, name: str = "world", limit: Duration = "600s",
-                 record: bool = False, trace: bool = False) -> None:
+                 record: bool = False, trace: bool = False, series: bool = False) -> None:
         self._seed = as_number(seed, "seed", 0, NANOSECONDS_MAX)
         self._record = bool(record)
         self._trace = bool(trace)
+        self._series = bool(series)
         self._tables = _lines({"name": as_text(name, "name"), "limit": _time(limit)})
         self._file: Optional[str] = None
         self._settings: list[str] = []
@@ -198,13 +212,13 @@ class Sim:
     @classmethod
     def from_file(cls, path: Union[str, "os.PathLike[str]"], *, seed: int = 1,
                   settings: Iterable[str] = (), record: bool = False,
-                  trace: bool = False) -> "Sim":
+                  trace: bool = False, series: bool = False) -> "Sim":
         """A world from a TOML file, as sim/README.md describes it; it has started.
 
         `settings`: strings like ``"a.sack=false"`` or ``"*.nagle=false"``, which set fields of
         hosts. BadInput: file and line, what was found, what was expected.
         """
-        made = cls(seed=seed, record=record, trace=trace)
+        made = cls(seed=seed, record=record, trace=trace, series=series)
         made._file = os.fspath(path)
         if isinstance(settings, str):
             raise BadInput(f"settings is {settings!r}, expected a list of strings")
@@ -287,7 +301,8 @@ class Sim:
         if self._core is None:
             self._core = _core.Simulation(self._tables, self._file or "world",
                                           self._file is not None, self._settings, self._seed,
-                                          self._taps, self._record, self._trace)
+                                          self._taps, self._record, self._trace,
+                                          self._series)
             for name in self._core.hosts():
                 self._hosts.setdefault(name, Host(self, name))
         return self._core
@@ -345,13 +360,71 @@ class Sim:
         with open(path, "wb") as file:
             file.write(capture)
 
+    def report(self) -> dict[str, Any]:
+        """What ``lockstep sim run --json`` writes, so far.
+
+        Keys: ``ending`` ("running" before the end of :meth:`run`), ``virtual_ns``,
+        ``goodput_bits_per_second`` of all connections together, ``jain_index`` of their goodputs (0
+        without connections), ``connections`` with their two ends, ``lanes`` (the directions of the
+        links) and others.
+        """
+        found: dict[str, Any] = json.loads(self.start().report())
+        return found
+
+    def connections(self) -> list[AppConnection]:
+        """Both ends of every connection so far, of apps and of Python's calls, in order.
+
+        ``sim.hosts[end.host].inspect(end.connection)`` has the variables of an end that is open.
+        """
+        return [AppConnection(number, side, app, host, None if id is None else Connection(*id))
+                for number, side, app, host, id in self.start().connections()]
+
+    def tables(self) -> dict[str, Any]:
+        """The tables that ``lockstep sim run --out`` writes, so far, as DataFrames of pandas.
+
+        Keys: connections, senders, rtt_samples, readers, queues; sim/README.md describes the
+        columns, whose names end in their units. What is empty there is NaN here.
+
+        Raises:
+            BadInput: the world was made without `series`.
+            ImportError: pandas is not installed.
+        """
+        pandas = _pandas()
+        return {name.removesuffix(".csv"): pandas.read_csv(io.StringIO(text))
+                for name, text in self.start().tables().items()}
+
+    def series(self) -> Any:
+        """All time series so far as one DataFrame of pandas in tidy form: a row for each value.
+
+        Columns: ``time_ns``; ``connection``, ``app`` and ``side`` of a value of a connection;
+        ``link`` and ``way`` of a value of a queue; ``variable``, whose name ends in its unit
+        (cwnd_bytes, rtt_ns, packets ...); ``value``, a float. Rows are in the order of time.
+        ``frame[frame.variable == "cwnd_bytes"]`` selects one variable. A value holds until the
+        next one, except rtt_ns, which are single samples. Errors are those of :meth:`tables`.
+        """
+        pandas = _pandas()
+        tables = self.tables()
+        apps = tables.pop("connections").drop_duplicates("connection").set_index("connection").app
+        keys = ["time_ns", "connection", "app", "side", "link", "way"]
+        parts = []
+        for table in tables.values():
+            whole = table.reindex(columns=[*keys, *table.columns.difference(keys, sort=False)])
+            whole["connection"] = whole["connection"].astype("Int64")
+            whole["app"] = whole["connection"].map(apps)
+            for key in keys[2:]:
+                whole[key] = whole[key].astype("object")
+            long = whole.melt(id_vars=keys, var_name="variable", value_name="value")
+            long["value"] = long["value"].astype("float64")
+            parts.append(long.dropna(subset=["value"]))
+        return pandas.concat(parts).sort_values("time_ns", kind="stable", ignore_index=True)
+
     def fingerprint(self) -> int:
         """64 bits over every frame so far, every stack and the time."""
         return self.start().fingerprint()
 
     def snapshot(self) -> SimSnapshot:
-        """The state of the running world, to go back to. Recorded frames and the capture are not
-        part of it.
+        """The state of the running world, with its time series, to go back to. Recorded frames and
+        the capture are not part of it.
         """
         core = self.start()
         return SimSnapshot(core, core.snapshot())
@@ -370,6 +443,15 @@ class Sim:
 
     def __repr__(self) -> str:
         return f"<lockstep.Sim seed={self._seed} {' '.join(self._hosts)}>"
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as missing:
+        raise ImportError("time series need pandas, which is not installed: "
+                          "pip install lockstep[pandas]") from missing
+    return pandas
 
 
 def _time(duration: Duration) -> str:

@@ -1,0 +1,122 @@
+// Scripts of profile linux on Linux's kernel: its calls and sysctls, compared without exceptions.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <test_paths.hpp>
+
+#include <filesystem>
+#include <string>
+
+#include "conformance/script/report.hpp"
+#include "conformance/script/script_kit.hpp"
+
+namespace lockstep::conformance::script {
+namespace {
+
+using testing::HasSubstr;
+
+Ran run_on_linux(const std::string& text) {
+  Overrides overrides;
+  overrides.device = LOCKSTEP_BINARY_DIR "/devices/linux.so";
+  Arena arena;
+  return run(parse("linux.pkt", "--profile=linux\n" + text, {}), overrides, arena);
+}
+
+bool is_missing(const Ran& ran) { return ran.reason.find("there is no kernel") != ran.reason.npos; }
+
+constexpr const char* accepted = R"(`sysctl net.ipv4.tcp_timestamps=0 net.ipv4.tcp_sack=0`
+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 bind(3, ..., ...) = 0
++0 listen(3, 1) = 0
++0 < S 0:0(0) win 65535 <mss 1000>
++0 > S. 0:0(0) ack 1 win 64240 <mss 1460>
++.1 < . 1:1(0) ack 1 win 65535
++0 accept(3, ..., ...) = 4
+)";
+
+TEST(ScriptOnLinux, RunsWithItsOwnCallsAndSysctls) {
+  Ran const ran = run_on_linux(std::string(accepted) +
+                               "+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [10000], 4) = 0\n"
+                               "+0 getsockopt(4, SOL_SOCKET, SO_SNDBUF, [20000], [4]) = 0\n"
+                               "+0 write(4, ..., 100) = 100\n"
+                               "+0 > P. 1:101(100) ack 1\n"
+                               "+0 %{ assert tcpi_unacked == 1 and tcpi_rtt == 100000 }%\n"
+                               "+0 epoll_create(1) = 5\n"
+                               "+0 epoll_ctl(5, EPOLL_CTL_ADD, 4, {events=EPOLLIN, fd=4}) = 0\n"
+                               "+0 epoll_wait(5, {}, 1, 0) = 0\n"
+                               "+.1 < P. 1:11(10) ack 101 win 65535\n"
+                               "+0 > . 101:101(0) ack 11\n"
+                               "+0 epoll_wait(5, {events=EPOLLIN, fd=4}, 1, 0) = 1\n"
+                               "+0 ioctl(4, SIOCINQ, [10]) = 0\n"
+                               "+0 read(4, ..., 100) = 10\n"
+                               "+0 read(4, ..., 100) = -1 EAGAIN\n");
+  if (is_missing(ran)) {
+    GTEST_SKIP() << ran.reason;
+  }
+  EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
+}
+
+TEST(ScriptOnLinux, ASysctlWhileItRuns) {
+  std::string const text = std::string(accepted) +
+                           "+0 `sysctl net.ipv4.tcp_timestamps=1`\n"
+                           "+0 < 9 > 8080 S 0:0(0) win 65535 <mss 1000,TS val 7 ecr 0>\n";
+  Ran const on =
+      run_on_linux(text + "+0 > 8080 > 9 S. 0:0(0) ack 1 <mss 1460,nop,nop,TS val 1 ecr 7>\n");
+  if (is_missing(on)) {
+    GTEST_SKIP() << on.reason;
+  }
+  EXPECT_EQ(on.verdict, Verdict::passed) << finding_text(on);
+  Ran const off = run_on_linux(text + "+0 > 8080 > 9 S. 0:0(0) ack 1 <mss 1460>\n");
+  EXPECT_EQ(off.verdict, Verdict::failed);
+}
+
+TEST(ScriptOnLinux, ComparesWindowsPushAndAcks) {
+  std::string const start(accepted);
+  Ran const window = run_on_linux(
+      "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
+      "+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n"
+      "+0 < S 0:0(0) win 65535 <mss 1000>\n"
+      "+0 > S. 0:0(0) ack 1 win 64000 <mss 1460>\n");
+  if (is_missing(window)) {
+    GTEST_SKIP() << window.reason;
+  }
+  EXPECT_THAT(finding_text(window), HasSubstr("! window    64000     64240"));
+  Ran const push = run_on_linux(start +
+                                "+0 write(4, ..., 100) = 100\n"
+                                "+0 > . 1:101(100) ack 1\n");
+  EXPECT_EQ(push.verdict, Verdict::failed);
+  Ran const early = run_on_linux(start +
+                                 "+.1 < P. 1:11(10) ack 1 win 65535\n"
+                                 "+.2 > . 1:1(0) ack 11\n");
+  EXPECT_EQ(early.verdict, Verdict::failed);
+}
+
+TEST(ScriptOnLinux, WhatItCannotTakeLeavesTheScriptOut) {
+  Ran const field = run_on_linux("--config=sack=true\n" + std::string(accepted));
+  if (is_missing(field)) {
+    GTEST_SKIP() << field.reason;
+  }
+  EXPECT_EQ(field.reason, "the kernel has no field sack");
+  Ran const other = run_on_linux("`sysctl net.inet.tcp.msl=100`\n" + std::string(accepted));
+  EXPECT_EQ(other.reason, "the kernel has no setting net.inet.tcp.msl");
+  Ran const value = run_on_linux("`sysctl net.ipv4.tcp_ecn=9`\n" + std::string(accepted));
+  EXPECT_THAT(value.reason, HasSubstr("the kernel refuses net.ipv4.tcp_ecn=9"));
+}
+
+TEST(ScriptOnLinux, ASynOfAConnectionThatCannotBeSeenKeepsItsNumbers) {
+  Ran const ran = run_on_linux(
+      "`sysctl net.ipv4.tcp_timestamps=0 net.ipv4.tcp_sack=0`\n"
+      "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
+      "+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n"
+      "+0 < S 0:0(0) win 65535 <mss 1000>\n"
+      "+0 > S. 0:0(0) ack 1 <mss 1460>\n"
+      "+.1 < . 1:1(0) ack 1 win 65535\n"
+      "+.1 < S 100:100(0) win 65535 <mss 1000>\n"
+      "+0 > . 1:1(0) ack 1\n");
+  if (is_missing(ran)) {
+    GTEST_SKIP() << ran.reason;
+  }
+  EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
+}
+
+}  // namespace
+}  // namespace lockstep::conformance::script
