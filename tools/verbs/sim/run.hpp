@@ -16,9 +16,9 @@ struct SimRunOptions {
   std::string until;                       // empty: the world's limit
   std::string checks = "all";              // or "sampled", or "off"
   std::vector<std::string> settings{};     // "NAME.FIELD=VALUE", in this order
-  std::vector<std::string> controllers{};  // shared objects with congestion controllers
   std::string out_folder{};                // empty: none
   bool force = false;                      // the folder may have files
+  std::vector<std::string> controllers{};  // shared objects with congestion controllers
 };
 
 /// Prints the report. Returns the exit code: 1 if the run did not complete or bytes were wrong.

@@ -34,6 +34,11 @@ constexpr lockstep_controller of(const char* name,
   return {LOCKSTEP_CONTROLLER_VERSION, 2, 0, name, nullptr, on_ack, half, nullptr};
 }
 
+// Changes nothing but its state.
+std::uint64_t step = 0;
+void note(lockstep_connection* c, const lockstep_ack*) { c->state[1] += step; }
+
+constexpr lockstep_controller noting = of("noting", note);
 constexpr lockstep_controller counting = of("counting", count_and_grow);
 constexpr lockstep_controller owning = [] {
   lockstep_controller out = of("owning", set_wanted);
@@ -43,6 +48,7 @@ constexpr lockstep_controller owning = [] {
 }();
 tcp::AddedController const first{counting};
 tcp::AddedController const second{owning};
+tcp::AddedController const third{noting};
 
 Config with(std::string_view name) {
   Config config = flow_config();
@@ -111,6 +117,18 @@ TEST(Added, HasItsStateInFingerprintsAndSnapshots) {
   EXPECT_EQ(flow.cwnd(), cwnd);
   flow.ack(1'001);
   EXPECT_EQ(flow.stack.fingerprint(), later);
+}
+
+TEST(Added, IsInFingerprintsByItsStateAlone) {
+  const auto print_with = [](std::uint64_t each) {
+    step = each;
+    Flow flow(with("noting"), far);
+    flow.write_octets(100'000);
+    flow.ack(1'001);
+    return flow.stack.fingerprint();
+  };
+  EXPECT_EQ(print_with(1), print_with(1));
+  EXPECT_NE(print_with(1), print_with(2));
 }
 
 TEST(Added, OwnsTheWindowInRecoveryAndAfterATimeout) {

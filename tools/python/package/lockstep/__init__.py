@@ -25,8 +25,8 @@ __all__ = [
     "Ack", "Address", "AppConnection", "Arrival", "BadInput", "BytesLike", "Calls", "ConfigField",
     "Connection", "ControlledConnection", "Controller", "Duration", "Error", "Event", "Frame",
     "Host", "Inspection", "Link", "Listener", "Refused", "Region", "STATES", "Sent", "Sim",
-    "SimSnapshot", "SocketError", "Stack", "Tap", "Value", "WouldBlock", "Wrong",
-    "add_controller", "config_fields", "drops", "fields_of", "nanoseconds",
+    "SimSnapshot", "SocketError", "Stack", "Tap", "Value", "WouldBlock", "Wrong", "add_controller",
+    "config_fields", "drops", "fields_of", "nanoseconds",
 ]
 
 #: The version of Lockstep.
