@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <numeric>
 
@@ -61,8 +60,7 @@ bool read_segment(const sim::Kernel& kernel, const sim::FrameNote& note, sim::Se
 class RowText {
  public:
   RowText& add(std::string_view cell) {
-    std::memcpy(text_.data() + size_, cell.data(), cell.size());
-    size_ += cell.size();
+    size_ += cell.copy(text_.data() + size_, cell.size());
     text_[size_++] = ',';
     return *this;
   }

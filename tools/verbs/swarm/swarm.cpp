@@ -137,6 +137,9 @@ nlohmann::json json_of(const SwarmOptions& options, const SwarmResult& result) {
   sim::visit_rows(result.tally, [&](const sim::TallyRow& row) {
     out["fired"][std::string(row.kind)][name_of_row(row)] = row.count;
   });
+  for (const sim::Unreachable& each : sim::unreachable) {
+    out["unreachable"].push_back(each.name);
+  }
   out["failures"] = nlohmann::json::array();
   for (const FailureNote& note : result.failures) {
     out["failures"].push_back({{"seed", note.seed}, {"what", describe(note)}});
