@@ -21,7 +21,7 @@ def options_of(words: list) -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="DISCIPLINE",
                         help=f"of {', '.join(runs.DISCIPLINES)} (default: all)")
     parser.add_argument("--quick", action="store_true",
-                        help="one short run each instead of five long ones")
+                        help="one path instead of four")
     parser.add_argument("--into", type=Path, default=Path("build/evidence/ns3-disciplines"),
                         help="folder for disciplines.json (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")

@@ -8,7 +8,7 @@ from statistics import mean
 
 LIMIT = 0.05
 SEGMENT = 1448  # octets of data in a full packet
-BEGIN = 3       # s; earlier packets do not count
+BEGIN, END = 3, 9  # s; earlier packets do not count
 # Each run has another delay of the bottleneck, in us. Four long flows through a queue are chaotic:
 # one path shows one course, and the mean of several paths the discipline.
 PATHS = (3500, 3000, 4000, 3250)
@@ -121,10 +121,9 @@ def compare(name: str, program: Path, quick: bool) -> list:
         raise RunFailed("the Python module lockstep is missing: build the preset release, and set "
                         "PYTHONPATH=build/release/python") from missing
     settings, disc, defaults = DISCIPLINES[name]
-    seconds = 4 if quick else 9
     numbers = range(1 if quick else len(PATHS))
-    ours = [run_ours(lockstep, settings, seconds, number) for number in numbers]
-    theirs = [run_theirs(program, disc, defaults, seconds, number) for number in numbers]
+    ours = [run_ours(lockstep, settings, END, number) for number in numbers]
+    theirs = [run_theirs(program, disc, defaults, END, number) for number in numbers]
     return [Row(what, unit, mean(getattr(each, field) for each in ours),
                 mean(getattr(each, field) for each in theirs))
             for what, unit, field in (("throughput", "Mbit/s", "throughput"),

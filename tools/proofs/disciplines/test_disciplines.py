@@ -11,9 +11,9 @@ needs_ns3 = pytest.mark.skipif(not PROGRAM.exists(), reason=f"{PROGRAM} is missi
 
 
 def test_five_per_cent_agree_and_more_do_not():
-    assert runs.Row("delay", "ms", 1.05, 1).agrees() and runs.Row("delay", "ms", 0.95, 1).agrees()
-    assert not runs.Row("delay", "ms", 1.051, 1).agrees()
-    assert not runs.Row("delay", "ms", 0.949, 1).agrees()
+    assert runs.Row("", "ms", 1.049, 1).agrees() and runs.Row("", "ms", 0.951, 1).agrees()
+    assert not runs.Row("", "ms", 1.051, 1).agrees()
+    assert not runs.Row("", "ms", 0.949, 1).agrees()
 
 
 def test_a_difference_is_a_finding(monkeypatch, tmp_path, capsys):
