@@ -212,6 +212,9 @@ void follow(const ExperimentSettings& settings, Running& running, Recorder& reco
   for (std::uint32_t i = 0; i < running.topology.bottlenecks.size(); ++i) {
     auto const device = running.topology.bottlenecks[i];
     recorder.follow_queue(queue_of(device), i);
+    if (settings.measure_from > 0) {
+      recorder.follow_delays(queue_of(device), device, i, Seconds(settings.measure_from));
+    }
     recorder.follow_drops(device->GetNode()->GetObject<TrafficControlLayer>(), i);
     auto const channel = device->GetChannel();
     for (std::size_t j = 0; j < channel->GetNDevices(); ++j) {
@@ -258,6 +261,20 @@ FlowResult result_of(const ExperimentSettings& settings, const Running& running,
   return flow;
 }
 
+void add_delays(std::vector<std::int64_t> delays_ns, QueueResult& out) {
+  if (delays_ns.empty()) {
+    return;
+  }
+  double sum = 0;
+  for (auto const each : delays_ns) {
+    sum += static_cast<double>(each);
+  }
+  out.delay_mean_ms = sum / static_cast<double>(delays_ns.size()) / 1e6;
+  auto const at = delays_ns.begin() + static_cast<std::ptrdiff_t>(delays_ns.size() * 95 / 100);
+  std::ranges::nth_element(delays_ns, at);
+  out.delay_p95_ms = static_cast<double>(*at) / 1e6;
+}
+
 QueueResult queue_result(const Running& running, const Recorder& recorder, std::uint32_t i) {
   QueueResult out;
   auto const& seen = recorder.queues[i];
@@ -265,6 +282,7 @@ QueueResult queue_result(const Running& running, const Recorder& recorder, std::
   out.drops = seen.drops;
   double const now = Simulator::Now().GetSeconds();
   out.mean = (seen.packet_seconds + seen.now * (now - seen.since.GetSeconds())) / now;
+  add_delays(seen.delays_ns, out);
   auto const object = queue_of(running.topology.bottlenecks[i]);
   if (auto const disc = DynamicCast<QueueDisc>(object)) {
     out.drops += disc->GetStats().nTotalDroppedPackets;
@@ -402,6 +420,10 @@ std::string result_json(const ExperimentSettings& settings, const ExperimentResu
                              {"packets_mean", queue.mean},
                              {"drops", queue.drops},
                              {"marks", queue.marks}});
+    if (settings.measure_from > 0) {
+      out["queues"].back()["delay_mean_ms"] = queue.delay_mean_ms;
+      out["queues"].back()["delay_p95_ms"] = queue.delay_p95_ms;
+    }
   }
   out["jain"] = result.jain;
   out["simulated_s"] = result.simulated_s;

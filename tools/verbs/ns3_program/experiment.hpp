@@ -46,6 +46,8 @@ struct QueueResult {
   double mean = 0;         ///< over time
   std::uint64_t drops = 0;
   std::uint64_t marks = 0;
+  double delay_mean_ms = 0;  ///< of packets that leave from measure_from on
+  double delay_p95_ms = 0;
 };
 
 struct ExperimentResult {

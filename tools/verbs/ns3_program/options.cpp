@@ -19,7 +19,7 @@ void add_network(CLI::App& run, TopologySettings& topology) {
   run.add_option("--queue", topology.queue, "packets that the bottleneck's queue can hold")
       ->check(CLI::Range(2, 1'000'000));
   run.add_option("--disc", topology.disc, "queue discipline at the bottleneck")
-      ->check(CLI::IsMember({"none", "pfifo", "codel", "fqcodel", "red"}));
+      ->check(CLI::IsMember({"none", "pfifo", "codel", "fqcodel", "pie", "red", "red1993"}));
   run.add_flag("--ecn", topology.ecn, "ECN in ns-3's TCP and in the queue discipline");
   run.add_option("--loss", topology.loss,
                  "probability of losing a packet after the bottleneck: 0.01 is 1%")

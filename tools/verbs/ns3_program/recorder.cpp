@@ -2,6 +2,7 @@
 #include "tools/verbs/ns3_program/recorder.hpp"
 
 #include <fmt/core.h>
+#include <ns3/queue-disc.h>
 #include <ns3/simulator.h>
 
 #include <algorithm>
@@ -149,6 +150,40 @@ void Recorder::follow_queue(Ptr<Object> queue, std::uint32_t index) {
   queues.resize(std::max<std::size_t>(queues.size(), index + std::size_t{1}));
   queue->TraceConnectWithoutContext(
       "PacketsInQueue", MakeBoundCallback(&Recorder::depth, mark(index, "PacketsInQueue")));
+}
+
+void Recorder::follow_delays(Ptr<Object> queue, Ptr<Object> device, std::uint32_t index,
+                             Time late) {
+  queues[index].late_from = late;
+  if (DynamicCast<QueueDisc>(queue) != nullptr) {
+    queue->TraceConnectWithoutContext(
+        "SojournTime", MakeBoundCallback(&Recorder::delayed, mark(index, "SojournTime")));
+    return;
+  }
+  queue->TraceConnectWithoutContext("Enqueue",
+                                    MakeBoundCallback(&Recorder::enter, mark(index, "Enqueue")));
+  device->TraceConnectWithoutContext(
+      "PhyTxBegin", MakeBoundCallback(&Recorder::leave, mark(index, "PhyTxBegin")));
+}
+
+void Recorder::delayed(const Mark* mark, Time delay) {
+  Queue& queue = mark->recorder->queues[mark->flow];
+  if (Simulator::Now() >= queue.late_from) {
+    queue.delays_ns.push_back(delay.GetNanoSeconds());
+  }
+}
+
+void Recorder::enter(const Mark* mark, Ptr<const Packet> packet) {
+  mark->recorder->queues[mark->flow].entered[packet->GetUid()] = Simulator::Now();
+}
+
+void Recorder::leave(const Mark* mark, Ptr<const Packet> packet) {
+  Queue& queue = mark->recorder->queues[mark->flow];
+  auto const at = queue.entered.find(packet->GetUid());
+  if (at != queue.entered.end()) {
+    delayed(mark, Simulator::Now() - at->second);
+    queue.entered.erase(at);
+  }
 }
 
 void Recorder::drop(const Mark* mark, Ptr<const Packet>) {

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,10 @@ class Recorder {
   void follow_losses(ns3::Ptr<ns3::Object> device);
   /// Records PacketsInQueue of a device's queue or of a queue disc.
   void follow_queue(ns3::Ptr<ns3::Object> queue, std::uint32_t index);
+  /// Measures how long packets wait: in a queue disc, or in the queue of `device` until it begins
+  /// to transmit them. Those that leave before `late` do not count.
+  void follow_delays(ns3::Ptr<ns3::Object> queue, ns3::Ptr<ns3::Object> device, std::uint32_t index,
+                     ns3::Time late);
   /// Counts packets dropped here because the device's queue is full and there is no queue disc.
   void follow_drops(ns3::Ptr<ns3::Object> traffic_control, std::uint32_t index);
   /// Throws Failure if the file could not be written completely.
@@ -63,6 +68,9 @@ class Recorder {
     ns3::Time since;
     double packet_seconds = 0;
     std::uint64_t drops = 0;
+    ns3::Time late_from;
+    std::map<std::uint64_t, ns3::Time> entered;  // by packet; those dropped later stay
+    std::vector<std::int64_t> delays_ns;
   };
   std::vector<Sent> sent;
   std::vector<Arrived> arrived;
@@ -90,6 +98,9 @@ class Recorder {
                          ns3::TcpSocketState::TcpCongState_t now);
   static void count(std::uint64_t* counter, ns3::Ptr<const ns3::Packet> packet);
   static void drop(const Mark* mark, ns3::Ptr<const ns3::Packet> packet);
+  static void enter(const Mark* mark, ns3::Ptr<const ns3::Packet> packet);
+  static void delayed(const Mark* mark, ns3::Time delay);
+  static void leave(const Mark* mark, ns3::Ptr<const ns3::Packet> packet);
   static void depth(const Mark* mark, std::uint32_t before, std::uint32_t now);
 
   std::FILE* file_ = nullptr;

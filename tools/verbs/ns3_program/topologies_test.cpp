@@ -72,6 +72,26 @@ TEST(Topologies, OurReceiverHandlesAllOfNs3sSenders) {
   }
 }
 
+// A packet of 1,502 octets takes 1.2016 ms, and the queue holds 100 of them.
+TEST(Topologies, EachQueueDiscHasItsDelay) {
+  double longest = 0;
+  for (const char* const disc : {"none", "pfifo", "red1993", "codel", "fqcodel", "pie"}) {
+    auto settings = settings_of("dumbbell");
+    settings.topology.disc = disc;
+    settings.flows = {"ours", "ours"};
+    settings.bytes = 100'000'000;
+    settings.measure_from = 4;
+    settings.stop = 8;
+    auto const queue = run_experiment(settings).queues[0];
+    bool const unmanaged = std::string_view(disc) == "none" || std::string_view(disc) == "pfifo";
+    longest = unmanaged ? std::max(longest, queue.delay_p95_ms) : longest;
+    EXPECT_GT(queue.delay_mean_ms, 0) << disc;
+    EXPECT_GE(queue.delay_p95_ms, queue.delay_mean_ms) << disc;
+    EXPECT_LE(queue.delay_p95_ms, 100 * 1.2016 + 0.001) << disc;
+    EXPECT_LT(queue.delay_mean_ms, unmanaged ? 121 : longest / 2) << disc;
+  }
+}
+
 TEST(Topologies, RuledSendersEqualNs3sByDefault) {
   for (const char* kind : {"newreno", "cubic"}) {
     std::vector<ExperimentResult> results;

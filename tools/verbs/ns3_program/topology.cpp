@@ -76,6 +76,13 @@ void set_disc(const TopologySettings& settings, Ptr<NetDevice> device) {
   } else if (settings.disc == "fqcodel") {
     discs.SetRootQueueDisc("ns3::FqCoDelQueueDisc", "MaxSize", size, "UseEcn",
                            BooleanValue(settings.ecn));
+  } else if (settings.disc == "pie") {
+    discs.SetRootQueueDisc("ns3::PieQueueDisc", "MaxSize", size, "UseEcn",
+                           BooleanValue(settings.ecn));
+  } else if (settings.disc == "red1993") {
+    // Floyd and Jacobson's, with ns-3's defaults or those of --default.
+    discs.SetRootQueueDisc("ns3::RedQueueDisc", "MaxSize", size, "UseEcn",
+                           BooleanValue(settings.ecn), "LinkBandwidth", StringValue(settings.rate));
   } else {
     // A marking threshold at a sixth of the queue, as in data centre switches.
     discs.SetRootQueueDisc("ns3::RedQueueDisc", "MaxSize", size, "UseEcn",

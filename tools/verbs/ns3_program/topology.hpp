@@ -24,7 +24,7 @@ struct TopologySettings {
   std::string rate;         ///< of the bottleneck, in ns-3's notation: 10Mbps
   std::string delay;        ///< of the bottleneck: 20ms
   std::uint32_t queue = 0;  ///< packets that the bottleneck's queue can hold
-  std::string disc;         ///< none, codel, fqcodel, red, pfifo
+  std::string disc;         ///< none, codel, fqcodel, red (a step), red1993, pie, pfifo
   bool ecn = false;         ///< the queue disc marks instead of dropping
   double loss = -1;         ///< probability of losing a packet after the bottleneck
 };

@@ -59,9 +59,9 @@ def measure(place) -> Result:
     result.gates.append(Gate("HyStart++, any queue: lost", "not more than slow start",
                              f"{worst:.0%}", "<= 100 %", worst <= 1))
     result.notes += [
-        "HyStart++ sees the least round trip time of each round. Without pacing a round begins with "
-        "packets that find a short queue, so a queue below the threshold of 10 ms (an eighth of the "
-        "round trip, 41 packets) is not seen, and one of half a BDP overflows before.",
+        "HyStart++ sees the least round trip time of each round. Without pacing a round begins "
+        "with packets that find a short queue, so a queue below the threshold of 10 ms (an eighth "
+        "of the round trip, 41 packets) is not seen, and one of half a BDP overflows before.",
         "cwnd falls to a segment at 1.3 s: the retransmission timer fires in the recovery. A round "
         "trip through the full queue takes 240 ms, and SRTT is still near 90 ms: with a sample for "
         "each ACK it follows as slowly as with one for each round trip (RFC 7323 appendix G).",

@@ -1,0 +1,1 @@
+"""Our queue disciplines beside those of ns-3, on one dumbbell."""
