@@ -1,6 +1,7 @@
 // A run's packets: those that arrive, those that are expected, and the referee's verdict on ours.
 #include <fmt/core.h>
 
+#include "conformance/script/mutate.hpp"
 #include "conformance/script/runner.hpp"
 
 namespace lockstep::conformance::script {
@@ -135,6 +136,7 @@ void Runner::note_peer(const Event& event, Flow& flow) {
 }
 
 void Runner::inject(const Event& event, std::vector<std::byte> bytes) {
+  mutate(bytes, event.packet.mutations);
   captured_.push_back({world_.now(), bytes, where(event), event.place, 0});
   ++out_.packets_in;
   show_sent();
@@ -197,6 +199,35 @@ Live Runner::take(const Event& event, Instant first, Instant last) {
   return whole;
 }
 
+std::optional<std::size_t> Runner::first_of(const Flow& flow) const {
+  for (std::size_t i = 0; i < world_.sent.size(); ++i) {
+    Live const live = read_live(world_.sent[i].bytes);
+    const Flow* const its = flows_.known(live.source, live.destination);
+    if (!live.readable || live.is_icmp || its == nullptr || its == &flow) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+void Runner::bring_forward(const Event& event, Instant last) {
+  Flow const& flow = flow_of(event.packet);
+  pass(last, [&] { return !first_of(flow); });
+  auto const at = first_of(flow);
+  if (!at || *at == 0) {
+    return;
+  }
+  show_sent();
+  const auto move = [&at](auto& queue) {
+    auto const from = queue.begin() + static_cast<std::ptrdiff_t>(*at);
+    std::rotate(queue.begin(), from, from + 1);
+  };
+  move(world_.sent);
+  if (numbers_.size() > *at) {
+    move(numbers_);
+  }
+}
+
 void Runner::expect(const Event& event) {
   Instant const from = event.when.relative ? base_ : World::origin;
   Instant const begin = from + Duration{event.when.begin};
@@ -209,6 +240,9 @@ void Runner::expect(const Event& event) {
     go_to(later(any ? world_.now() : begin, world_.now()));
     base_ = any ? world_.now() : begin;
     return;
+  }
+  if (!world_.sent.empty() && !event.packet.is_icmp && flows_.all().size() > 1) {
+    bring_forward(event, last);
   }
   if (world_.sent.empty()) {
     fail_missing(event, last);
