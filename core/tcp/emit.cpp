@@ -170,7 +170,8 @@ wire::Header header_of(Engine& e, Connection& c, InFlightState& a, const Segment
   if (plan.syn) {
     out.flags |= wire::flag::syn | ecn::syn_flags(e.config, c, plan.retransmitted);
     a.fast_open_used = a.fast_open_used || (a.fast_open_wanted && !plan.retransmitted);
-    if (!plan.data.empty() && ends_push(e, c, a, queue_begin(c) + plan.data)) {
+    bool const pushes = !plan.data.empty() && e.config.push_syn_data;
+    if (pushes && ends_push(e, c, a, queue_begin(c) + plan.data)) {
       out.flags |= wire::flag::psh;
     }
   }
@@ -185,7 +186,7 @@ wire::Header header_of(Engine& e, Connection& c, InFlightState& a, const Segment
   } else if (plan.kind == PlanKind::keepalive) {
     //= rfc9293#3.8.4
     //# 9293:P-KA-PROBE, 9293:SHLD-12 SND.NXT - 1, without data
-    out.sequence = c.send.nxt.previous();
+    out.sequence = (plan.probe ? c.send.una : c.send.nxt).previous();
   } else if (!plan.data.empty()) {
     Sequence const end = plan.sequence + plan.data;
     //= rfc9293#3.9.1.2
@@ -287,6 +288,16 @@ void start_timers(Engine& e, Connection& c, InFlightState& a, const SegmentPlan&
   arm_for(e, a, plan.syn ? earlier(due, e.state->now + e.config.rto_min) : due);
 }
 
+// A probe of a closed window that takes no sequence space. R2 begins with it, until it is answered.
+[[gnu::cold]] void note_bare_probe(Engine& e, Connection& c, InFlightState& a) {
+  a.probe = false;
+  c.sent_at = e.state->now;
+  if (a.give_up_due.is_never()) {
+    set_give_up(e, c, a);
+  }
+  arm(e, a);
+}
+
 // A segment that takes sequence space was sent: updates SND.NXT, what is to be retransmitted, the
 // state and the timers.
 void note_departure(Engine& e, Connection& c, InFlightState& a, const SegmentPlan& plan) {
@@ -339,7 +350,7 @@ Bytes write_plan(Engine& e, Connection& c, InFlightState& a, const SegmentPlan& 
   CHECK(header + plan.data <= most || plan.syn || plan.large);
   Bytes data = plan.data;
   wire::Partial sum;
-  if (plan.kind == PlanKind::keepalive && e.config.keepalive_garbage) {
+  if (plan.kind == PlanKind::keepalive && e.config.keepalive_garbage && !plan.probe) {
     //= rfc9293#3.8.4
     //# 9293:MAY-6 one garbage octet, for peers that do not answer an empty segment
     data = {1};
@@ -355,6 +366,9 @@ Bytes write_plan(Engine& e, Connection& c, InFlightState& a, const SegmentPlan& 
   ++c.segments_sent;
   ++e.counters->segments_sent;
   a.keepalive_probe = a.keepalive_probe && plan.kind != PlanKind::keepalive;
+  if (plan.kind == PlanKind::keepalive && plan.probe) [[unlikely]] {
+    note_bare_probe(e, c, a);
+  }
   if (plan.kind == PlanKind::data) {
     e.counters->data_segments_out += plan.data.empty() ? 0 : 1;
     note_departure(e, c, a, plan);

@@ -40,11 +40,13 @@ std::uint32_t stretch_of(const Engine& e, const Connection& c) {
   return steady ? e.config.ack_stretch_segments.value : 2;
 }
 
-// Whether this connection only receives so far, and not much.
-bool starts(const Engine& e, const Connection& c) {
+// Whether this connection only receives so far, and not much; or these are the first octets that it
+// receives: what it has sent before answers none.
+bool starts(const Engine& e, const Connection& c, Bytes data) {
   std::uint32_t const quick = e.config.quick_acks.value;
-  return quick != 0 && c.send.nxt == c.send.iss.next() &&
-         c.receive.nxt.since(c.receive.irs.next()).count <= quick * c.rcv_mss;
+  Bytes const received = c.receive.nxt.since(c.receive.irs.next());
+  return quick != 0 && (c.send.nxt == c.send.iss.next() || received <= data) &&
+         received.count <= quick * c.rcv_mss;
 }
 
 void forget_delayed(InFlightState& a) {
@@ -105,7 +107,7 @@ void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes data) {
   //# 5681:CC-26, 5681:CC-27, 5681:CC-43 at least every second full-sized segment
   bool const second =
       a.delayed_segments > 1 && (a.delayed.count >= 2u * c.rcv_mss || e.config.ack_each_second);
-  if (!c.delayed_acks || second || a.ack_now || starts(e, c)) {
+  if (!c.delayed_acks || second || a.ack_now || starts(e, c, data)) {
     cut_delayed(e, c, a);
     return;
   }

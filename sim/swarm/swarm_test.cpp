@@ -98,6 +98,17 @@ TEST(Swarm, DrawsEverySetting) {
                                              "defend_addresses",
                                              "ack_each_second",
                                              "quick_acks",
+                                             "rto_min_added",
+                                             "syn_linear_timeouts",
+                                             "window_probe_data",
+                                             "slow_start_below_twice",
+                                             "reset_acknowledges",
+                                             "reset_stamps",
+                                             "syn_data",
+                                             "push_syn_data",
+                                             "fast_open_needs_cookie",
+                                             "fast_open_by_addresses",
+                                             "buffers_doubled",
                                              "window_each_ack",
                                              "receive_buffer_rounded"};
   std::map<std::string_view, std::set<std::uint64_t>> values;
