@@ -31,6 +31,8 @@ Config usual() {
   config.tcp.reset_stamps = usual.reset_stamps;
   config.tcp.syn_data = usual.syn_data;
   config.tcp.push_syn_data = usual.push_syn_data;
+  config.tcp.push_bursts = usual.push_bursts;
+  config.tcp.window_update_doubles = usual.window_update_doubles;
   config.tcp.fast_open_by_addresses = usual.fast_open_by_addresses;
   return config;
 }

@@ -187,7 +187,7 @@ Live Runner::take(const Event& event, Instant first, Instant last) {
     bool const in_time = next.at >= first && next.at <= last;
     bool const full = whole.length % segment == 0;
     // As in allow_choices(), and in allow_push().
-    if (world_.is_other() || (world_.is_original() && script_.upstream)) {
+    if (world_.is_other() || script_.upstream) {
       whole.flags &= static_cast<std::uint16_t>(~flag_psh);
     }
     if (!in_time || !full || !join(whole, read_live(next.bytes), segment)) {

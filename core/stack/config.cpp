@@ -220,6 +220,8 @@ Config profile_linux() {
   tcp.reset_stamps = false;
   tcp.syn_data = false;
   tcp.push_syn_data = false;
+  tcp.push_bursts = true;
+  tcp.window_update_doubles = true;
   tcp.fast_open_by_addresses = true;
   tcp.buffers_doubled = true;
   return config;

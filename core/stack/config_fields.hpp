@@ -84,6 +84,8 @@ constexpr void visit_tcp_extras(C& tcp, Visit&& visit) {
   visit("fast_open_client", Unit::boolean, FieldRange{0, 1}, tcp.fast_open_client);
   visit("push_syn_data", Unit::boolean, FieldRange{0, 1}, tcp.push_syn_data);
   visit("fast_open_needs_cookie", Unit::boolean, FieldRange{0, 1}, tcp.fast_open_needs_cookie);
+  visit("push_bursts", Unit::boolean, FieldRange{0, 1}, tcp.push_bursts);
+  visit("window_update_doubles", Unit::boolean, FieldRange{0, 1}, tcp.window_update_doubles);
   visit("fast_open_by_addresses", Unit::boolean, FieldRange{0, 1}, tcp.fast_open_by_addresses);
   visit("rto_min_added", Unit::boolean, FieldRange{0, 1}, tcp.rto_min_added);
   visit("syn_linear_timeouts", Unit::count, FieldRange{0, 127}, tcp.syn_linear_timeouts);

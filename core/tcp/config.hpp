@@ -221,6 +221,11 @@ struct Config {
   // A server whose SYN-ACK has no valid cookie is not asked again for fast_open_retry, as FreeBSD's
   // frames show it (tcp(4), fastopen.path_disable_time).
   bool fast_open_needs_cookie = false;
+  // The last segment of a burst of new data has PSH, not only the last of a push, as Linux's frames
+  // show it: a burst is what leaves within about a millisecond, and at most half of cwnd.
+  bool push_bursts = false;
+  // A window update leaves only if it at least doubles the window, as Linux's frames show it.
+  bool window_update_doubles = false;
   // A cookie is SipHash-2-4 of both addresses as they are on the wire, under fast_open_key alone,
   // and does not expire: Linux's frames with a known key show it (ip-sysctl: tcp_fastopen_key).
   bool fast_open_by_addresses = false;

@@ -321,7 +321,9 @@ void queue_window_update(Engine& e, Connection& c) {
   bool const shut = window < full;
   std::uint32_t const step = shut ? c.mss : 2u * full;
   std::uint32_t const least = std::max(std::min(c.receive_buffer.count / 2, step), 1u);
-  bool const worth = gain_max(c) >= least && edge_gain(e, c).count >= least;
+  bool const doubles = e.config.window_update_doubles && !shut;
+  std::uint32_t const wanted = doubles ? std::max(least, window) : least;
+  bool const worth = gain_max(c) >= wanted && edge_gain(e, c).count >= wanted;
   if (!worth && !hides_window(c)) {
     return;
   }

@@ -108,6 +108,8 @@ TEST(Swarm, DrawsEverySetting) {
                                              "push_syn_data",
                                              "fast_open_needs_cookie",
                                              "fast_open_by_addresses",
+                                             "push_bursts",
+                                             "window_update_doubles",
                                              "buffers_doubled",
                                              "window_each_ack",
                                              "receive_buffer_rounded"};
