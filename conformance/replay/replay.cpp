@@ -15,11 +15,25 @@
 namespace lockstep::conformance {
 namespace {
 
-// Linux's profile without its quick ACKs: whether a device acknowledges the first segments at once
-// says nothing about the others.
+// Linux's profile without what only imitates Linux: its quick ACKs (whether a device acknowledges
+// the first segments at once says nothing about the others), and where its frames differ from the
+// RFCs' usual ones.
 Config usual() {
   Config config = profile_linux();
-  config.tcp.quick_acks = Count{0};
+  tcp::Config const usual;
+  config.tcp.quick_acks = usual.quick_acks;
+  config.tcp.time_wait_ignores_reset = usual.time_wait_ignores_reset;
+  config.tcp.rto_min_added = usual.rto_min_added;
+  config.tcp.syn_linear_timeouts = usual.syn_linear_timeouts;
+  config.tcp.window_probe_data = usual.window_probe_data;
+  config.tcp.slow_start_below_twice = usual.slow_start_below_twice;
+  config.tcp.reset_acknowledges = usual.reset_acknowledges;
+  config.tcp.reset_stamps = usual.reset_stamps;
+  config.tcp.syn_data = usual.syn_data;
+  config.tcp.push_syn_data = usual.push_syn_data;
+  config.tcp.push_bursts = usual.push_bursts;
+  config.tcp.window_update_doubles = usual.window_update_doubles;
+  config.tcp.fast_open_by_addresses = usual.fast_open_by_addresses;
   return config;
 }
 

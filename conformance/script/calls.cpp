@@ -109,6 +109,7 @@ Given Caller::opened(std::int64_t live) {
   }
   fds_[out.result] = static_cast<int>(live);
   opening_.erase(static_cast<int>(live));
+  fast_open_.erase(static_cast<int>(live));
   if (!call_->name.starts_with("epoll")) {
     subject_ = static_cast<int>(live);
     apply_later(static_cast<int>(live));

@@ -112,6 +112,7 @@ class Caller {
   Flows& flows_;
   std::vector<LaterOption> later_;
   std::set<int> opening_;            // descriptors with an active open
+  std::set<int> fast_open_;          // descriptors with TCP_FASTOPEN, by which sendto() opens
   std::map<std::int64_t, int> fds_;  // the script's descriptor to ours
   int subject_ = -1;
   const Call* call_ = nullptr;

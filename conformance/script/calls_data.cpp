@@ -115,7 +115,8 @@ Given Caller::send_all(const Transfer& what) {
   SocketCalls& s = world_.calls();
   std::vector<iovec> parts = memory_for(what, done_);
   std::int64_t const size = std::accumulate(what.parts.begin(), what.parts.end(), std::int64_t{0});
-  bool const opens = (what.flags & MSG_FASTOPEN) != 0;
+  bool const by_option = what.way == Transfer::Way::named && fast_open_.contains(fd(0));
+  bool const opens = (what.flags & MSG_FASTOPEN) != 0 || by_option;
   Name name = opens && what.name != nullptr ? name_of(what.name, true) : Name{};
   auto* const to = name.length == 0 ? nullptr : reinterpret_cast<sockaddr*>(&name.bytes);
   auto const count = static_cast<int>(parts.size());
@@ -291,8 +292,12 @@ Given Caller::set_option() {
     int const set = int_of(value);
     std::memcpy(bytes, &set, sizeof set);
   }
-  return given(world_.calls().setsockopt(fd(0), int_of(argument(1)), int_of(argument(2)), bytes,
-                                         static_cast<socklen_t>(length)));
+  Given const out = given(world_.calls().setsockopt(fd(0), int_of(argument(1)), int_of(argument(2)),
+                                                    bytes, static_cast<socklen_t>(length)));
+  if (out.result == 0 && number(1) == IPPROTO_TCP && number(2) == TCP_FASTOPEN) {
+    fast_open_.insert(fd(0));
+  }
+  return out;
 }
 
 Given Caller::query() {

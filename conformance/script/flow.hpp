@@ -86,14 +86,19 @@ class Flows {
 
   const std::deque<Flow>& all() const { return all_; }
 
-  /// The connection of a packet, for its numbers; the current one if no connection matches.
-  const Flow& of(const Endpoint& source, const Endpoint& destination) const {
+  /// The connection of a packet; null if none matches.
+  const Flow* known(const Endpoint& source, const Endpoint& destination) const {
     for (Flow const& one : all_) {
       if (one.local == source && one.remote == destination) {
-        return one;
+        return &one;
       }
     }
-    return now();
+    return nullptr;
+  }
+  /// The same, for its numbers; the current one if no connection matches.
+  const Flow& of(const Endpoint& source, const Endpoint& destination) const {
+    const Flow* const one = known(source, destination);
+    return one == nullptr ? now() : *one;
   }
 
  private:

@@ -29,6 +29,62 @@ void passes(const std::string& text) {
 }
 std::string finding_of(const std::string& text) { return finding_text(run_text(text)); }
 
+TEST(Language, PacketsOfOtherConnectionsAreJudgedInTheirOwnOrder) {
+  std::string const two =
+      "--profile=rfc\n"
+      "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n"
+      "+0 listen(3, 2) = 0\n"
+      "+0 < 1001 > 8080 S 0:0(0) win 65535 <mss 1000>\n"
+      "+0 > 8080 > 1001 S. 0:0(0) ack 1 <mss 1460>\n"
+      "+0 < 1002 > 8080 S 0:0(0) win 65535 <mss 1000>\n"
+      "+0 > 8080 > 1002 S. 0:0(0) ack 1 <mss 1460>\n"
+      "+.1 < 1001 > 8080 . 1:1(0) ack 1 win 65535\n"
+      "+0 < 1002 > 8080 . 1:1(0) ack 1 win 65535\n"
+      "+0 accept(3, ..., ...) = 4\n+0 accept(3, ..., ...) = 5\n"
+      "+0 write(4, ..., 100) = 100\n+0 write(5, ..., 200) = 200\n";
+  std::string const first = "+0 > 8080 > 1001 P. 1:101(100) ack 1\n";
+  std::string const second = "+0 > 8080 > 1002 P. 1:201(200) ack 1\n";
+  passes(two + first + second);
+  passes(two + second + first);
+  EXPECT_THAT(finding_of(two + second), HasSubstr("does not expect"));
+  EXPECT_THAT(finding_of(two + second + second + first), HasSubstr("! addresses"));
+}
+
+TEST(Language, FieldsOfArrivingPacketsAreChanged) {
+  // Lengths and checksums follow the changes.
+  passes(open_passively +
+         "+0 < {ins tcp 20 0x01010101; rep tcp data_offset 0x60} P. 1:11(10) ack 1 win 65535\n"
+         "+0 read(4, ..., 100) = 10\n+.2 > . 1:1(0) ack 11\n");
+  passes(open_passively +
+         "+0 < P. 1:11(10) ack 1 win 65535 {rep tcp 12 0x60; rep tcp 20 0x01010101}\n"
+         "+0 read(4, ..., 100) = 6\n+.2 > . 1:1(0) ack 7\n");
+  passes(open_passively +
+         "+0 < P. 1:11(10) ack 1 win 65535 {trun tcp 24 6}\n"
+         "+0 read(4, ..., 100) = 4\n+.2 > . 1:1(0) ack 5\n");
+  // Without a valid header or checksum nothing is accepted.
+  for (const char* const change :
+       {"{rep ipv4 version_ihl 0x4B}", "{trun tcp 0 20}", "{rep tcp checksum 0x1234}",
+        "{rep tcp 12 0xf0}", "{rep ipv4 total_length 0x0010}", "{rep ip protocol 17}"}) {
+    Overrides overrides;
+    overrides.allow_trailing = true;
+    Ran const ran = run_text(open_passively + "+0 < " + change +
+                                 " P. 1:11(10) ack 1 win 65535\n"
+                                 "+0 read(4, ..., 100) = -1 EAGAIN\n",
+                             overrides);
+    EXPECT_EQ(ran.verdict, Verdict::passed) << change << finding_text(ran);
+  }
+  EXPECT_THAT(refusal_of(open_passively + "+0 < {rep udp 0 0x00} . 1:1(0) ack 1 win 1\n"),
+              HasSubstr("x.pkt:9:11: 'udp' was found, expected tcp or ipv4"));
+  EXPECT_THAT(refusal_of(open_passively + "+0 < {put tcp 0 0x00} . 1:1(0) ack 1 win 1\n"),
+              HasSubstr("expected rep, ins or trun"));
+  EXPECT_THAT(refusal_of(open_passively + "+0 < {rep tcp mss 0x00} . 1:1(0) ack 1 win 1\n"),
+              HasSubstr("tcp has no field mss"));
+  EXPECT_THAT(refusal_of(open_passively + "+0 < {rep tcp 0 zz} . 1:1(0) ack 1 win 1\n"),
+              HasSubstr("'zz' was found"));
+  EXPECT_THAT(refusal_of(open_passively + "+0 > {rep tcp 0 0x00} . 1:1(0) ack 1\n"),
+              HasSubstr("only an arriving packet can have changed fields"));
+}
+
 TEST(Language, NumbersCountFromThePeersFirst) {
   passes(opened_at(123, 1) +
          "+0 < P. 1001:2001(1000) ack 1 win 65535\n"

@@ -135,7 +135,7 @@ class Interpreter {
 
   /// The settings with which the scripts of Linux begin.
   void defaults() {
-    static constexpr std::array<std::array<std::string_view, 2>, 18> settings{
+    static constexpr std::array<std::array<std::string_view, 2>, 19> settings{
         {{"net.ipv4.tcp_rmem", "4096 540000 15728640"},
          {"net.ipv4.tcp_wmem", "4096 262144 4194304"},
          {"net.ipv4.tcp_timestamps", "1"},
@@ -151,6 +151,7 @@ class Interpreter {
          {"net.ipv4.tcp_pacing_ca_ratio", "120"},
          {"net.ipv4.tcp_notsent_lowat", "4294967295"},
          {"net.ipv4.tcp_fastopen", "3"},
+         {"net.ipv4.tcp_fastopen_key", "a1a1a1a1-b2b2b2b2-c3c3c3c3-d4d4d4d4"},
          {"net.ipv4.tcp_syncookies", "1"},
          {"net.ipv4.tcp_syn_retries", "5"},
          {"net.ipv4.tcp_synack_retries", "5"}}};

@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 
+#include "conformance/script/mutate.hpp"
 #include "conformance/script/parts.hpp"
 
 namespace lockstep::conformance::script {
@@ -558,6 +559,14 @@ void check_whole(Cursor& cursor, Place at, const Packet& packet, IpMode mode) {
   }
 }
 
+/// {rep tcp 12 0x70}, before the packet or after it.
+void take_mutations(Cursor& cursor, Packet& packet, IpMode mode) {
+  while (cursor.accept("{")) {
+    auto const more = parse_mutations(cursor, mode);
+    packet.mutations.insert(packet.mutations.end(), more.begin(), more.end());
+  }
+}
+
 }  // namespace
 
 Packet parse_packet(Cursor& cursor, IpMode mode) {
@@ -567,6 +576,7 @@ Packet parse_packet(Cursor& cursor, IpMode mode) {
   if (packet.direction == Direction::out) {
     cursor.expect(">", "a packet begins with < or >");
   }
+  take_mutations(cursor, packet, mode);
   parse_ip_fields(cursor, packet);
   if (cursor.accept("[")) {
     packet.icmp.quoted = parse_range(cursor);
@@ -582,6 +592,12 @@ Packet parse_packet(Cursor& cursor, IpMode mode) {
       cursor.unexpected("a TCP segment or icmp", "this stack supports neither UDP nor tunnels");
     }
     parse_tcp(cursor, packet);
+  }
+  take_mutations(cursor, packet, mode);
+  if (!packet.mutations.empty() && packet.direction == Direction::out) {
+    cursor.fail(at,
+                "only an arriving packet can have changed fields, expected none: write what must "
+                "be sent");
   }
   check_whole(cursor, at, packet, mode);
   return packet;

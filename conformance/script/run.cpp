@@ -498,6 +498,15 @@ Ran run_file(const std::string& path, const Defines& defines, const Overrides& o
     if (overrides.profile == "linux" || overrides.profile == "freebsd") {
       known.emplace_back(overrides.profile == "linux" ? "Linux" : "FreeBSD", "1");
     }
+    // Those that the runner of Linux's scripts defines: the cookies of its two keys.
+    if (overrides.profile == "linux") {
+      for (auto const& [name, value] : {std::pair{"TFO_COOKIE", "3021b9d889017eeb"},
+                                        {"TFO_COOKIE_ZERO", "b7c12350a90dc8f5"},
+                                        {"CMSG_LEVEL_IP", "SOL_IP"},
+                                        {"CMSG_TYPE_RECVERR", "IP_RECVERR"}}) {
+        known.emplace_back(name, value);
+      }
+    }
     return run(parse_file(path, known, strictness), overrides, arena);
   } catch (const tools::Failure& failure) {
     Ran out;

@@ -1,6 +1,7 @@
 // A run's packets: those that arrive, those that are expected, and the referee's verdict on ours.
 #include <fmt/core.h>
 
+#include "conformance/script/mutate.hpp"
 #include "conformance/script/runner.hpp"
 
 namespace lockstep::conformance::script {
@@ -135,6 +136,7 @@ void Runner::note_peer(const Event& event, Flow& flow) {
 }
 
 void Runner::inject(const Event& event, std::vector<std::byte> bytes) {
+  mutate(bytes, event.packet.mutations);
   captured_.push_back({world_.now(), bytes, where(event), event.place, 0});
   ++out_.packets_in;
   show_sent();
@@ -185,7 +187,7 @@ Live Runner::take(const Event& event, Instant first, Instant last) {
     bool const in_time = next.at >= first && next.at <= last;
     bool const full = whole.length % segment == 0;
     // As in allow_choices(), and in allow_push().
-    if (world_.is_other() || (world_.is_original() && script_.upstream)) {
+    if (world_.is_other() || script_.upstream) {
       whole.flags &= static_cast<std::uint16_t>(~flag_psh);
     }
     if (!in_time || !full || !join(whole, read_live(next.bytes), segment)) {
@@ -195,6 +197,35 @@ Live Runner::take(const Event& event, Instant first, Instant last) {
     ++whole.segments;
   }
   return whole;
+}
+
+std::optional<std::size_t> Runner::first_of(const Flow& flow) const {
+  for (std::size_t i = 0; i < world_.sent.size(); ++i) {
+    Live const live = read_live(world_.sent[i].bytes);
+    const Flow* const its = flows_.known(live.source, live.destination);
+    if (!live.readable || live.is_icmp || its == nullptr || its == &flow) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+void Runner::bring_forward(const Event& event, Instant last) {
+  Flow const& flow = flow_of(event.packet);
+  pass(last, [&] { return !first_of(flow); });
+  auto const at = first_of(flow);
+  if (!at || *at == 0) {
+    return;
+  }
+  show_sent();
+  const auto move = [&at](auto& queue) {
+    auto const from = queue.begin() + static_cast<std::ptrdiff_t>(*at);
+    std::rotate(queue.begin(), from, from + 1);
+  };
+  move(world_.sent);
+  if (numbers_.size() > *at) {
+    move(numbers_);
+  }
 }
 
 void Runner::expect(const Event& event) {
@@ -209,6 +240,9 @@ void Runner::expect(const Event& event) {
     go_to(later(any ? world_.now() : begin, world_.now()));
     base_ = any ? world_.now() : begin;
     return;
+  }
+  if (!world_.sent.empty() && !event.packet.is_icmp && flows_.all().size() > 1) {
+    bring_forward(event, last);
   }
   if (world_.sent.empty()) {
     fail_missing(event, last);

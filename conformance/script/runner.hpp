@@ -130,6 +130,12 @@ class Runner {
 
   [[noreturn]] void fail_missing(const Event& event, Instant last);
 
+  /// Waits until `last` for a packet that may be of the expected one's connection, and moves it in
+  /// front of those of other connections, which are judged in their own order.
+  void bring_forward(const Event& event, Instant last);
+  /// The place of the first such packet; nullopt: there is none.
+  std::optional<std::size_t> first_of(const Flow& flow) const;
+
   /// Takes the packets that together can match the expected one.
   Live take(const Event& event, Instant first, Instant last);
 

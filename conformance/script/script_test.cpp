@@ -254,12 +254,13 @@ TEST(Script, SysctlsBecomeConfig) {
     EXPECT_NE(row.fields, "") << name;
     bool const buffer = name.ends_with("mem");
     bool const ports = name.ends_with("port_range");
-    std::string const value = buffer                               ? "4096 65536 1048576"
-                              : ports                              ? "40000 40001"
-                              : name.find("initcwnd") != name.npos ? "10"
-                              : name.find("cong") != name.npos || name.find(".cc.") != name.npos
-                                  ? "newreno"
-                                  : "1";
+    std::string const value =
+        buffer                               ? "4096 65536 1048576"
+        : ports                              ? "40000 40001"
+        : name.ends_with("fastopen_key")     ? "00000001-00000002-00000003-00000004"
+        : name.find("initcwnd") != name.npos ? "10"
+        : name.find("cong") != name.npos || name.find(".cc.") != name.npos ? "newreno"
+                                                                           : "1";
     EXPECT_EQ(set_sysctl(name, value, config), "") << name;
     EXPECT_NE(set_sysctl(name, "-1", config), "") << name;
   }

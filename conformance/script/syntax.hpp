@@ -98,6 +98,16 @@ struct IcmpPacket {
   std::optional<SequenceRange> quoted;
 };
 
+/// A change of an arriving packet: octets replaced, inserted or removed, at an offset in a header.
+struct Mutation {
+  enum class Kind : std::uint8_t { replace, insert, truncate };
+  Kind kind = Kind::replace;
+  bool ip = false;  ///< in the IP header; else in that of TCP
+  std::uint32_t offset = 0;
+  std::uint32_t length = 0;  ///< of a truncation
+  std::vector<std::uint8_t> octets;
+};
+
 struct Packet {
   Direction direction = Direction::in;
   IpFields ip;
@@ -105,6 +115,7 @@ struct Packet {
   bool is_icmp = false;
   TcpPacket tcp;
   IcmpPacket icmp;
+  std::vector<Mutation> mutations;
 };
 
 /// One sysctl of a command.

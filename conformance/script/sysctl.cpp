@@ -214,7 +214,6 @@ constexpr std::array neutrals{
     Neutral{"net.ipv4.tcp_ecn_fallback", "1"},
     Neutral{"net.ipv4.tcp_fack", "*"},
     Neutral{"net.ipv4.tcp_fastopen_blackhole_timeout_sec", "0"},
-    Neutral{"net.ipv4.tcp_fastopen_key", "*"},
     Neutral{"net.ipv4.tcp_invalid_ratelimit", "500"},
     Neutral{"net.ipv4.tcp_limit_output_bytes", "*"},
     Neutral{"net.ipv4.tcp_max_reordering", "*"},
@@ -293,8 +292,9 @@ constexpr std::array neutrals{
 struct Other {
   std::string_view name, values, fields;
 };
-constexpr std::array<Other, 6> others{
-    {{"net.ipv4.ip_local_port_range", "two ports", "port_first, port_last"},
+constexpr std::array<Other, 7> others{
+    {{"net.ipv4.tcp_fastopen_key", "four words in hexadecimal, with -", "fast_open_key"},
+     {"net.ipv4.ip_local_port_range", "two ports", "port_first, port_last"},
      {"net.ipv4.tcp_congestion_control", "reno, cubic, dctcp", "congestion"},
      {"net.ipv4.tcp_rmem", "three numbers", "receive_buffer_bytes, receive_buffer_max_bytes"},
      {"net.ipv4.tcp_wmem", "three numbers", "send_buffer_bytes, send_buffer_max_bytes"},
@@ -365,6 +365,24 @@ std::string set_buffer(const std::string& name, const std::string& value, Config
   if (receive && !config.tcp.window_shift_automatic) {
     config.tcp.window_shift = shift_for(std::max(numbers[2], linux_rmem_max));
   }
+  return {};
+}
+
+/// The key of Fast Open cookies, and perhaps a second one behind a comma, which is older.
+std::string set_fast_open_key(const std::string& name, const std::string& value, Config& config) {
+  constexpr std::size_t word = 8, whole = 35;
+  std::string const first = value.substr(0, value.find(','));
+  std::array<std::uint64_t, 4> words{};
+  bool fits = first.size() == whole;
+  for (std::size_t i = 0; fits && i < words.size(); ++i) {
+    auto const number = parse_number("0x" + first.substr(i * (word + 1), word));
+    fits = number.has_value() && *number >= 0 && (i == 3 || first[i * (word + 1) + word] == '-');
+    words[i] = static_cast<std::uint64_t>(number.value_or(0));
+  }
+  if (!fits) {
+    return wrong(name, value, "four words of eight hexadecimal digits, with '-' between them");
+  }
+  config.tcp.fast_open_key = {words[1] << 32 | words[0], words[3] << 32 | words[2]};
   return {};
 }
 
@@ -472,6 +490,9 @@ std::string set_sysctl(const std::string& name, const std::string& value, Config
   }
   if (name == "net.ipv4.tcp_rmem" || name == "net.ipv4.tcp_wmem") {
     return set_buffer(name, value, config);
+  }
+  if (name == "net.ipv4.tcp_fastopen_key") {
+    return set_fast_open_key(name, value, config);
   }
   if (name == "net.ipv4.ip_local_port_range") {
     return set_ports(name, value, config);

@@ -214,7 +214,19 @@ Config profile_linux() {
   tcp.hystart = false;
   tcp.slow_start_segments = Count{65'535};
   tcp.quick_acks = Count{16};
+  tcp.rto_min_added = true;
   tcp.time_wait_ignores_reset = false;
+  tcp.syn_linear_timeouts = Count{4};
+  tcp.window_probe_data = false;
+  tcp.slow_start_below_twice = true;
+  tcp.reset_acknowledges = true;
+  tcp.reset_stamps = false;
+  tcp.syn_data = false;
+  tcp.push_syn_data = false;
+  tcp.push_bursts = true;
+  tcp.window_update_doubles = true;
+  tcp.fast_open_by_addresses = true;
+  tcp.buffers_doubled = true;
   return config;
 }
 
@@ -238,6 +250,9 @@ Config profile_freebsd() {
   tcp.receive_buffer = Bytes{65536};
   tcp.send_buffer = Bytes{32768};
   tcp.ack_each_second = true;
+  tcp.push_syn_data = false;
+  tcp.fast_open_needs_cookie = true;
+  tcp.fast_open_retry = Duration::seconds(900);
   tcp.window_each_ack = true;
   tcp.receive_buffer_rounded = true;
   tcp.window_shift_automatic = false;

@@ -62,6 +62,7 @@ constexpr void visit_tcp_pools(C& tcp, Visit&& visit) {
   visit("quick_acks", Unit::count, FieldRange{0, 64}, tcp.quick_acks);
   visit("window_each_ack", Unit::boolean, FieldRange{0, 1}, tcp.window_each_ack);
   visit("receive_buffer_rounded", Unit::boolean, FieldRange{0, 1}, tcp.receive_buffer_rounded);
+  visit("buffers_doubled", Unit::boolean, FieldRange{0, 1}, tcp.buffers_doubled);
   visit("ack_stretch_segments", Unit::count, FieldRange{2, 1024}, tcp.ack_stretch_segments);
   visit("ack_stretch_after_bytes", Unit::bytes, FieldRange{0, 1 << 30}, tcp.ack_stretch_after);
   visit("sws_override", Unit::duration, FieldRange{100 * million, 1000 * million},
@@ -69,7 +70,8 @@ constexpr void visit_tcp_pools(C& tcp, Visit&& visit) {
   visit("quantum_segments", Unit::count, FieldRange{1, 255}, tcp.quantum_segments);
 }
 
-// For visit_fields: user timeout option, Fast Open, path MTU probing, SYN cache and shards.
+// For visit_fields: user timeout option, what imitates a system, Fast Open, path MTU probing, SYN
+// cache and shards.
 template <class C, class Visit>
 constexpr void visit_tcp_extras(C& tcp, Visit&& visit) {
   constexpr std::uint64_t million = 1'000'000;
@@ -81,6 +83,18 @@ constexpr void visit_tcp_extras(C& tcp, Visit&& visit) {
         tcp.user_timeout_most);
   visit("fast_open_server", Unit::boolean, FieldRange{0, 1}, tcp.fast_open_server);
   visit("fast_open_client", Unit::boolean, FieldRange{0, 1}, tcp.fast_open_client);
+  visit("push_syn_data", Unit::boolean, FieldRange{0, 1}, tcp.push_syn_data);
+  visit("fast_open_needs_cookie", Unit::boolean, FieldRange{0, 1}, tcp.fast_open_needs_cookie);
+  visit("push_bursts", Unit::boolean, FieldRange{0, 1}, tcp.push_bursts);
+  visit("window_update_doubles", Unit::boolean, FieldRange{0, 1}, tcp.window_update_doubles);
+  visit("fast_open_by_addresses", Unit::boolean, FieldRange{0, 1}, tcp.fast_open_by_addresses);
+  visit("rto_min_added", Unit::boolean, FieldRange{0, 1}, tcp.rto_min_added);
+  visit("syn_linear_timeouts", Unit::count, FieldRange{0, 127}, tcp.syn_linear_timeouts);
+  visit("window_probe_data", Unit::boolean, FieldRange{0, 1}, tcp.window_probe_data);
+  visit("slow_start_below_twice", Unit::boolean, FieldRange{0, 1}, tcp.slow_start_below_twice);
+  visit("reset_acknowledges", Unit::boolean, FieldRange{0, 1}, tcp.reset_acknowledges);
+  visit("reset_stamps", Unit::boolean, FieldRange{0, 1}, tcp.reset_stamps);
+  visit("syn_data", Unit::boolean, FieldRange{0, 1}, tcp.syn_data);
   visit("fast_open_cache_max", Unit::count, FieldRange{1, million}, tcp.fast_open_cache_max);
   visit("fast_open_rotation", Unit::duration, FieldRange{1, day}, tcp.fast_open_rotation);
   visit("fast_open_retry", Unit::duration, FieldRange{0, day}, tcp.fast_open_retry);

@@ -214,7 +214,8 @@ Drop arrives_listen(Engine& e, Index at_listener, const InboundSegment& arrival,
   InFlightState* const a = ensure_active(e, c);
   a->reused_time_wait = reused_time_wait;
   process_syn(e, c, s);
-  if (!s.options.has_fast_open || !refuses_data(e, c, listener, s)) [[likely]] {
+  bool const refuses = s.options.has_fast_open && refuses_data(e, c, listener, s);
+  if (!refuses && (e.config.syn_data || opened_fast(c))) [[likely]] {
     keep_data(e, c, s);
   }
   hold_half_open(e, c);

@@ -45,6 +45,9 @@ Drop process_rest(Engine& e, Connection& c, const wire::Segment& s) {
   }
   //= rfc9293#3.10.7.3
   //# 9293:P-SYNSENT-SYNDATA data on a SYN is legal
+  if (!e.config.syn_data) [[unlikely]] {
+    return Drop::none;
+  }
   SegmentData const data = data_after_syn(c, s);
   return data.bytes.empty() && !data.fin ? Drop::none : accept_data(e, c, data, s);
 }

@@ -99,6 +99,8 @@ struct Config {
   // ... and the receive buffer of a connection is rounded up to full segments, as FreeBSD's
   // getsockopt(SO_RCVBUF) shows it.
   bool receive_buffer_rounded = false;
+  // SO_RCVBUF and SO_SNDBUF return twice what was set, within Linux's limits (socket(7)).
+  bool buffers_doubled = false;
   Duration sws_override = Duration::milliseconds(200);
   Count quantum_segments{8};
 
@@ -107,6 +109,12 @@ struct Config {
   Duration rto_max = Duration::seconds(120);
   Duration rto_after_syn_loss = Duration::seconds(3);
   Duration rto_granularity = Duration::milliseconds(1);
+  // The RTO is SRTT + max(rto_min, 4 RTTVAR), as Linux's frames and tcpi_rto show it: rto_min is
+  // the least that is added, not the least RTO.
+  bool rto_min_added = false;
+  // The first timeouts of a SYN, of an active open, that do not double the RTO (Linux's
+  // ip-sysctl: tcp_syn_linear_timeouts).
+  Count syn_linear_timeouts{0};
   Count r1_retransmissions{3};
   Duration user_timeout = Duration::seconds(300);  // R2; zero: never
   // RFC 5482: the advertised value (zero: user_timeout), and the limits of an adopted one.
@@ -116,6 +124,9 @@ struct Config {
   Duration user_timeout_most = Duration::seconds(3600);
   Duration syn_timeout = Duration::seconds(180);  // R2 of a SYN
   Duration persist_max = Duration::seconds(60);
+  // A closed window is probed by an octet that was not acknowledged (RFC 9293 3.8.6.1); without it
+  // by an empty segment before SND.UNA, as Linux's frames show it.
+  bool window_probe_data = true;
 
   bool keepalive = false;
   bool keepalive_garbage = false;
@@ -148,6 +159,9 @@ struct Config {
   // By how many segments one ACK increases cwnd in slow start, at most (L of RFC 3465): a receiver
   // may acknowledge several segments with one ACK. One while lost data is outstanding.
   Count slow_start_segments{8};
+  // In slow start cwnd grows only while it is less than twice the largest flight of the round, as
+  // Linux's tcpi_snd_cwnd shows it; without it, up to twice.
+  bool slow_start_below_twice = false;
   Count duplicate_acks{3};
   bool limited_transmit = true;
   bool restart_after_idle = true;
@@ -168,6 +182,14 @@ struct Config {
   bool undo_by_timestamps = true;  // also if an echo shows it (Eifel: RFC 3522, 4015)
 
   ResetPolicy reset_policy = ResetPolicy::rfc5961;
+  // The reset that ends a connection carries an ACK and a window, as Linux's frames show it ...
+  bool reset_acknowledges = false;
+  // ... and one without a connection answers a timestamp with one (RFC 7323 5.2), as Linux's do
+  // not.
+  bool reset_stamps = true;
+  // Data and FIN of a SYN or SYN-ACK are kept (RFC 9293 3.10.7.2), not only those that a Fast Open
+  // cookie permits; Linux drops them, and the peer sends them again.
+  bool syn_data = true;
   Count challenges_per_second{1000};
   // A keyed hash varies the limit of each second, from half to one and a half of that number.
   bool challenge_jitter = true;
@@ -193,6 +215,20 @@ struct Config {
   // RFC 7413. A listener must also enable it by its Backlog, a client by its Open.
   bool fast_open_server = false;
   bool fast_open_client = false;
+  // The data of a SYN ends a push, as other data does; in a SYN of Linux's or FreeBSD's frames PSH
+  // is not set.
+  bool push_syn_data = true;
+  // A server whose SYN-ACK has no valid cookie is not asked again for fast_open_retry, as FreeBSD's
+  // frames show it (tcp(4), fastopen.path_disable_time).
+  bool fast_open_needs_cookie = false;
+  // The last segment of a burst of new data has PSH, not only the last of a push, as Linux's frames
+  // show it: a burst is what leaves within about a millisecond, and at most half of cwnd.
+  bool push_bursts = false;
+  // A window update leaves only if it at least doubles the window, as Linux's frames show it.
+  bool window_update_doubles = false;
+  // A cookie is SipHash-2-4 of both addresses as they are on the wire, under fast_open_key alone,
+  // and does not expire: Linux's frames with a known key show it (ip-sysctl: tcp_fastopen_key).
+  bool fast_open_by_addresses = false;
   Count fast_open_cache_max{64};  // servers whose cookies are kept
   Duration fast_open_rotation =
       Duration::seconds(3600);                         // a cookie is valid for one to two of these

@@ -459,6 +459,7 @@ struct InFlightState : PendingControl, SpuriousState {
   bool fast_open_answer = false;   // the SYN-ACK has a cookie
   bool fast_open_counted = false;  // against the limit of fast_open_by, until ESTABLISHED
   std::uint8_t quantum = 0;        // frames sent in this round
+  std::uint8_t burst_left = 0;     // segments up to the next PSH, with Config's push_bursts
   bool override = false;           // the SWS override timer has fired
   bool fin_known = false;
 

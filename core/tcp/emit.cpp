@@ -16,6 +16,7 @@
 #include "core/tcp/record_ends.hpp"
 #include "core/tcp/recovery/sack.hpp"
 #include "core/tcp/recovery/tail_probe.hpp"
+#include "core/tcp/rtt.hpp"
 #include "core/tcp/sack_report.hpp"
 #include "core/tcp/segment_options.hpp"
 #include "core/units/check.hpp"
@@ -163,6 +164,48 @@ void fill_urgent(const Connection& c, const InFlightState& a, const SegmentPlan&
          (a.send.record_ends != 0 && is_record_end(e, c, end));
 }
 
+// How many segments leave as one burst from this one on, as Linux's frames show: what is sent in
+// about a millisecond at twice cwnd per round trip (1.2 times it from half of ssthresh on), at
+// least two, and not more than half of cwnd or than the queue and the windows have.
+[[gnu::cold]] std::uint32_t burst_of(const Engine& e, const Connection& c, const InFlightState& a,
+                                     Sequence begin) {
+  constexpr std::uint64_t whole = 65'536, least = 2, shift = 10, base = 9;
+  std::uint64_t const mss = std::max<std::uint32_t>(c.mss, 1);
+  std::uint64_t const rtt = srtt_of(c.rtt).ns / 1000;
+  std::uint64_t const cwnd = c.congestion.cwnd.count;
+  std::uint64_t const percent = cwnd < c.congestion.ssthresh.count / 2 ? e.config.pacing_start.value
+                                                                       : e.config.pacing_gain.value;
+  std::uint64_t const rate = rtt == 0 ? whole << shift : cwnd * percent * 10'000 / rtt;
+  std::uint64_t const near = rtt >> base < 32 ? whole >> (rtt >> base) : 0;
+  std::uint64_t const room = std::min((rate >> shift) + near, whole);
+  std::uint64_t const flight = begin.since(c.send.una).count / mss;
+  std::uint64_t const segments = cwnd / mss;
+  std::uint64_t const quota =
+      std::min(std::max<std::uint64_t>(segments / 2, 1), segments - std::min(segments, flight));
+  Bytes const queued = (queue_begin(c) + a.send.length()).since(begin);
+  Bytes const usable = (c.send.una + c.send.wnd).since(begin);
+  std::uint64_t const there = (lockstep::least(queued, usable).count + mss - 1) / mss;
+  return static_cast<std::uint32_t>(std::min({std::max(room / mss, least), quota, there}));
+}
+
+// Whether a burst of several segments of new data ends with this one.
+[[gnu::cold]] bool ends_burst(const Engine& e, const Connection& c, InFlightState& a,
+                              const SegmentPlan& plan) {
+  if (plan.retransmitted || plan.probe || plan.data.count < c.mss) {
+    a.burst_left = 0;
+    return false;
+  }
+  if (a.burst_left == 0) {
+    std::uint32_t const burst = std::min(burst_of(e, c, a, plan.sequence), 255u);
+    a.burst_left = static_cast<std::uint8_t>(burst < 2 ? 0 : burst);
+  }
+  if (a.burst_left == 0) {
+    return false;
+  }
+  --a.burst_left;
+  return a.burst_left == 0;
+}
+
 wire::Header header_of(Engine& e, Connection& c, InFlightState& a, const SegmentPlan& plan) {
   wire::Header out;
   out.source = c.local_port;
@@ -171,7 +214,8 @@ wire::Header header_of(Engine& e, Connection& c, InFlightState& a, const Segment
   if (plan.syn) {
     out.flags |= wire::flag::syn | ecn::syn_flags(e.config, c, plan.retransmitted);
     a.fast_open_used = a.fast_open_used || (a.fast_open_wanted && !plan.retransmitted);
-    if (!plan.data.empty() && ends_push(e, c, a, queue_begin(c) + plan.data)) {
+    bool const pushes = !plan.data.empty() && e.config.push_syn_data;
+    if (pushes && ends_push(e, c, a, queue_begin(c) + plan.data)) {
       out.flags |= wire::flag::psh;
     }
   }
@@ -186,12 +230,13 @@ wire::Header header_of(Engine& e, Connection& c, InFlightState& a, const Segment
   } else if (plan.kind == PlanKind::keepalive) {
     //= rfc9293#3.8.4
     //# 9293:P-KA-PROBE, 9293:SHLD-12 SND.NXT - 1, without data
-    out.sequence = c.send.nxt.previous();
+    out.sequence = (plan.probe ? c.send.una : c.send.nxt).previous();
   } else if (!plan.data.empty()) {
     Sequence const end = plan.sequence + plan.data;
     //= rfc9293#3.9.1.2
     //# 9293:MUST-61, 9293:P-SEND-PUSHBIT, 9293:SHLD-27 PSH where the queue or a push ends
-    if (end == a.pushed || ends_push(e, c, a, end)) {
+    bool const burst = e.config.push_bursts && ends_burst(e, c, a, plan);
+    if (end == a.pushed || ends_push(e, c, a, end) || burst) {
       out.flags |= wire::flag::psh;
     }
   }
@@ -295,6 +340,16 @@ void start_timers(Engine& e, Connection& c, InFlightState& a, const SegmentPlan&
   arm_for(e, a, plan.syn ? earlier(due, e.state->now + e.config.rto_min) : due);
 }
 
+// A probe of a closed window that takes no sequence space. R2 begins with it, until it is answered.
+[[gnu::cold]] void note_bare_probe(Engine& e, Connection& c, InFlightState& a) {
+  a.probe = false;
+  c.sent_at = e.state->now;
+  if (a.give_up_due.is_never()) {
+    set_give_up(e, c, a);
+  }
+  arm(e, a);
+}
+
 // A segment that takes sequence space was sent: updates SND.NXT, what is to be retransmitted, the
 // state and the timers.
 void note_departure(Engine& e, Connection& c, InFlightState& a, const SegmentPlan& plan) {
@@ -347,7 +402,7 @@ Bytes write_plan(Engine& e, Connection& c, InFlightState& a, const SegmentPlan& 
   CHECK(header + plan.data <= most || plan.syn || plan.large);
   Bytes data = plan.data;
   wire::Partial sum;
-  if (plan.kind == PlanKind::keepalive && e.config.keepalive_garbage) {
+  if (plan.kind == PlanKind::keepalive && e.config.keepalive_garbage && !plan.probe) {
     //= rfc9293#3.8.4
     //# 9293:MAY-6 one garbage octet, for peers that do not answer an empty segment
     data = {1};
@@ -363,6 +418,9 @@ Bytes write_plan(Engine& e, Connection& c, InFlightState& a, const SegmentPlan& 
   ++c.segments_sent;
   ++e.counters->segments_sent;
   a.keepalive_probe = a.keepalive_probe && plan.kind != PlanKind::keepalive;
+  if (plan.kind == PlanKind::keepalive && plan.probe) [[unlikely]] {
+    note_bare_probe(e, c, a);
+  }
   if (plan.kind == PlanKind::data) {
     e.counters->data_segments_out += plan.data.empty() ? 0 : 1;
     note_departure(e, c, a, plan);

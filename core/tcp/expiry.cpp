@@ -112,7 +112,9 @@ void advise(Engine& e, Connection& c) {
     a.retransmit_end = c.send.nxt;
   }
   a.timing = false;
-  back_off(c.rtt, e.config);
+  if (c.state != State::syn_sent || c.retries > e.config.syn_linear_timeouts.value) {
+    back_off(c.rtt, e.config);
+  }
   //= rfc6298#5.6
   //# 6298:RTO-15, 6298:RTO-9 the timer restarts with the doubled RTO
   a.mode = RetransmitMode::retransmit;

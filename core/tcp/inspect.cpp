@@ -353,7 +353,7 @@ void visit_active(Engine& e, Connection& c, FieldSink& sink) {
   sink.add(c.send_urgent ? a.send_up : c.send.una);
   sink.add(c.receive_urgent ? a.receive_up : c.receive.nxt);
   sink.add(a.limited);
-  sink.add(std::uint64_t{a.quantum});
+  sink.add(std::uint64_t{a.burst_left} << 8 | a.quantum);
   sink.add_exact(std::uint64_t{a.fast_open_by.listener} << 32 | a.fast_open_by.generation);
   sink.add(a.user_timeout_heard);
   visit_path_probe(a.path_probe, sink);

@@ -107,8 +107,14 @@ SegmentPlan syn_plan(const Connection& c, bool retransmitted) {
 
 //= rfc9293#3.8.6.1
 //# 9293:P-ZWP-SEND, 9293:MUST-36 at least one octet, or the FIN, at a zero window
-[[gnu::cold]] SegmentPlan window_probe(const Connection& c, const InFlightState& a) {
+[[gnu::cold]] SegmentPlan window_probe(const Engine& e, const Connection& c,
+                                       const InFlightState& a) {
   SegmentPlan plan;
+  if (!e.config.window_probe_data) {
+    plan.kind = PlanKind::keepalive;
+    plan.probe = true;
+    return plan;
+  }
   SendWindow const window = send_window_of(c, a);
   plan.kind = PlanKind::data;
   plan.probe = true;
@@ -468,11 +474,11 @@ bool plan_tail_probe(Engine& e, Connection& c, const InFlightState& a, SegmentPl
   return plan.kind != PlanKind::none;
 }
 
-bool plan_window_probe(const Connection& c, InFlightState& a, SegmentPlan& plan) {
+bool plan_window_probe(const Engine& e, const Connection& c, InFlightState& a, SegmentPlan& plan) {
   if (!a.probe) [[likely]] {
     return false;
   }
-  plan = whole(window_probe(c, a));
+  plan = whole(window_probe(e, c, a));
   a.probe = plan.kind != PlanKind::none;
   return a.probe;
 }
@@ -505,7 +511,7 @@ SegmentPlan plan_next(Engine& e, Connection& c) {
                     plan_retransmission(e, c, a, plan) ||  //
                     plan_repair(e, c, a, plan) ||          //
                     plan_tail_probe(e, c, a, plan) ||      //
-                    plan_window_probe(c, a, plan) ||       //
+                    plan_window_probe(e, c, a, plan) ||    //
                     plan_new_data(e, c, a, plan) ||        //
                     plan_rescue(e, c, a, plan) ||          //
                     plan_without_data(c, a, plan));

@@ -40,13 +40,18 @@ std::uint32_t stretch_of(const Engine& e, const Connection& c) {
   return steady ? e.config.ack_stretch_segments.value : 2;
 }
 
-// Whether this connection only receives so far, and not much.
-bool starts(const Engine& e, const Connection& c) {
+// Whether this connection only receives so far, and not much; or these are the first octets that it
+// receives: what it has sent before answers none.
+bool starts(const Engine& e, const Connection& c, Bytes data) {
   // More segments may have brought 2^31 octets, from where since() cannot tell.
   constexpr std::uint32_t segments_most = 1u << 15;
   std::uint32_t const quick = e.config.quick_acks.value;
-  return quick != 0 && c.send.nxt == c.send.iss.next() && c.segments_received < segments_most &&
-         c.receive.nxt.since(c.receive.irs.next()).count <= quick * c.rcv_mss;
+  if (quick == 0 || c.segments_received >= segments_most) {
+    return false;
+  }
+  Bytes const received = c.receive.nxt.since(c.receive.irs.next());
+  return (c.send.nxt == c.send.iss.next() || received <= data) &&
+         received.count <= quick * c.rcv_mss;
 }
 
 void forget_delayed(InFlightState& a) {
@@ -107,7 +112,7 @@ void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes data) {
   //# 5681:CC-26, 5681:CC-27, 5681:CC-43 at least every second full-sized segment
   bool const second =
       a.delayed_segments > 1 && (a.delayed.count >= 2u * c.rcv_mss || e.config.ack_each_second);
-  if (!c.delayed_acks || second || a.ack_now || starts(e, c)) {
+  if (!c.delayed_acks || second || a.ack_now || starts(e, c, data)) {
     cut_delayed(e, c, a);
     return;
   }
@@ -321,7 +326,9 @@ void queue_window_update(Engine& e, Connection& c) {
   bool const shut = window < full;
   std::uint32_t const step = shut ? c.mss : 2u * full;
   std::uint32_t const least = std::max(std::min(c.receive_buffer.count / 2, step), 1u);
-  bool const worth = gain_max(c) >= least && edge_gain(e, c).count >= least;
+  bool const doubles = e.config.window_update_doubles && !shut;
+  std::uint32_t const wanted = doubles ? std::max(least, window) : least;
+  bool const worth = gain_max(c) >= wanted && edge_gain(e, c).count >= wanted;
   if (!worth && !hides_window(c)) {
     return;
   }

@@ -58,7 +58,7 @@ bool reply(Engine& e, const internet::ReplyHeader& header, const wire::Segment& 
   }
   //= rfc7323#5.2
   //# 7323:TS-19 a segment with a timestamp is reset with one: TSecr its TSval, TSval zero
-  if (in.options.has_timestamps && e.config.timestamps) {
+  if (in.options.has_timestamps && e.config.timestamps && e.config.reset_stamps) {
     reset.options.has_timestamps = true;
     reset.options.timestamp_echo = in.options.timestamp_value;
   }
@@ -102,9 +102,10 @@ bool reply_syn(Engine& e, const InboundSegment& arrival, const Listener& by, Seq
   return c.state != State::syn_sent && !(closing && c.fin_sent);
 }
 
-[[gnu::cold]] void send_reset(Engine& e, Connection& c) { send_reset_at(e, c, bare_sequence(c)); }
+namespace {
 
-[[gnu::cold]] void send_reset_at(Engine& e, Connection& c, Sequence sequence) {
+// `acknowledges`: with an ACK, as Config may say.
+[[gnu::cold]] void send_reset_with(Engine& e, Connection& c, Sequence sequence, bool acknowledges) {
   wire::Segment reset;
   reset.source = c.local_port;
   reset.destination = c.remote_port;
@@ -114,10 +115,15 @@ bool reply_syn(Engine& e, const InboundSegment& arrival, const Listener& by, Seq
   reset.flags = wire::flag::rst;
   // Before our SYN has left the peer is in SYN-SENT, where a reset must acknowledge its SYN.
   bool const unanswered = c.state == State::syn_received && c.send.nxt == c.send.iss;
-  if (unanswered) {
+  bool const known = acknowledges && c.state != State::syn_sent;
+  if (unanswered || known) {
     reset.flags = wire::flag::rst | wire::flag::ack;
     reset.acknowledgment = c.receive.nxt;
     reset.options.timestamp_echo = c.options.ts_recent;
+  }
+  if (known) {
+    Bytes const window = c.receive.edge.since(c.receive.nxt);
+    reset.window = window_to_wire(window, c.options.receive_scale);
   }
   //= rfc7323#3.2
   //# 7323:TS-26 a reset has a timestamp too
@@ -134,6 +140,17 @@ bool reply_syn(Engine& e, const InboundSegment& arrival, const Listener& by, Seq
   header.time_to_live = c.ttl;
   header.traffic_class = static_cast<std::uint8_t>(c.dscp << 2);
   e.counters->resets_sent += push(e, header, reset, &reset.options) ? 1 : 0;
+}
+
+}  // namespace
+
+[[gnu::cold]] void send_reset(Engine& e, Connection& c) {
+  send_reset_with(e, c, bare_sequence(c), e.config.reset_acknowledges);
+}
+
+// In answer to a segment, which has an ACK.
+[[gnu::cold]] void send_reset_at(Engine& e, Connection& c, Sequence sequence) {
+  send_reset_with(e, c, sequence, false);
 }
 
 void send_time_wait_ack(Engine& e, const TimeWait& record) {

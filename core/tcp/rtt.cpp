@@ -42,7 +42,8 @@ void settle_on(RttVariables& rtt, const Smoothed& s, const Config& config) {
   rtt.set_rttvar4_ns(s.rttvar4_ns);
   //= rfc6298#4
   //# 6298:RTO-8 the clock granularity replaces a variance of zero
-  std::uint64_t const variance = std::max(s.rttvar4_ns, config.rto_granularity.ns);
+  std::uint64_t const least = config.rto_min_added ? config.rto_min.ns : config.rto_granularity.ns;
+  std::uint64_t const variance = std::max(s.rttvar4_ns, least);
   rtt.set_rto(bounded(Duration{s.srtt8_ns / 8 + variance}, config));
 }
 

@@ -72,9 +72,9 @@ void begin_train(Engine& e, const Transmitted& sent, std::span<const std::byte> 
   Connection const& c = e.connection(a.owner);
   std::byte const* const tcp = frame.data() + tcp_at;
   wire::Flags const flags{wire::load8(tcp + wire::tcp_flags_offset)};
-  if (!synchronized(c.state) || c.fin_sent || e.config.pacing || accounts_kept(e) ||
-      e.paths.any() || e.state->mtu_differs || !only_new_data(c, a) || !same_header(c, a, flags) ||
-      !same_state(e, c, a)) {
+  if (!synchronized(c.state) || c.fin_sent || e.config.pacing || e.config.push_bursts ||
+      accounts_kept(e) || e.paths.any() || e.state->mtu_differs || !only_new_data(c, a) ||
+      !same_header(c, a, flags) || !same_state(e, c, a)) {
     return;
   }
   train.left = followers(c, a, sent.data);

@@ -155,7 +155,9 @@ void on_ack(Subject& s, const Acked& acked) {
   if (s.v.cwnd < s.v.ssthresh) {
     //= rfc9438#5.8
     //# 9438:CUBIC-24 in slow start cwnd may be half used before it has doubled
-    if (!acked.limited || s.state.peak.count >= s.v.cwnd.count / 2) {
+    bool const half = s.config.slow_start_below_twice ? s.state.peak.count > s.v.cwnd.count / 2
+                                                      : s.state.peak.count >= s.v.cwnd.count / 2;
+    if (!acked.limited || half) {
       hystart::slow_start(s, acked);
     }
     return;

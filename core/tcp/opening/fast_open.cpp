@@ -25,11 +25,39 @@ void fit(const Engine& e, const Connection& c, wire::Options& options) {
   options.has_fast_open = options_bytes(options) <= room;
 }
 
+// The addresses of a connection.
+struct Ends {
+  IpAddress client, server;
+};
+
+// Eight octets of the wire as the number that SipHash takes.
+constexpr std::uint64_t reversed(std::uint64_t octets) {
+  std::uint64_t out = 0;
+  for (int shift = 0; shift < 64; shift += 8) {
+    out = out << 8 | (octets >> shift & 0xff);
+  }
+  return out;
+}
+
+[[gnu::cold]] std::uint64_t hash_of_addresses(SecretHash& hash, const Ends& ends) {
+  if (ends.client.is_v4()) {
+    std::uint64_t const both =
+        std::uint64_t{ends.client.as_v4().value} << 32 | ends.server.as_v4().value;
+    return hash.add(reversed(both)).finish();
+  }
+  hash.add(reversed(ends.client.high)).add(reversed(ends.client.low));
+  return hash.add(reversed(ends.server.high)).add(reversed(ends.server.low)).finish();
+}
+
 // Depends on the client's address and a time step; the cookie of the previous step is valid too.
 //= rfc7413#4.1.2
 //# 7413:TFO-4 a keyed hash of the client's address, which expires
-std::uint64_t cookie_of(const Config& config, IpAddress client, Instant now) {
+std::uint64_t cookie_of(const Config& config, const Ends& ends, Instant now) {
   SecretHash hash(config.fast_open_key);
+  if (config.fast_open_by_addresses) [[unlikely]] {
+    return hash_of_addresses(hash, ends);
+  }
+  IpAddress const client = ends.client;
   hash.add(client.high).add(client.low);
   return hash.add(now.ns / config.fast_open_rotation.ns).finish();
 }
@@ -63,7 +91,7 @@ struct Shown {
   bool current = false;  // of this step: the client needs no newer one
 };
 
-Shown shown_by(const Engine& e, IpAddress client, const wire::Options& options) {
+Shown shown_by(const Engine& e, const Ends& client, const wire::Options& options) {
   Instant const now = e.state->now;
   Duration const step = e.config.fast_open_rotation;
   bool const current = shows(options, cookie_of(e.config, client, now));
@@ -130,7 +158,7 @@ FastOpenEntry& claim(Engine& e, const Connection& c) {
     return false;
   }
   InFlightState& a = e.active(c);
-  Shown const shown = shown_by(e, c.remote, syn.options);
+  Shown const shown = shown_by(e, {c.remote, e.local_of(c)}, syn.options);
   a.fast_open_answer = !shown.current;
   //= rfc7413#4.2.2
   //# 7413:TFO-14 without a valid cookie, or above the limit, only the SYN is acknowledged
@@ -150,14 +178,14 @@ FastOpenEntry& claim(Engine& e, const Connection& c) {
                                  const InboundSegment& arrival) {
   wire::Options const& options = arrival.segment.options;
   return options.has_fast_open && listener.fast_open_max != 0 &&
-         shown_by(e, arrival.remote, options).good && !over_limit(e, listener);
+         shown_by(e, {arrival.remote, arrival.local}, options).good && !over_limit(e, listener);
 }
 
 [[gnu::cold]] bool wants_cookie(const Engine& e, const Listener& listener,
                                 const InboundSegment& arrival) {
   wire::Options const& options = arrival.segment.options;
   return options.has_fast_open && listener.fast_open_max != 0 &&
-         !shown_by(e, arrival.remote, options).current;
+         !shown_by(e, {arrival.remote, arrival.local}, options).current;
 }
 
 void leave_fast_open(Engine& e, Connection& c, bool reset) {
@@ -236,7 +264,8 @@ void end_fast_open(Engine& e, Connection& c, const wire::Segment& syn_ack) {
     entry.cookie = options.cookie;
     entry.cookie_bytes = options.cookie_bytes;
     entry.bad_until = {};
-  } else if (c.send.una != c.send.nxt) {
+  } else if (c.send.una != c.send.nxt ||
+             (e.config.fast_open_needs_cookie && entry.cookie_bytes == 0)) {
     doubt_fast_open(e, c);
   }
   if (c.send.nxt != c.send.iss.next() && c.send.una == c.send.nxt) {
@@ -300,7 +329,7 @@ void add_fast_open(const Engine& e, const Connection& c, const SegmentPlan& plan
 }
 
 void add_cookie(const Engine& e, const Connection& c, wire::Options& options) {
-  put_cookie(cookie_of(e.config, c.remote, e.state->now), options);
+  put_cookie(cookie_of(e.config, {c.remote, e.local_of(c)}, e.state->now), options);
   fit(e, c, options);
 }
 

@@ -43,6 +43,18 @@ std::uint32_t Sockets::receive_buffer_of(const Socket& s) const {
   return known ? (size + segment - 1) / segment * segment : size;
 }
 
+// What getsockopt(SO_RCVBUF or SO_SNDBUF) returns.
+std::uint32_t Sockets::buffer_option_of(const Socket& s, SettingKind kind) const {
+  bool const receives = kind == SettingKind::receive_buffer;
+  if (!stack_.config().tcp.buffers_doubled || !s.pending_options.has(kind)) {
+    return receives ? receive_buffer_of(s) : pending_or_default(s, kind);
+  }
+  // Linux's net.core.rmem_max and wmem_max unless changed, and its least buffers.
+  constexpr std::uint32_t most = 212'992, receive_least = 2304, send_least = 4608;
+  std::uint32_t const set = std::min(s.pending_options.of(kind), most);
+  return std::max(2 * set, receives ? receive_least : send_least);
+}
+
 std::uint32_t Sockets::pending_or_default(const Socket& s, SettingKind kind) const {
   tcp::Config const& tcp = stack_.config().tcp;
   if (s.pending_options.has(kind)) {
@@ -151,9 +163,9 @@ Result Sockets::get_socket_level(Socket& s, int name, void* value, socklen_t* le
     case SO_KEEPALIVE:
       return write_int(as_int(pending_or_default(s, SettingKind::keepalive)), value, length);
     case SO_RCVBUF:
-      return write_int(as_int(receive_buffer_of(s)), value, length);
+      return write_int(as_int(buffer_option_of(s, SettingKind::receive_buffer)), value, length);
     case SO_SNDBUF:
-      return write_int(as_int(pending_or_default(s, SettingKind::send_buffer)), value, length);
+      return write_int(as_int(buffer_option_of(s, SettingKind::send_buffer)), value, length);
     case SO_RCVLOWAT:
     case SO_SNDLOWAT:
       return write_int(1, value, length);

@@ -214,6 +214,7 @@ class Sockets {
   void push(const Socket& s);
   Result wish_in_account(Socket& s, Setting setting);
   Result set_congestion(Socket& s, const void* value, socklen_t length);
+  std::uint32_t buffer_option_of(const Socket& s, SettingKind kind) const;
   std::uint32_t pending_or_default(const Socket& s, SettingKind kind) const;
   /// Of a connection it may be rounded up to full segments: Config::receive_buffer_rounded.
   std::uint32_t receive_buffer_of(const Socket& s) const;

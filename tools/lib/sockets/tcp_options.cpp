@@ -154,7 +154,10 @@ Result Sockets::set_user_timeout(Socket& s, int in) {
 }
 
 Result Sockets::set_fast_open(Socket& s, int in) {
-  if (!stack_.config().tcp.fast_open_server) {
+  // A socket that does not listen opens with data by sendto() then, as in FreeBSD (tcp(4)).
+  tcp::Config const& tcp = stack_.config().tcp;
+  bool const opens = tcp.fast_open_client && s.phase == Phase::unconnected;
+  if (!tcp.fast_open_server && !opens) {
     return -ENOPROTOOPT;
   }
   if (in < 0 || !may_listen(s)) {

@@ -100,6 +100,48 @@ TEST_F(TcpOptionsTest, FastOpenIsRefusedIfTheStackHasItOff) {
             "EOPNOTSUPP");
 }
 
+TEST_F(TcpOptionsTest, FastOpenByTheOptionOfAClientTakesTheDataAtOnce) {
+  PairOf of;
+  of.left.tcp.fast_open_client = true;
+  of.right.tcp.fast_open_server = true;
+  SocketPair fast(of);
+  lockstep_sockets* const a = fast.left.c();
+  lockstep_sockets* const b = fast.right.c();
+  int const server = make(b);
+  EXPECT_EQ(outcome(set(b, server, IPPROTO_TCP, TCP_FASTOPEN, 5)), "0");
+  sockaddr_in const to = name4(2, port);
+  EXPECT_EQ(outcome(bind(b, server, name4(0, port))), "0");
+  EXPECT_EQ(outcome(lockstep_listen(b, server, 5)), "0");
+  for (bool const in_syn : {false, true}) {
+    int const fd = make(a);
+    EXPECT_EQ(outcome(lockstep_sendto(a, fd, "early", 5, 0, as_name(to), sizeof to)), "ENOTCONN");
+    EXPECT_EQ(outcome(set(a, fd, IPPROTO_TCP, TCP_FASTOPEN, 1)), "0");
+    EXPECT_EQ(outcome(lockstep_sendto(a, fd, "early", 5, 0, as_name(to), sizeof to)), "5");
+    fast.run(Duration::milliseconds(1));
+    EXPECT_EQ((info(a, fd).tcpi_options & 32) != 0, in_syn);
+    int const got = lockstep_accept(b, server, nullptr, nullptr);
+    ASSERT_GE(got, 0);
+    EXPECT_EQ(receive(b, got), "early");
+  }
+}
+
+TEST_F(TcpOptionsTest, BuffersAreDoubledIfConfigSaysSo) {
+  PairOf of;
+  of.left.tcp.buffers_doubled = true;
+  SocketPair pair_of(of);
+  lockstep_sockets* const a = pair_of.left.c();
+  int const fd = make(a);
+  int const before = option(a, fd, SOL_SOCKET, SO_RCVBUF);
+  EXPECT_EQ(before, static_cast<int>(of.left.tcp.receive_buffer.count));
+  for (auto const& [set_to, receives, sends] :
+       {std::array{10'000, 20'000, 20'000}, {100, 2304, 4608}, {1 << 20, 425'984, 425'984}}) {
+    EXPECT_EQ(outcome(set(a, fd, SOL_SOCKET, SO_RCVBUF, set_to)), "0");
+    EXPECT_EQ(outcome(set(a, fd, SOL_SOCKET, SO_SNDBUF, set_to)), "0");
+    EXPECT_EQ(option(a, fd, SOL_SOCKET, SO_RCVBUF), receives);
+    EXPECT_EQ(option(a, fd, SOL_SOCKET, SO_SNDBUF), sends);
+  }
+}
+
 TEST_F(TcpOptionsTest, FastOpenSendsDataWithTheSecondSyn) {
   PairOf of;
   of.left.tcp.fast_open_client = true;

@@ -200,7 +200,9 @@ Result Sockets::open_with_data(Socket& s, const Endpoint& to, std::span<const io
     disconnect(s);
     return bad;
   }
-  Result const written = known ? write_parts(s, parts, flags) : 0;
+  // As FreeBSD's: TCP_FASTOPEN was set, and the data waits for the handshake if it must.
+  bool const waits = (flags & MSG_FASTOPEN) == 0 && s.fast_open != 0;
+  Result const written = known || waits ? write_parts(s, parts, flags) : 0;
   return written > 0 ? written : -EINPROGRESS;
 }
 
@@ -216,7 +218,8 @@ Result Sockets::send(int fd, std::span<const iovec> parts, int flags, NameIn to)
   if ((flags & ~send_flags) != 0) {
     return -EOPNOTSUPP;
   }
-  bool const opens = (flags & MSG_FASTOPEN) != 0 && s->phase == Phase::unconnected;
+  bool const by_option = s->fast_open != 0 && to.address != nullptr;
+  bool const opens = ((flags & MSG_FASTOPEN) != 0 || by_option) && s->phase == Phase::unconnected;
   if (opens) {
     Endpoint remote;
     if (Result const bad = read_name(to, s->v6, remote); bad != 0) {

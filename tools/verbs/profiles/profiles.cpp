@@ -39,6 +39,50 @@ std::string value_text(Unit unit, std::uint64_t number) {
 
 }  // namespace
 
+std::string reason_of(std::string_view field) {
+  static constexpr std::string_view table =
+#include <profile_reasons.inc>
+      ;
+  std::size_t const begin = table.find(fmt::format("\n| `{}` |", field));
+  if (begin == std::string_view::npos) {
+    return {};
+  }
+  std::string_view line = table.substr(begin + 1);
+  line = line.substr(0, line.find('\n'));
+  line = line.substr(0, line.rfind('|'));
+  line = line.substr(line.rfind('|') + 1);
+  line = line.substr(std::min(line.find_first_not_of(' '), line.size()));
+  return std::string(line.substr(0, line.find_last_not_of(' ') + 1));
+}
+
+std::string profiles_diff_text(const std::vector<ProfileRow>& rows, std::size_t left,
+                               std::size_t right) {
+  std::string out = fmt::format("{:<26} {:>12} {:>12}  source\n", "field", profile_names[left],
+                                profile_names[right]);
+  for (const ProfileRow& row : rows) {
+    if (row.values[left] != row.values[right]) {
+      out += fmt::format("{:<26} {:>12} {:>12}  {}\n", row.field, row.values[left],
+                         row.values[right], reason_of(row.field));
+    }
+  }
+  return out;
+}
+
+std::string profiles_diff_json(const std::vector<ProfileRow>& rows, std::size_t left,
+                               std::size_t right) {
+  nlohmann::ordered_json fields = nlohmann::ordered_json::object();
+  for (const ProfileRow& row : rows) {
+    if (row.values[left] != row.values[right]) {
+      auto& field = fields[row.field];
+      field[std::string(profile_names[left])] = row.values[left];
+      field[std::string(profile_names[right])] = row.values[right];
+      field["source"] = reason_of(row.field);
+    }
+  }
+  nlohmann::ordered_json const names = {profile_names[left], profile_names[right]};
+  return json_text(nlohmann::ordered_json{{"profiles", names}, {"fields", fields}});
+}
+
 bool ProfileRow::differs() const {
   return std::ranges::any_of(values, [&](const std::string& v) { return v != values[0]; });
 }

@@ -28,4 +28,14 @@ std::string profiles_text(const std::vector<ProfileRow>& rows, bool only_differi
 /// {"fields": {NAME: {"default": VALUE, ...}}}, in order.
 std::string profiles_json(const std::vector<ProfileRow>& rows, bool only_differing);
 
+/// Two profiles side by side: the fields in which they differ, with the source of each value, by
+/// core/stack/README.md. `left` and `right` are places in profile_names.
+std::string profiles_diff_text(const std::vector<ProfileRow>& rows, std::size_t left,
+                               std::size_t right);
+/// {"profiles": [NAME, NAME], "fields": {NAME: {NAME: VALUE, NAME: VALUE, "source": TEXT}, ...}}.
+std::string profiles_diff_json(const std::vector<ProfileRow>& rows, std::size_t left,
+                               std::size_t right);
+/// Why a field has its values; empty: there is no such field.
+std::string reason_of(std::string_view field);
+
 }  // namespace lockstep::tools

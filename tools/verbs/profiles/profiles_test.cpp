@@ -85,6 +85,32 @@ TEST(Profiles, TheVerbPrintsJson) {
   EXPECT_FALSE(said["fields"].contains("listeners_max"));
 }
 
+TEST(Profiles, TwoSideBySideWithTheSourceOfEachValue) {
+  constexpr std::size_t linux_place = 2, freebsd_place = 3;
+  const std::vector<ProfileRow> rows = profile_rows();
+  for (const ProfileRow& row : rows) {
+    EXPECT_GT(reason_of(row.field).size(), 8U) << row.field;
+  }
+  EXPECT_EQ(reason_of("no_such_field"), "");
+  const std::string text = profiles_diff_text(rows, linux_place, freebsd_place);
+  EXPECT_THAT(text, HasSubstr("quick_acks"));
+  EXPECT_THAT(text, HasSubstr("(tcp(7), TCP_QUICKACK)"));
+  EXPECT_THAT(text, Not(HasSubstr("timestamps_required")));
+
+  CLI::App app;
+  int exit_code = 7;
+  register_profiles(app, exit_code);
+  testing::internal::CaptureStdout();
+  app.parse("profiles --diff linux freebsd --json");
+  const auto said = parse_json(testing::internal::GetCapturedStdout());
+  EXPECT_EQ(exit_code, 0);
+  EXPECT_EQ(said["profiles"], nlohmann::json({"linux", "freebsd"}));
+  EXPECT_EQ(said["fields"]["quick_acks"]["linux"], "16");
+  EXPECT_EQ(said["fields"]["quick_acks"]["freebsd"], "0");
+  EXPECT_THAT(said["fields"]["quick_acks"]["source"].get<std::string>(), HasSubstr("tcp(7)"));
+  EXPECT_THROW(app.parse("profiles --diff linux plan9"), CLI::ValidationError);
+}
+
 // switch_extensions_off() turns off exactly what profile rfc leaves out.
 TEST(Profiles, ExtensionsOffEqualsTheRfcProfile) {
   Config bare;
