@@ -52,6 +52,7 @@ TEST(SeenAgain, AHalfOpenConnectionIsNoLoss) {
   for (std::uint32_t const old : {400'000'000u, 0u - 400'000'000u}) {
     Conversation c;
     c.device(0, "S", {0, 0}).peer(1, "A", {0, old}).device(1, "R", {old, 0});
+    EXPECT_EQ(verdict_of(c).find("lost packets"), std::string::npos) << verdict_of(c);
     c.device(1'000, "S", {0, 0}).peer(1'001, "SA", {900'000, 1}).device(1'001, "A", {1, 900'001});
     c.device(1'010, "PA", {1, 900'001, 100}).peer(1'011, "A", {900'001, 101});
     EXPECT_EQ(verdict_of(c).find("lost packets"), std::string::npos) << verdict_of(c);

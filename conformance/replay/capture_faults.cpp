@@ -64,6 +64,26 @@ class Coverage {
   std::map<std::uint32_t, std::uint32_t> ranges_;
 };
 
+/// Whether the segment is an ACK of an old connection, with which its sender answers a SYN, and
+/// which the other side resets (RFC 9293, 3.5.1): no SYN of the sender lies between the two.
+bool is_half_open(const std::vector<Segment>& all, std::size_t at) {
+  const Segment& ack = all[at];
+  bool asked = false;
+  for (std::size_t i = at; i > 0 && !asked; --i) {
+    if (all[i - 1].source == ack.source && all[i - 1].any(flag::syn)) {
+      return false;
+    }
+    asked = all[i - 1].source == ack.destination && all[i - 1].any(flag::syn) &&
+            !all[i - 1].any(flag::ack);
+  }
+  return asked && std::any_of(all.begin() + static_cast<std::ptrdiff_t>(at), all.end(),
+                              [&](const Segment& reset) {
+                                return reset.source == ack.destination && reset.any(flag::rst) &&
+                                       !reset.any(flag::ack) &&
+                                       reset.sequence == ack.acknowledgment;
+                              });
+}
+
 /// Finds an acknowledgment of data that is not in the capture.
 std::string lost(const Flow& flow, const Endpoint& device) {
   Coverage ours;
@@ -78,7 +98,7 @@ std::string lost(const Flow& flow, const Endpoint& device) {
     for (std::size_t i = 0; i < all.size(); ++i) {
       bool const old = ours.is_before(i) || theirs.is_before(i);
       bool const beyond = (by_device ? theirs : ours).is_passed_by(all[i]);
-      if (is_from(all[i], device) == by_device && beyond && !old) {
+      if (is_from(all[i], device) == by_device && beyond && !old && !is_half_open(all, i)) {
         return fmt::format(
             "the capture lost packets of the {}: packet {} acknowledges what it "
             "does not hold",
