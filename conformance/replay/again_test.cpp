@@ -46,6 +46,33 @@ TEST(SeenAgain, ADeviceThatHasStartedAgainBeginsWithTheSameNumber) {
   EXPECT_EQ(verdict_of(c).find("lost packets"), std::string::npos) << verdict_of(c);
 }
 
+// A device that has started again uses its port again. The peer still has the old connection, and
+// answers the SYN with an ACK of that one, which the device resets (RFC 9293, 3.5.1).
+TEST(SeenAgain, AHalfOpenConnectionIsNoLoss) {
+  for (std::uint32_t const old : {400'000'000u, 0u - 400'000'000u}) {
+    Conversation c;
+    c.device(0, "S", {0, 0}).peer(1, "A", {0, old}).device(1, "R", {old, 0});
+    EXPECT_EQ(verdict_of(c).find("lost packets"), std::string::npos) << verdict_of(c);
+    c.device(1'000, "S", {0, 0}).peer(1'001, "SA", {900'000, 1}).device(1'001, "A", {1, 900'001});
+    c.device(1'010, "PA", {1, 900'001, 100}).peer(1'011, "A", {900'001, 101});
+    EXPECT_EQ(verdict_of(c).find("lost packets"), std::string::npos) << verdict_of(c);
+    c.peer(2'000, "A", {900'001, 301});
+    EXPECT_NE(verdict_of(c).find("lost packets"), std::string::npos) << verdict_of(c);
+  }
+}
+
+// The timestamp clock of the device starts at 0, which is also what a SYN has for an echo.
+TEST(SeenAgain, ASynEchoesNothing) {
+  for (std::uint32_t const clock : {0u, 1u}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0}).stamp(100, 0).device(0, "SA", {0, 1}).stamp(clock, 100);
+    c.last().time = c.last().time + Duration::microseconds(30);
+    Flow flow = c.peer(20, "A", {1, 1}).stamp(120, clock).flow();
+    EXPECT_TRUE(normalise(flow).empty()) << clock;
+    EXPECT_TRUE(flow.segments.front().source != c.device_side()) << clock;
+  }
+}
+
 /// The peer closes its window of 2,000 octets several times; the device probes each time with so
 /// many octets, which the peer does not take.
 Conversation probed(std::uint32_t octets) {

@@ -27,9 +27,10 @@ class AckAudit {
         delayed_ack_max_(delayed_ack_limit + input.script.distance),
         in_(input),
         trace_(trace) {
+    auto const left = left_after(input.script, trace);
     for (const Item& item : trace) {
       const Segment& segment = item.segment;
-      clock_.take(item.at, segment);
+      clock_.take(item.at, left[next_.size()], segment);
       bool const further =
           next_.empty() || segment.any(flag::syn) || before(next_.back(), segment.end());
       next_.push_back(further && !segment.any(flag::rst) ? segment.end() : last_next());

@@ -25,8 +25,9 @@ constexpr Duration recorded_late = Duration::milliseconds(20);
 class AgainAudit {
  public:
   AgainAudit(const AuditInput& input, const Trace& trace) : in_(input), trace_(trace) {
+    auto const left = left_after(input.script, trace);
     for (std::size_t i = 0; i < trace.size(); ++i) {
-      clock_.take(trace[i].at, trace[i].segment);
+      clock_.take(trace[i].at, left[i], trace[i].segment);
       copies_.push_back(in_.script.unaided && is_copy(i));
       if (!copies_.back()) {
         sent_.add(trace[i].segment.sequence, trace[i].segment.length(), i);
@@ -538,9 +539,8 @@ class AgainAudit {
     auto const last = sent_.last(trace_[index].segment.sequence, index);
     auto const now = stamps_of(trace_[index].segment);
     auto const then = last ? stamps_of(trace_[*last].segment) : std::nullopt;
-    auto const left = now ? clock_.departure(now->value) : std::nullopt;
-    auto const left_before = then ? clock_.departure(then->value) : std::nullopt;
-    return !left || !left_before || left->since(*left_before) >= in_.config.tcp.rto_min / 2;
+    auto const apart = now && then ? clock_.longest_between(then->value, now->value) : std::nullopt;
+    return !apart || *apart >= in_.config.tcp.rto_min / 2;
   }
 
   /// Some stacks retransmit SYNs at equal intervals for a while, and no RTO need exceed one minute.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "conformance/replay/circle.hpp"
 
@@ -18,13 +19,15 @@ namespace flag = tools::tcp_flag;
 /// The octets of one side that the capture holds. A new SYN starts over.
 class Coverage {
  public:
-  void add(const Segment& segment) {
+  /// `index` orders the segments in time.
+  void add(const Segment& segment, std::size_t index) {
     if (segment.any(flag::rst)) {
       return;
     }
     // A SYN with the same number is a retransmission, or a late copy.
     if (segment.any(flag::syn) && begin_ != segment.sequence) {
       begin_ = segment.sequence;
+      begun_at_ = index;
       ranges_.clear();
     }
     if (begin_ && segment.length() != 0) {
@@ -46,6 +49,10 @@ class Coverage {
     end_ = begin_ ? std::optional(*begin_ + reached) : std::nullopt;
   }
 
+  /// Whether the segment belongs to an earlier connection, as the ACK with which a host answers the
+  /// SYN of one that has started again (RFC 9293, 3.5.1).
+  bool is_before(std::size_t index) const { return begin_ && index < begun_at_; }
+
   bool is_passed_by(const Segment& segment) const {
     return end_ && segment.any(flag::ack) && !segment.any(flag::rst) &&
            before(*end_, segment.acknowledgment);
@@ -53,26 +60,49 @@ class Coverage {
 
  private:
   std::optional<std::uint32_t> begin_, end_;
+  std::size_t begun_at_ = 0;
   std::map<std::uint32_t, std::uint32_t> ranges_;
 };
+
+/// Whether the segment is an ACK of an old connection, with which its sender answers a SYN, and
+/// which the other side resets (RFC 9293, 3.5.1): no SYN of the sender lies between the two.
+bool is_half_open(const std::vector<Segment>& all, std::size_t at) {
+  const Segment& ack = all[at];
+  bool asked = false;
+  for (std::size_t i = at; i > 0 && !asked; --i) {
+    if (all[i - 1].source == ack.source && all[i - 1].any(flag::syn)) {
+      return false;
+    }
+    asked = all[i - 1].source == ack.destination && all[i - 1].any(flag::syn) &&
+            !all[i - 1].any(flag::ack);
+  }
+  return asked && std::any_of(all.begin() + static_cast<std::ptrdiff_t>(at), all.end(),
+                              [&](const Segment& reset) {
+                                return reset.source == ack.destination && reset.any(flag::rst) &&
+                                       !reset.any(flag::ack) &&
+                                       reset.sequence == ack.acknowledgment;
+                              });
+}
 
 /// Finds an acknowledgment of data that is not in the capture.
 std::string lost(const Flow& flow, const Endpoint& device) {
   Coverage ours;
   Coverage theirs;
-  for (const Segment& segment : flow.segments) {
-    (is_from(segment, device) ? ours : theirs).add(segment);
+  const std::vector<Segment>& all = flow.segments;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    (is_from(all[i], device) ? ours : theirs).add(all[i], i);
   }
   ours.settle();
   theirs.settle();
   for (bool const by_device : {true, false}) {
-    for (const Segment& segment : flow.segments) {
-      bool const beyond = (by_device ? theirs : ours).is_passed_by(segment);
-      if (is_from(segment, device) == by_device && beyond) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      bool const old = ours.is_before(i) || theirs.is_before(i);
+      bool const beyond = (by_device ? theirs : ours).is_passed_by(all[i]);
+      if (is_from(all[i], device) == by_device && beyond && !old && !is_half_open(all, i)) {
         return fmt::format(
             "the capture lost packets of the {}: packet {} acknowledges what it "
             "does not hold",
-            by_device ? "peer" : "device", segment.number);
+            by_device ? "peer" : "device", all[i].number);
       }
     }
   }

@@ -45,10 +45,12 @@ class Data {
         captured_index_(index_of(captured)),
         live_index_(index_of(live)),
         attribution_(input.script, input.run, input.config),
+        left_(left_after(input.script, captured)),
         out_(out) {
     std::uint32_t top = 0;
     for (std::size_t i = 0; i < captured_.size(); ++i) {
       const Segment& segment = captured_[i].segment;
+      clock_.take(captured_[i].at, left_[i], segment);
       bool const carries = segment.length() != 0 && !segment.any(flag::syn | flag::rst);
       if (i != 0 && carries && !before(top, segment.end())) {
         repeated_at_.push_back(captured_[i].at);
@@ -58,6 +60,7 @@ class Data {
         most_often_ = std::max(most_often_, captured_index_.count(segment.sequence, i + 1));
       }
     }
+    clock_.settle();
   }
 
   void run() {
@@ -286,11 +289,13 @@ class Data {
         std::count_if(captured_.begin(), captured_.end(),
                       [](const Item& other) { return other.segment.any(flag::syn); }));
     std::size_t const doublings = std::min<std::size_t>(most_often_ - 1 + syns - 1, 10);
-    Instant const until = earlier(last_denial(item), last_alive());
+    Alive const shown = alive(item, last_denial(item));
+    Instant const until = shown.until;
     // A device that runs its timer for the first segment retransmits that first, and later ones
     // after it.
-    bool const heeds = std::any_of(repeated_at_.begin(), repeated_at_.end(),
-                                   [&](Instant at) { return at > silent_since && at < until; });
+    bool const heeds = std::any_of(repeated_at_.begin(), repeated_at_.end(), [&](Instant at) {
+      return at > silent_since && at < shown.recorded;
+    });
     // A SYN-ACK with a cookie is sent once for each SYN, and giving up in SYN-SENT sends nothing.
     return syns != 0 && !item.segment.any(flag::syn) && !heeds && until > silent_since &&
            !closes(item, silent_since, until) &&
@@ -367,14 +372,31 @@ class Data {
     return at;
   }
 
-  /// Until when the device is known to have the connection. It may give up silently or lose power,
-  /// and later reply as a host without the connection.
-  Instant last_alive() const {
-    Instant at;
-    for (const Item& item : captured_) {
-      at = item.segment.any(flag::rst) ? at : item.at;
+  /// Until when the device is known to have the connection, and to have sent nothing that the
+  /// capture lacks: it may give up silently or lose power, and later reply as a host without the
+  /// connection.
+  struct Alive {
+    Instant until;
+    Instant recorded;  ///< when what shows it was recorded: after a queue, much later
+  };
+
+  /// As of `wanted` or earlier, and no later than the octet's next transmission left.
+  Alive alive(const Item& item, Instant wanted) const {
+    Alive out;
+    bool again = false;
+    for (std::size_t i = 0; i < captured_.size() && out.until < wanted && !again; ++i) {
+      const Segment& segment = captured_[i].segment;
+      Instant const left = left_[i].value_or(Instant{});
+      auto const stamps = stamps_of(segment);
+      Instant const shown = stamps ? clock_.departure(stamps->value).value_or(left) : left;
+      Instant const latest = earlier(later(left, shown), captured_[i].at);
+      if (!segment.any(flag::rst) && latest > out.until) {
+        out = {latest, captured_[i].at};
+      }
+      again = captured_[i].at > item.at && covers(segment, item.segment.sequence);
     }
-    return at;
+    out.until = earlier(out.until, wanted);
+    return out;
   }
 
   /// How much of this time has passed for certain: the capture's clock may have been set once. The
@@ -628,6 +650,8 @@ class Data {
   std::vector<Instant> repeated_at_;  ///< when the device retransmitted data or its FIN
   std::size_t most_often_ = 1;        ///< the largest number of transmissions of one segment
   Attribution attribution_;
+  std::vector<std::optional<Instant>> left_;  ///< when each captured segment left at the earliest
+  DepartureClock clock_;
   CrossResult& out_;
   std::size_t walked_ = 0;
   std::optional<std::size_t> first_ack_;  ///< the first step that acknowledges data

@@ -184,12 +184,13 @@ bool proves(const Segment& later, const Segment& earlier, bool near) {
 }
 
 /// Whether `later` echoes the timestamp of `earlier`, which is recorded slightly after it, or
-/// within that side's known lateness.
+/// within that side's known lateness. A segment that echoes nothing, as a SYN, has zero.
 bool echoes(const Segment& later, const Segment& earlier, const Lateness& late) {
   auto const earlier_stamps = stamps_of(earlier);
   auto const later_stamps = stamps_of(later);
   if (!earlier_stamps || !later_stamps || later.source != earlier.destination ||
-      later_stamps->echo != earlier_stamps->value) {
+      later_stamps->echo != earlier_stamps->value || later_stamps->echo == 0 ||
+      !later.any(tools::tcp_flag::ack)) {
     return false;
   }
   auto const known = late.find(earlier.source);

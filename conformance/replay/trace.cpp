@@ -82,6 +82,38 @@ Trace live_trace(const Script& script, const LiveRun& run, Duration grace) {
   return out;
 }
 
+std::vector<std::optional<Instant>> left_after(const Script& script, const Trace& trace) {
+  std::map<std::uint32_t, Instant> stamped;  // when each timestamp of the peer was first recorded
+  std::map<std::uint32_t, Instant> ended;    // ... and each end of its segments
+  std::vector<std::optional<Instant>> out;
+  std::size_t next = 0;
+  for (const Item& item : trace) {
+    for (; next < item.steps_before && next < script.steps.size(); ++next) {
+      const Step& step = script.steps[next];
+      auto const stamps = step.kind == Step::Kind::segment ? stamps_of(step.segment) : std::nullopt;
+      if (stamps) {
+        stamped.emplace(stamps->value, step.at);
+      }
+      if (step.kind == Step::Kind::segment && step.segment.length() != 0) {
+        ended.emplace(step.segment.end(), step.at);
+      }
+    }
+    bool const acks = item.segment.any(flag::ack) && !item.segment.any(flag::rst);
+    auto const stamps = acks ? stamps_of(item.segment) : std::nullopt;
+    auto const echoed = stamps ? stamped.find(stamps->echo) : stamped.end();
+    auto const answered = acks ? ended.find(item.segment.acknowledgment) : ended.end();
+    std::optional<Instant> heard;
+    if (echoed != stamped.end()) {
+      heard = echoed->second;
+    }
+    if (answered != ended.end()) {
+      heard = later(heard.value_or(Instant{}), answered->second);
+    }
+    out.push_back(heard);
+  }
+  return out;
+}
+
 namespace {
 
 /// Tracks TS.Recent from the peer's segments (RFC 7323, 5.3).

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "conformance/replay/live.hpp"
@@ -25,6 +26,11 @@ using Trace = std::vector<Item>;
 Trace captured_trace(const Script& script);
 /// Omits segments sent more than `grace` after the end of the capture.
 Trace live_trace(const Script& script, const LiveRun& run, Duration grace);
+
+/// The earliest time at which each segment can have left the device, by what it echoes and
+/// acknowledges of what the peer had sent, if it shows anything. It may have waited since then in a
+/// queue before the capture point.
+std::vector<std::optional<Instant>> left_after(const Script& script, const Trace& trace);
 
 /// What the device must have received in order after each step, and where gaps were, derived from
 /// the peer's segments alone.

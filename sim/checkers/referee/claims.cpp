@@ -375,6 +375,7 @@ void hear_order(const Moment& m) {
   if (!segment.flags.ack()) {
     return;
   }
+  v.overtaken = v.overtaken || (v.order_known && segment.acknowledgment.before(v.order_ack));
   if (!in_order && acknowledges_less(m, segment.acknowledgment)) {
     m.judge.weaken_order(m);
   } else if (!v.order_known || segment.acknowledgment.after(v.order_ack)) {

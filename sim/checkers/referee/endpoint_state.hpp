@@ -117,6 +117,7 @@ struct EndpointState {
   bool spoke_on = false;  // it has sent a segment other than its SYN ...
   Instant spoke_on_at;    // ... for the first time at this time
   bool order_known = false;
+  bool overtaken = false;  // a segment acknowledged less than one before it
   Sequence order_ack;
   Instant order_at;
   std::array<Sequence, 2> order_before{};

@@ -263,7 +263,10 @@ void judge_old_echo(const Moment& m) {
   // A host may lose TS.Recent, as one that restores a connection on another machine.
   bool const sent =
       !tick(echo).before(tick(v.echo)) && !tick(other.stamp_highest).before(tick(echo));
-  bool const lapsed = v.echo_known && echo == 0 && !sent;
+  // It does so in a segment that was sent after the other echo, and was not overtaken.
+  bool const newer = segment.acknowledgment.after(v.echo_ack) ||
+                     (v.stamp_known && tick(v.stamp).before(tick(segment.options.timestamp_value)));
+  bool const lapsed = v.echo_known && echo == 0 && !sent && newer;
   // A peer with zero on its SYN has started its clock later.
   bool const opening = other.stamp_first != 0 &&
                        tick(echo + paced).before(tick(other.stamp_first)) &&
@@ -302,10 +305,10 @@ void note_echo_due(const Moment& m) {
   bool const next = v.limited && !v.limit_unread && segment.sequence == v.limit_ack &&
                     segment.options.has_timestamps && !m.said.text().empty() &&
                     !segment.flags.any_of(wire::flag::rst | wire::flag::syn);
-  bool const overtaken = v.order_known && segment.acknowledgment.before(v.order_ack);
+  bool const late = v.order_known && segment.acknowledgment.before(v.order_ack);
   bool const old =
       v.stamp_any && tick(segment.options.timestamp_value).before(tick(v.stamp_highest));
-  if (next && !overtaken && !old && v.fresh_known && segment.sequence.at_or_after(v.fresh_from)) {
+  if (next && !late && !old && v.fresh_known && segment.sequence.at_or_after(v.fresh_from)) {
     v.echo_due = true;
     v.echo_due_for = segment.sequence;
     v.echo_due_stamp = segment.options.timestamp_value;

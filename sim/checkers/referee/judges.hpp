@@ -90,9 +90,19 @@ void hear_stray(const Moment& m);
 // For a segment whose checksum is wrong as captured, but which may have arrived intact.
 void hear_damaged(const Moment& m);
 
+// Whether the segment, or one before it, was overtaken: it acknowledges less than another one
+// before it. A host's own queue may let some packets pass others, as ACKs without data, and of a
+// packet that is recorded twice the first record may be missing.
+inline bool overtaken(const Moment& m) {
+  EndpointState const& v = m.speaker;
+  return v.overtaken || (v.order_known && m.segment().flags.ack() &&
+                         m.segment().acknowledgment.before(v.order_ack));
+}
+
 // Whether the segment was certainly sent after an earlier one with acknowledgment number `ack`.
 inline bool surely_after(const Moment& m, Sequence ack) {
-  return m.own || (m.segment().flags.ack() && m.segment().acknowledgment.after(ack));
+  bool const in_order = m.own && (m.terms.is_strict() || !overtaken(m));
+  return in_order || (m.segment().flags.ack() && m.segment().acknowledgment.after(ack));
 }
 
 // Exactly one SYN of each side was seen, on ports not used before.

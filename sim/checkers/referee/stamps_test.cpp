@@ -93,6 +93,55 @@ TEST(RefereeStamps, AnEchoOfZeroMayFollowARestoration) {
   EXPECT_EQ(echoing(0x9000'0000, 0).found(Rule::echo_unheard), "no");
 }
 
+// The clock of `a` starts at 0. The network exchanges an ACK, which echoes its first tick, and data
+// that was sent before. `late`: `b` echoes zero once more, in its last segment.
+Conversation turning(bool late) {
+  Terms terms;
+  terms.whole = true;
+  Conversation t(terms);
+  t.a("S", {.mss = 1'460, .stamped = true});
+  t.b("SA", {.ack = 1, .after_ms = 10, .mss = 1'460, .stamp = 700});
+  t.a("A", {.seq = 1, .ack = 1, .after_ms = 10, .echo = 700, .stamped = true});
+  t.a("AP", {.seq = 1, .ack = 1, .text = 100, .after_ms = 380, .echo = 700, .stamped = true});
+  t.b("A", {.seq = 1, .ack = 101, .after_ms = 20, .stamp = 1'100});
+  t.a("AP", {.seq = 101, .ack = 1, .text = 100, .after_ms = 90, .stamp = 1, .echo = 1'100});
+  t.b("A", {.seq = 501, .ack = 201, .after_ms = 20, .stamp = 1'195, .echo = 1});
+  t.b("AP", {.seq = 1, .ack = 101, .text = 500, .stamp = 1'194});
+  t.a("A", {.seq = 201, .ack = 501, .stamp = 1, .echo = 1'194});
+  return t.b("AP", {.seq = 501,
+                    .ack = 201,
+                    .text = 10,
+                    .after_ms = 100,
+                    .stamp = 1'300,
+                    .echo = late ? 0u : 1u});
+}
+
+TEST(RefereeStamps, AnEchoOfZeroMayHaveBeenOvertaken) {
+  EXPECT_EQ(turning(false).found(Rule::echo_old), "no");
+  EXPECT_EQ(turning(true).found(Rule::echo_old), "certain");
+}
+
+// Captured at `b`, whose queue lets ACKs without data pass first, as on a slow uplink. `overtaken`:
+// of the segment with the lower timestamp, the ACK number is lower as well.
+Conversation hastened(bool overtaken) {
+  Conversation t;
+  t.open({.mss = 1'460, .stamp = 1'000});
+  t.a("AP", {.seq = 1, .ack = 1, .text = 100, .after_ms = 100, .stamp = 1'100, .echo = 1'000});
+  t.b("A", {.seq = 501, .ack = 101, .stamp = 6'200, .echo = 1'100, .own = true});
+  t.b("AP", {.seq = 1,
+             .ack = overtaken ? 1u : 101u,
+             .text = 500,
+             .stamp = 1'110,
+             .echo = 1'000,
+             .own = true});
+  return t;
+}
+
+TEST(RefereeStamps, AQueueOfTheHostMayChangeTheOrder) {
+  EXPECT_EQ(hastened(true).found(Rule::stamp_backward), "likely");
+  EXPECT_EQ(hastened(false).found(Rule::stamp_backward), "certain");
+}
+
 // A firewall moves the timestamps by a random constant, and the capture is of both of its sides, so
 // that they do not tell the order. A clock that goes back by less is no other one.
 TEST(RefereeStamps, AFirewallMovesTheClock) {
