@@ -45,8 +45,8 @@ inline Sequence queue_begin(const Connection& c) {
 inline Sequence bare_sequence(const Connection& c) {
   Sequence const right = c.send.una + c.send.wnd;
   std::uint32_t const excess = c.send.nxt.since(right).count;
-  bool const beyond = excess >> c.options.send_scale.shift != 0 ||
-                      (excess == 1 && c.send.wnd.empty());
+  bool const beyond =
+      excess >> c.options.send_scale.shift != 0 || (excess == 1 && c.send.wnd.empty());
   return beyond && synchronized(c.state) ? right : c.send.nxt;
 }
 // How far retransmissions may go. Data that lay in the window when it was sent may be retransmitted
