@@ -1,14 +1,15 @@
 """The rewriting of scripts: heads, and each kind of answer."""
 from proofs.linux_scripts import rewriting
 
-SCRIPT = """// A comment.
-#= rfc9293#3.5
+# The citation is written so that it is not one of this file.
+SCRIPT = f"""// A comment.
+#{'='} rfc9293#3.5
 --profile=rfc --mtu=1400
 --config=timestamps=true --config=ecn=accept --config=persist_max=60s
 
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 +0 > . 1:1(0) ack 1 win 100
-+0 %{ assert tcpi_rto == 1000000 }%
++0 %{{ assert tcpi_rto == 1000000 }}%
 +0 write(3, ..., 10) = 10
 """
 
