@@ -451,5 +451,32 @@ TEST(Ethernet, AnAddressIsNotUsedBeforeItIsTested) {
   }
 }
 
+// One of two addresses of a network belongs to another host.
+//= rfc9293#3.9.1.1
+//= type=test
+//# 9293:MUST-44 the connection leaves from the other one
+TEST(Ethernet, AConnectionLeavesFromAnAddressThatMayBeUsed) {
+  constexpr IpAddress second = IpAddress::v4(10, 0, 0, 9);
+  Config config = ethernet_config();
+  config.addresses[1] = {second, 24};
+  config.address_count = Count{2};
+  config.address_probes = Count{1};
+  config.address_probe_interval = Duration::milliseconds(200);
+  Station station(config);
+  station.turn();
+  station.turn({arp_from(device, wire::ArpOperation::reply)});
+  for (int i = 0; i != 4; ++i) {
+    station.now = station.now + Duration::milliseconds(100);
+    station.turn();
+  }
+  ASSERT_EQ(station.stack.address_state(device), AddressState::duplicate);
+  ASSERT_EQ(station.stack.address_state(second), AddressState::usable);
+  Open open;
+  open.remote = {well_known, {Kit::peer_port}};
+  ConnectionId id;
+  ASSERT_EQ(station.stack.connect(open, id), Refusal::none);
+  EXPECT_EQ(station.stack.inspect(id).tuple.local.address, second);
+}
+
 }  // namespace
 }  // namespace lockstep::testing
