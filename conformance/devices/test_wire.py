@@ -25,6 +25,8 @@ HELPED = ("(test_segment_arrives and (FIN-WAIT-1 or TIME-WAIT) and (SYN or RST) 
           " or test_bad_ack_in_syn_sent or test_three_ways_active or test_nagle"
           " or test_window_scale or test_text_on_syn_ack or test_abort")
 HELPER = wire_kit.ROOT / "build/release/lockstep_agent"
+# All use one pair of namespaces, and real time.
+pytestmark = pytest.mark.xdist_group("wire")
 #: One test, for what is said before it.
 ONE = "test_three_ways_passive and ip4"
 USAGE, ENVIRONMENT = 4, 3
