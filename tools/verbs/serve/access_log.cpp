@@ -24,7 +24,7 @@ std::atomic<std::uint32_t> hangups{0};
 
 void on_hangup(int) { hangups.fetch_add(1); }
 
-constexpr std::size_t pending_max = std::size_t{1} << 16;
+constexpr std::size_t log_pending_max = std::size_t{1} << 16;
 
 hw::Descriptor opened(const std::string& path) {
   return hw::Descriptor(
@@ -129,7 +129,7 @@ void AccessLog::work() {
   while (more) {
     more = false;
     for (auto const& ring : rings_) {
-      while (pending_.size() < pending_max && ring->look(record)) {
+      while (pending_.size() < log_pending_max && ring->look(record)) {
         pending_.append(reinterpret_cast<const char*>(record.data()), record.size());
         ring->drop(record);
         more = true;
