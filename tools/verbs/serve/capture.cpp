@@ -101,7 +101,8 @@ void Capture::put(ShardId shard, const Note& note, std::span<const std::byte> fr
   head.partial = note.partial ? 1 : 0;
   std::array<std::byte, sizeof head + comment_max> first;
   std::memcpy(first.data(), &head, sizeof head);
-  std::memcpy(first.data() + sizeof head, note.comment.data(), head.comment);
+  std::ranges::copy(std::as_bytes(std::span(note.comment).first(head.comment)),
+                    first.begin() + sizeof head);
   if (!place.ring.put(std::span(first).first(sizeof head + head.comment), frame)) {
     place.lost.store(lost + 1, std::memory_order_relaxed);
   }
