@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
@@ -64,14 +65,18 @@ class RecordRing {
   void copy_in(std::uint64_t at, std::span<const std::byte> from) {
     std::size_t const place = at & (octets_ - 1);
     std::size_t const first = std::min(from.size(), octets_ - place);
-    std::ranges::copy(from.first(first), bytes_.get() + place);
-    std::ranges::copy(from.subspan(first), bytes_.get());
+    if (!from.empty()) {
+      std::memcpy(bytes_.get() + place, from.data(), first);
+      std::memcpy(bytes_.get(), from.data() + first, from.size() - first);
+    }
   }
   void copy_out(std::uint64_t at, std::span<std::byte> to) const {
     std::size_t const place = at & (octets_ - 1);
     std::size_t const first = std::min(to.size(), octets_ - place);
-    std::copy_n(bytes_.get() + place, first, to.begin());
-    std::copy_n(bytes_.get(), to.size() - first, to.begin() + static_cast<std::ptrdiff_t>(first));
+    if (!to.empty()) {
+      std::memcpy(to.data(), bytes_.get() + place, first);
+      std::memcpy(to.data() + first, bytes_.get(), to.size() - first);
+    }
   }
 
   std::size_t octets_;
