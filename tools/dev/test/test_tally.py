@@ -6,7 +6,8 @@ from tools.dev.test import tally
 
 JUNIT = """<testsuites><testsuite>
 <testcase classname="a.test_b" name="test_one"/>
-<testcase classname="a.test_b" name="test_two"><failure message="assert 1 == 2&#10;more"/></testcase>
+<testcase classname="a.test_b" name="test_two">
+  <failure message="assert 1 == 2&#10;more"/></testcase>
 <testcase classname="a.test_b" name="test_three"><skipped/></testcase>
 <testcase classname="a.test_b" name="test_four"><error>
   OSError: no such file
@@ -17,7 +18,8 @@ CTEST = """<testsuite><testcase name="stack" status="fail"><failure message="Fai
 <testcase name="wire" status="run"/><testcase name="crashed" status="fail"/></testsuite>
 """
 STACK = {"tests": 3, "failures": 1, "testsuites": [{"name": "Turn", "testsuite": [
-    {"name": "Sends"}, {"name": "Asks", "failures": [{"failure": "core/a_test.cpp:7\nExpected"}]}]}]}
+    {"name": "Sends"},
+    {"name": "Asks", "failures": [{"failure": "core/a_test.cpp:7\nExpected"}]}]}]}
 
 
 def test_pytest_names_each_case_with_the_first_line_of_its_reason(tmp_path):
