@@ -272,7 +272,9 @@ struct Connection {
   Instant heard_at;                   // last acceptable segment
   std::uint32_t keepalive_idle_ms = 0;
   Bytes receive_buffer;
-  Bytes unbroken;              // octets in order since the last gap or pause; saturates
+  // Octets in order since the last gap or pause, which saturate; with Config's quick_acks the
+  // variables of ack_pace.cpp.
+  std::uint32_t ack_pace = 0;
   Sequence tuned_from;         // since tuned_us the application has read from here on
   std::uint32_t tuned_us = 0;  // microseconds; wraps
   std::uint32_t segments_sent = 0;

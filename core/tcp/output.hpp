@@ -49,9 +49,10 @@ inline Sequence bare_sequence(const Connection& c) {
       excess >> c.options.send_scale.shift != 0 || (excess == 1 && c.send.wnd.empty());
   return beyond && synchronized(c.state) ? right : c.send.nxt;
 }
-// How far retransmissions may go. Data that lay in the window when it was sent may be retransmitted
-// although the edge moved left by the rounding of a scale.
-Sequence retransmit_right_edge(const Connection& c, const InFlightState& a);
+// How much may be retransmitted from `begin` on, at most a segment. Data that lay in the window
+// when it was sent may be retransmitted although the edge moved left by the rounding of a scale.
+std::uint32_t retransmission_room(const Engine& e, const Connection& c, const InFlightState& a,
+                                  Sequence begin);
 // The send variables of a new connection: all at `iss`, the SYN still to be sent.
 void begin_sending(Engine& e, Connection& c, Sequence iss);
 // Queues a retransmission of our SYN, which is a SYN-ACK if the peer's SYN has arrived.

@@ -272,6 +272,25 @@ Drop parse(std::span<const std::byte> bytes, Options& out) {
   return Drop::none;
 }
 
+[[gnu::cold]] void parse_leniently(std::span<const std::byte> bytes, Options& out) {
+  out = Options{};
+  while (!bytes.empty() && load8(bytes.data()) != kind_end) {
+    if (load8(bytes.data()) == kind_nop) {
+      bytes = bytes.subspan(1);
+      continue;
+    }
+    std::size_t const length = bytes.size() < 2 ? 0 : load8(bytes.data() + 1);
+    if (length < 2 || length > bytes.size()) {
+      return;
+    }
+    Options const before = out;
+    if (!read_option(bytes.first(length), out)) {
+      out = before;
+    }
+    bytes = bytes.subspan(length);
+  }
+}
+
 Bytes options_bytes(const Options& options) {
   std::uint32_t total = 0;
   total += options.has_mss ? mss_bytes : 0;

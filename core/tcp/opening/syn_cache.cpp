@@ -90,7 +90,7 @@ Duration timeout_after(const Config& config, std::uint8_t tries) {
 }
 
 Instant give_up_of(const Engine& e, const HalfOpen& h) {
-  return h.opened + syn_limit(e, e.fresh.user_timeout_ms);
+  return h.opened + syn_received_limit(e, e.fresh.user_timeout_ms);
 }
 
 // One queue holds the records with the same number of retransmissions. All of them have the same

@@ -311,5 +311,79 @@ TEST(DelayedAck, QuickAcksAreForTheBeginning) {
   EXPECT_EQ(flow.sent(), "A 1(0) ack " + std::to_string(at + 10));
 }
 
+// The pace of profile linux, with an RTT of 100 ms.
+Config paced() {
+  Config config = flow_config();
+  config.tcp.quick_acks = Count{16};
+  return config;
+}
+
+struct PacedFlow : Flow {
+  PacedFlow() : Flow(paced()) {}
+
+  std::uint32_t next = 1;
+  // A segment of `octets` after `pause`; what is sent at once.
+  std::string segment(Duration pause, std::uint32_t octets = 100) {
+    advance(pause);
+    take();
+    data(next, octets);
+    next += octets;
+    return sent();
+  }
+};
+
+TEST(AckPace, TheFirstSixteenLeaveAtOnceAndThenEachWaits) {
+  PacedFlow flow;
+  for (int i = 0; i != 16; ++i) {
+    EXPECT_EQ(flow.segment(ms(10)), "A 1(0) ack " + std::to_string(flow.next)) << i;
+  }
+  EXPECT_EQ(flow.segment(ms(10)), "");
+  flow.advance(ms(40));
+  EXPECT_EQ(flow.sent(), "A 1(0) ack " + std::to_string(flow.next));
+}
+
+TEST(AckPace, AnAnswerWithinThePeersPausesMeansThatAcksWait) {
+  PacedFlow flow;
+  EXPECT_EQ(flow.segment(ms(10)), "A 1(0) ack 101");
+  flow.advance(ms(39));
+  flow.write("soon");
+  EXPECT_EQ(flow.sent(), "PA 1(4) ack 101");
+  EXPECT_EQ(flow.segment(ms(10)), "");
+
+  PacedFlow late;
+  EXPECT_EQ(late.segment(ms(10)), "A 1(0) ack 101");
+  late.advance(ms(40));
+  late.write("late");
+  EXPECT_EQ(late.sent(), "PA 1(4) ack 101");
+  EXPECT_EQ(late.segment(ms(10)), "A 1(0) ack 201");
+}
+
+TEST(AckPace, ACopyOfOldDataBeginsAnew) {
+  PacedFlow flow;
+  flow.segment(ms(10));
+  flow.write("soon");
+  flow.take();
+  EXPECT_EQ(flow.segment(ms(10)), "");
+  flow.advance(ms(50));
+  flow.take();
+  flow.data(1, 100);
+  EXPECT_EQ(flow.sent(), "A 5(0) ack 201");
+  EXPECT_EQ(flow.segment(ms(10)), "A 5(0) ack 301");
+}
+
+TEST(AckPace, ThePeersFinInEstablishedWaitsForTheAnswer) {
+  PacedFlow flow;
+  flow.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 1});
+  EXPECT_EQ(flow.sent(), "");
+  ASSERT_EQ(flow.stack.finish(flow.id), Refusal::none);
+  flow.turn();
+  EXPECT_EQ(flow.sent(), "FA 1(0) ack 2");
+
+  PacedFlow idle;
+  idle.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 1});
+  idle.advance(ms(40));
+  EXPECT_EQ(idle.sent(), "A 1(0) ack 2");
+}
+
 }  // namespace
 }  // namespace lockstep::testing
