@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -146,6 +148,30 @@ TEST_F(Control, AClientMayLeaveWhileItIsServed) {
   EXPECT_EQ(list_of(path).lines.size(), 201u);
 }
 
+// A shard that is awake sees the question at once. Had it answered before the event was signalled,
+// the event would stay readable, and the shard would never sleep again.
+TEST_F(Control, AnAnswerLeavesNoEventBehind) {
+  constexpr int rounds = 2000;
+  shard = std::thread([this] {
+    for (int given = 0; given < rounds;) {
+      if (listing.is_wanted({0})) {
+        listing.give({0}, kit.stack);
+        ++given;
+      }
+    }
+  });
+  int left_behind = 0;
+  for (int i = 0; i < rounds; ++i) {
+    listing.ask({0}, 0);
+    while (listing.answer({0}) == nullptr) {
+      std::this_thread::yield();
+    }
+    pollfd event{listing.descriptor({0}), POLLIN, 0};
+    left_behind += poll(&event, 1, 0);
+  }
+  EXPECT_EQ(left_behind, 0);
+}
+
 TEST_F(Control, AListThatIsCutOffIsKnown) {
   socket->start();  // and no shard that answers
   std::thread ends([this] {
@@ -165,6 +191,37 @@ TEST_F(Control, ASocketInUseOrAFileIsNotReplaced) {
   EXPECT_EQ(std::filesystem::file_size(file), 4u);
   std::filesystem::remove(file);
   EXPECT_THROW(Socket(std::string(200, 'x'), Identity{}, listing), tools::Failure);
+}
+
+TEST_F(Control, ASocketOfAnotherKindIsNotReplaced) {
+  std::string const other = path + ".other";
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  std::copy(other.begin(), other.end(), name.sun_path);
+  hw::Descriptor const used(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(bind(used.number(), reinterpret_cast<sockaddr*>(&name), sizeof name), 0);
+  EXPECT_THROW(Socket(other, Identity{}, listing), tools::Failure);
+  EXPECT_TRUE(std::filesystem::exists(other));
+  std::filesystem::remove(other);
+}
+
+TEST_F(Control, WithoutDescriptorsItPauses) {
+  hw::Descriptor waits = client(list_request);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  {
+    hw::Descriptor const next_free(dup(over));
+    rlimit const none{static_cast<rlim_t>(next_free.number()), before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  auto const begun = std::chrono::steady_clock::now();
+  start();
+  while (socket->refused() < 3) {
+    std::this_thread::yield();
+  }
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, 2 * Socket::accept_pause);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_NE(all_of(waits).find("\"end\""), std::string::npos);
 }
 
 TEST_F(Control, ASocketThatWasLeftIsReplaced) {
