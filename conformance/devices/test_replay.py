@@ -114,12 +114,34 @@ def test_a_violation_is_found(program, changed, lie):
      "packet: it has ended with exit code 1: no memory left"),
     ("def packet(self, octets): self.packets.append(b'E' * 70000)",
      "packet: packet 1 of the 1 in its answer has 70000 octets"),
+    ("def receive(self, connection, most): return b'x'",
+     "receive: it has returned more octets than the peer has sent"),
+    ("def advance(self, now): self.packets.append(b'E' * 40)\n"
+     "def deadline(self): return self.now", "advance: the play did not settle"),
 ])
 def test_a_device_that_breaks_its_interface_ends_one_side(program, changed, body, words):
     path = changed(body)
     code, text, _ = replay(program, capture(CAPTURES[0]), "--device", path)
     assert code == 1 and f"cannot tell: device changed: {words}" in text, text
     assert "10.0.0.2:6000 (changed) and 10.0.0.1:5000: cannot tell" in text
+
+
+def test_a_device_that_takes_more_than_it_was_given_ends_one_side(program, changed):
+    path = changed("def send(self, connection, octets): return 10**9\n"
+                   "def finish(self, connection): return 0")
+    for name in CAPTURES + ["rfc3042-2-linux-limited-transmit"]:
+        code, text, _ = replay(program, capture(name), "--device", path)
+        if code:
+            assert "cannot tell: device changed: send: it took 1000000000 of " in text
+            return
+    raise AssertionError("no capture made the device send")
+
+
+def test_a_device_that_sends_nothing_is_said_to(program, changed):
+    path = changed("def connect(self, local_port, remote_port): return 1\n"
+                   "def receive(self, connection, most): return -3")
+    _, text, _ = replay(program, capture(CAPTURES[0]), "--device", path, "--device", "10.0.0.2")
+    assert "cannot tell: neither side sent anything" in text, text
 
 
 @pytest.mark.parametrize("words, said", [

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -40,6 +41,8 @@ class DeviceProgram {
       : device_(device), local_(local), remote_(remote) {}
 
   void ask(const Step& call) { calls_.push_back(call); }
+  /// The peer has sent so many octets more, retransmitted ones included.
+  void arrived(std::uint64_t octets) { arrived_ += octets; }
   /// Accepts, reads, and makes the calls that are possible now.
   void run();
   /// The call that the device lacks; empty if it has all.
@@ -50,6 +53,9 @@ class DeviceProgram {
  private:
   std::int64_t ask(lockstep_device_call call, std::uint64_t first, std::uint64_t second = 0,
                    std::string_view octets = {});
+  [[noreturn]] void fault(lockstep_device_call call, const std::string& what) const {
+    throw DeviceFault(fmt::format("device {}: {}: {}", device_.about().name, name_of(call), what));
+  }
   bool carry_out(Step& call);
   bool write(Step& call);
   void accept();
@@ -61,6 +67,7 @@ class DeviceProgram {
   std::optional<std::uint64_t> listener_, connection_;
   std::string lacks_;
   std::uint64_t allowance_ = 0;  ///< octets that may be read while reading is held
+  std::uint64_t arrived_ = 0, read_ = 0;
   bool reading_ = true, ended_ = false, had_connection_ = false;
 };
 
@@ -94,6 +101,10 @@ void DeviceProgram::read() {
       ended_ = got == 0 || got == LOCKSTEP_DEVICE_GONE;
       return;
     }
+    read_ += static_cast<std::uint64_t>(got);
+    if (read_ > arrived_) {
+      fault(LOCKSTEP_CALL_RECEIVE, "it has returned more octets than the peer has sent");
+    }
     allowance_ -= std::min(allowance_, static_cast<std::uint64_t>(got));
   }
 }
@@ -102,6 +113,9 @@ bool DeviceProgram::write(Step& call) {
   std::string_view const octets(reinterpret_cast<const char*>(call.content.data()),
                                 std::min<std::size_t>(call.content.size(), piece_bytes));
   std::int64_t const taken = ask(LOCKSTEP_CALL_SEND, *connection_, 0, octets);
+  if (taken > static_cast<std::int64_t>(octets.size())) {
+    fault(LOCKSTEP_CALL_SEND, fmt::format("it took {} of {} octets", taken, octets.size()));
+  }
   if (taken < 0 && taken != LOCKSTEP_DEVICE_AGAIN) {
     return true;  // this write cannot succeed later either
   }
@@ -261,6 +275,7 @@ class DevicePlayer {
     if (step.kind == Step::Kind::call) {
       program_.ask(step);
     } else {
+      program_.arrived(step.kind == Step::Kind::segment ? step.segment.payload.size() : 0);
       arrive(step.kind == Step::Kind::segment ? segment_bytes(step) : icmp_bytes(step));
     }
     advance(now_);
@@ -359,6 +374,8 @@ class DevicePlayer {
         return;
       }
     }
+    throw DeviceFault(
+        fmt::format("device {}: advance: the play did not settle", device_.about().name));
   }
 
   bool wait_for(const Step& step, const Need& need) {
@@ -437,22 +454,21 @@ class Arrived {
     if (segment.any(flag::syn) && (!known_ || segment.sequence != first_)) {
       known_ = true;
       first_ = next_ = segment.sequence;
+      place_ = 0;
       above_.clear();
     }
     if (!known_ || segment.sum == tools::SumState::bad || segment.length() == 0) {
       return;
     }
-    above_.push_back(segment);
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (const Segment& each : above_) {
-        if (at_or_before(each.sequence, next_) && before(next_, each.end())) {
-          next_ = each.end();
-          moved = true;
-        }
-      }
+    std::int64_t const begin = place_ + static_cast<std::int32_t>(segment.sequence - next_);
+    std::int64_t& end = above_.try_emplace(begin, begin).first->second;
+    end = std::max(end, begin + segment.length());
+    std::int64_t const before_it = place_;
+    while (!above_.empty() && above_.begin()->first <= place_) {
+      place_ = std::max(place_, above_.begin()->second);
+      above_.erase(above_.begin());
     }
-    std::erase_if(above_, [&](const Segment& each) { return at_or_before(each.end(), next_); });
+    next_ += static_cast<std::uint32_t>(place_ - before_it);
   }
   /// How many octets beyond it a number acknowledges.
   std::uint32_t beyond(std::uint32_t number) const {
@@ -462,7 +478,8 @@ class Arrived {
  private:
   bool known_ = false;
   std::uint32_t first_ = 0, next_ = 0;
-  std::vector<Segment> above_;
+  std::int64_t place_ = 0;                      ///< of next_ in the stream
+  std::map<std::int64_t, std::int64_t> above_;  ///< places: where each begins, its end
 };
 
 /// Certain, because a play has every packet that arrived.

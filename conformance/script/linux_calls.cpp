@@ -186,7 +186,8 @@ ssize_t LinuxCalls::recvmsg(int fd, msghdr* message, int flags) {
     std::memcpy(&control, got.octets.data(), sizeof control);
     std::memcpy(&message->msg_flags, got.octets.data() + 4, 4);
     std::string_view const rest = std::string_view(got.octets).substr(words);
-    std::size_t const kept = std::min<std::size_t>(control, message->msg_controllen);
+    std::size_t const kept =
+        std::min({std::size_t{control}, std::size_t{message->msg_controllen}, rest.size()});
     std::memcpy(message->msg_control, rest.data(), kept);
     message->msg_controllen = kept;
     scatter(rest.substr(std::min<std::size_t>(control, rest.size())), *message);
@@ -276,6 +277,12 @@ int LinuxCalls::ioctl(int fd, unsigned long request, void* argument) {
   }
   guest::Result const got =
       world_.ask(Do::receive, {fd, MSG_PEEK, static_cast<std::int64_t>(message_bytes)});
+  if (got.value >= static_cast<std::int64_t>(message_bytes)) {
+    throw LeftOut(fmt::format("FIONREAD of {} octets or more is not asked", message_bytes));
+  }
+  if (got.value < 0 && got.value != -EAGAIN) {
+    return static_cast<int>(result(got));
+  }
   int const octets = static_cast<int>(std::max<std::int64_t>(got.value, 0));
   std::memcpy(argument, &octets, sizeof octets);
   return 0;
@@ -302,7 +309,7 @@ int LinuxCalls::poll(pollfd* entries, std::size_t count) {
 int LinuxCalls::epoll_create(int) { return epoll_create1(0); }
 
 int LinuxCalls::epoll_create1(int) {
-  int const made = first_epoll + static_cast<int>(watched_.size());
+  int const made = first_epoll + epolls_++;
   watched_[made];
   return made;
 }

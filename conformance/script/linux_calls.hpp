@@ -62,6 +62,7 @@ class LinuxCalls final : public SocketCalls {
   LinuxWorld& world_;
   std::map<int, Socket> sockets_;                  ///< by the kernel's numbers
   std::map<int, std::map<int, Watched>> watched_;  ///< by an epoll's number, what it watches
+  int epolls_ = 0;                                 ///< how many were made
 };
 
 }  // namespace lockstep::conformance::script

@@ -8,6 +8,8 @@
 
 #include "conformance/script/report.hpp"
 #include "conformance/script/script_kit.hpp"
+#include "conformance/script/settings.hpp"
+#include "tools/base/process/failure.hpp"
 
 namespace lockstep::conformance::script {
 namespace {
@@ -46,6 +48,11 @@ TEST(ScriptOnLinux, RunsWithItsOwnCallsAndSysctls) {
                                "+.1 < P. 1:11(10) ack 101 win 65535\n"
                                "+0 > . 101:101(0) ack 11\n"
                                "+0 epoll_wait(5, {events=EPOLLIN, fd=4}, 1, 0) = 1\n"
+                               "+0 epoll_create(1) = 6\n"
+                               "+0 close(5) = 0\n"
+                               "+0 epoll_create(1) = 7\n"
+                               "+0 epoll_wait(6, {}, 1, 0) = 0\n"
+                               "+0 epoll_wait(7, {}, 1, 0) = 0\n"
                                "+0 ioctl(4, SIOCINQ, [10]) = 0\n"
                                "+0 read(4, ..., 100) = 10\n"
                                "+0 read(4, ..., 100) = -1 EAGAIN\n");
@@ -91,12 +98,12 @@ TEST(ScriptOnLinux, ComparesWindowsPushAndAcks) {
 }
 
 TEST(ScriptOnLinux, WhatItCannotTakeLeavesTheScriptOut) {
-  Ran const field = run_on_linux("--config=sack=true\n" + std::string(accepted));
-  if (is_missing(field)) {
-    GTEST_SKIP() << field.reason;
-  }
-  EXPECT_EQ(field.reason, "the kernel has no field sack");
   Ran const other = run_on_linux("`sysctl net.inet.tcp.msl=100`\n" + std::string(accepted));
+  if (is_missing(other)) {
+    GTEST_SKIP() << other.reason;
+  }
+  Ran const field = run_on_linux("--config=sack=true\n" + std::string(accepted));
+  EXPECT_EQ(field.reason, "the kernel has no field sack");
   EXPECT_EQ(other.reason, "the kernel has no setting net.inet.tcp.msl");
   Ran const value = run_on_linux("`sysctl net.ipv4.tcp_ecn=9`\n" + std::string(accepted));
   EXPECT_THAT(value.reason, HasSubstr("the kernel refuses net.ipv4.tcp_ecn=9"));
@@ -116,6 +123,31 @@ TEST(ScriptOnLinux, ASynOfAConnectionThatCannotBeSeenKeepsItsNumbers) {
     GTEST_SKIP() << ran.reason;
   }
   EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
+}
+
+TEST(ScriptOnLinux, ASettingOfTheRouteIsRefusedByItsPlace) {
+  for (const char* const value : {"99999999999999999999999", "some"}) {
+    try {
+      run_on_linux("`ip route change 192.168.0.0/16 dev tun0 initcwnd " + std::string(value) +
+                   "`\n" + accepted);
+      ADD_FAILURE() << value;
+    } catch (const tools::Failure& failure) {
+      EXPECT_THAT(failure.what(), HasSubstr("linux.pkt:2")) << value;
+    }
+  }
+}
+
+TEST(ScriptOnLinux, AnotherLibraryOfThatNameIsNotTheKernel) {
+  std::filesystem::path const folder = std::filesystem::path(LOCKSTEP_BINARY_DIR) / "another";
+  std::filesystem::create_directories(folder);
+  std::filesystem::copy_file(LOCKSTEP_BINARY_DIR "/devices/lockstep.so", folder / "linux.so",
+                             std::filesystem::copy_options::overwrite_existing);
+  Overrides overrides;
+  overrides.device = folder / "linux.so";
+  Script const script = parse("linux.pkt", "--profile=linux\n" + std::string(accepted), {});
+  EXPECT_FALSE(plan_of(script, overrides).original);
+  overrides.device = LOCKSTEP_BINARY_DIR "/devices/linux.so";
+  EXPECT_TRUE(plan_of(script, overrides).original);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Builds the Config of the stack from a script and the command line.
 #include "conformance/script/settings.hpp"
+#include "conformance/devices/load.hpp"
 
 #include <arpa/inet.h>
 #include <fmt/core.h>
@@ -202,8 +203,13 @@ class Commands {
 
   /// The original takes the settings itself; the size of packets is also the simulation's.
   void take_raw(const Assignment& one, Config& config) {
-    if (one.name == "route.mtu") {
-      set_sysctl(one.name, one.value, config);
+    if (one.name.starts_with("route.")) {
+      Config aside = config;
+      std::string const wrong =
+          set_sysctl(one.name, one.value, one.name == "route.mtu" ? config : aside);
+      if (!wrong.empty()) {
+        refuse(script_, one.place, wrong);
+      }
     }
     if (!later_) {
       plan_.raw.push_back(one);
@@ -246,6 +252,11 @@ std::vector<std::string> changes(const Config& before, const Config& after) {
   return out;
 }
 
+/// By the name of the library, not of its file.
+bool is_linux(const std::filesystem::path& device) {
+  return device.extension() == ".so" && load_device(device).name == std::string_view("linux");
+}
+
 }  // namespace
 
 std::string apply_sysctl(const Assignment& one, Config& config) {
@@ -266,7 +277,7 @@ Plan plan_of(const Script& script, const Overrides& overrides) {
                        profile));
   }
   plan.profile = profile;
-  plan.original = profile == "linux" && overrides.device.stem() == "linux";
+  plan.original = profile == "linux" && is_linux(overrides.device);
   plan.config = *config;
   plan.config.link = LinkType::ip;
   shrink_pools(plan.config);

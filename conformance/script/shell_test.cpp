@@ -82,6 +82,8 @@ TEST(Shell, TheRestIsRefusedByNameWithItsPlace) {
       {"`ss -tin | grep cwnd`\n", "is not understood"},
       {"`sysctl net.inet.tcp.blackhole=2`\n", "expected 0, as this stack behaves"},
       {"`sysctl net.ipv4.tcp_ecn=3`\n", "accurate ECN (RFC 9768)"},
+      {"`sysctl net.ipv4.tcp_fastopen_key=00000000-00000000-00000000-00000000`\n",
+       "expected another key"},
   };
   for (auto const& [command, what] : bad) {
     EXPECT_THAT(refusal_of(command + a_socket), HasSubstr(what)) << command;

@@ -90,6 +90,8 @@ constexpr std::array linux_names{
     Sysctl{"net.ipv4.tcp_sack", 1, "sack", [](Config& c, Number v) { c.tcp.sack = v != 0; }},
     Sysctl{"net.ipv4.tcp_slow_start_after_idle", 1, "restart_after_idle",
            [](Config& c, Number v) { c.tcp.restart_after_idle = v != 0; }},
+    Sysctl{"net.ipv4.tcp_syn_linear_timeouts", 127, "syn_linear_timeouts",
+           [](Config& c, Number v) { c.tcp.syn_linear_timeouts = count_of(v); }},
     Sysctl{"net.ipv4.tcp_syn_retries", 15, "syn_timeout",
            [](Config& c, Number v) { c.tcp.syn_timeout = syn_time(v); }},
     Sysctl{"net.ipv4.tcp_syncookies", 2, "syn_cookies",
@@ -381,6 +383,9 @@ std::string set_fast_open_key(const std::string& name, const std::string& value,
   }
   if (!fits) {
     return wrong(name, value, "four words of eight hexadecimal digits, with '-' between them");
+  }
+  if ((words[0] | words[1] | words[2] | words[3]) == 0) {
+    return wrong(name, value, "another key, because zero is none to this stack");
   }
   config.tcp.fast_open_key = {words[1] << 32 | words[0], words[3] << 32 | words[2]};
   return {};

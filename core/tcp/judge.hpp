@@ -230,13 +230,18 @@ template <ReceiverView View>
   //# 7323:TS-51 and before whatever else makes the common case short
   Drop const stamp = judge_timestamp(view, s);
   if (stamp != Drop::none) [[unlikely]] {
+    if (stamp == Drop::tcp_timestamp_old) {
+      return {Action::acknowledge, stamp};
+    }
+    if (!s.flags.syn()) {
+      return {Action::drop, stamp};
+    }
     //= rfc5961#4.2
     //# 5961:BLIND-5 a SYN without them draws its challenge ACK, by which a host that has started
-    // again finds the half-open connection (RFC 9293 3.5.1)
-    if (stamp == Drop::tcp_timestamp_missing) {
-      return {s.flags.syn() ? Action::challenge : Action::drop, stamp};
+    // again finds the half-open connection (RFC 9293 3.5.1). By RFC 793 it is judged as with them.
+    if (view.reset_policy() == ResetPolicy::rfc5961) {
+      return {Action::challenge, stamp};
     }
-    return {Action::acknowledge, stamp};
   }
   // A reset is judged by its sequence number alone: judge_reset does step 1 as well.
   if (s.flags.rst()) [[unlikely]] {

@@ -169,6 +169,31 @@ TEST(Judge, PawsComesBeforeTheSequenceNumber) {
   }
 }
 
+//= rfc5961#4.2
+//= type=test
+//# 5961:BLIND-5 whatever its sequence number, and without the timestamps that were negotiated
+TEST(Judge, ASynWithoutTimestampsIsAnswered) {
+  for (View const& view : {established(), simultaneous(), half_open()}) {
+    expect_rows({
+        {"inside", stamped(view), {.flags = flag::syn}, "challenge tcp_timestamp_missing"},
+        {"outside",
+         stamped(view),
+         {.flags = flag::syn, .seq = 5},
+         "challenge tcp_timestamp_missing"},
+        {"by RFC 793, outside",
+         stamped(rfc793(view)),
+         {.flags = flag::syn, .seq = 5},
+         "acknowledge tcp_out_of_window"},
+    });
+  }
+  expect_rows({
+      {"by RFC 793, inside",
+       stamped(rfc793(established())),
+       {.flags = flag::syn},
+       "reset_and_end tcp_syn_in_window"},
+  });
+}
+
 TEST(Judge, OutsideOfTheWindowDrawsAnAckUnlessItIsAReset) {
   for (View const& view : {established(), simultaneous(), half_open(), time_wait()}) {
     expect_rows({

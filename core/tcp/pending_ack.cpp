@@ -43,7 +43,8 @@ std::uint32_t stretch_of(const Engine& e, const Connection& c) {
 // Whether this connection only receives so far, and not much; or these are the first octets that it
 // receives: what it has sent before answers none.
 bool starts(const Engine& e, const Connection& c, Bytes data) {
-  // More segments may have brought 2^31 octets, from where since() cannot tell.
+  // More segments may have brought 2^31 octets, from where since() cannot tell. After 2^32 segments
+  // this holds for a moment again.
   constexpr std::uint32_t segments_most = 1u << 15;
   std::uint32_t const quick = e.config.quick_acks.value;
   if (quick == 0 || c.segments_received >= segments_most) {

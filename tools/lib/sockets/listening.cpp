@@ -21,7 +21,9 @@ bool listens_by(const Socket& s, ListenerId id) {
 // Settings of the connections it accepts, from the SYN-ACK on. Options that were not set keep the
 // stack's values.
 Backlog Sockets::backlog_of(const Socket& s) const {
-  Backlog out{Count{s.backlog}, Count{s.backlog}, Count{s.fast_open},
+  // Without a server's Fast Open the option concerns sendto() only.
+  std::uint32_t const fast_open = stack_.config().tcp.fast_open_server ? s.fast_open : 0;
+  Backlog out{Count{s.backlog}, Count{s.backlog}, Count{fast_open},
               Bytes{pending_or_default(s, SettingKind::mss)}};
   bool const own_buffer = s.pending_options.has(SettingKind::receive_buffer);
   out.receive_buffer = {own_buffer ? s.pending_options.of(SettingKind::receive_buffer) : 0};

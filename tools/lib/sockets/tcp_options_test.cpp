@@ -100,6 +100,18 @@ TEST_F(TcpOptionsTest, FastOpenIsRefusedIfTheStackHasItOff) {
             "EOPNOTSUPP");
 }
 
+// In profile linux clients have it, and servers have not.
+TEST_F(TcpOptionsTest, FastOpenOfClientsAloneLeavesAListenerWithoutIt) {
+  PairOf of;
+  of.left.tcp.fast_open_client = true;
+  SocketPair fast(of);
+  lockstep_sockets* const a = fast.left.c();
+  int const fd = make(a);
+  EXPECT_EQ(outcome(set(a, fd, IPPROTO_TCP, TCP_FASTOPEN, 5)), "0");
+  EXPECT_EQ(outcome(bind(a, fd, name4(0, port))), "0");
+  EXPECT_EQ(outcome(lockstep_listen(a, fd, 5)), "0");
+}
+
 TEST_F(TcpOptionsTest, FastOpenByTheOptionOfAClientTakesTheDataAtOnce) {
   PairOf of;
   of.left.tcp.fast_open_client = true;

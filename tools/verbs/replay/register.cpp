@@ -324,7 +324,9 @@ class Session {
       replayed.verdict.reason = play.cannot_tell;
       Flow played = flow_of(play, number_);
       outputs_.add(play, device_name(other_));
-      if (play.cannot_tell.empty() && !played.segments.empty()) {
+      if (played.segments.empty() && play.cannot_tell.empty()) {
+        replayed.verdict.reason = "neither side sent anything";
+      } else if (play.cannot_tell.empty()) {
         normalise(played);
         replayed = judge_play(play, played);
       }
