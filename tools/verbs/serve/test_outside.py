@@ -69,9 +69,31 @@ def test_full_disk(tmp_path):
         with ns.Server(tmp_path, "--access-log", "/dev/full") as server:
             for _ in range(20):
                 assert exchange(ns.get("/bytes/10")).startswith(b"HTTP/1.1 200")
-            code, _, errors = server.end()
-    assert code == 0
-    assert errors.count("No space left on device") == 1
+            server.process.send_signal(signal.SIGINT)
+            said, errors = server.process.communicate(timeout=60)
+    assert server.process.returncode == 3
+    assert "access log       0 lines, 20 lost\n" in said.decode()
+    summary = json.loads(server.summary.read_text(encoding="utf-8"))
+    assert summary["access_log"] == {"lines": 0, "lost": 20}
+    warning, failure = errors.decode().splitlines()
+    assert "No space left on device: lines wait" in warning
+    assert "No space left on device: 20 lines were lost" in failure
+
+
+def test_hangup_at_the_start(tmp_path):
+    """A SIGHUP before the server has tested its addresses does not end it."""
+    log = tmp_path / "access.log"
+    with ns.fresh_namespace():
+        begun = subprocess.Popen(
+            [str(ns.PROGRAM), "serve", "http", "--tap", ns.NAME, "--address", f"{ns.OURS}/24",
+             "--host", f"{ns.KERNEL}/24", "--access-log", str(log)], stdout=subprocess.PIPE)
+        with begun:
+            until(log, lambda text: log.exists())
+            begun.send_signal(signal.SIGHUP)
+            assert begun.stdout.readline().startswith(b"serving ")
+            begun.send_signal(signal.SIGINT)
+            begun.communicate(timeout=60)
+    assert begun.returncode == 0
 
 
 def capture_text(path):
