@@ -183,9 +183,9 @@ void confine_calls() {
           ? -1
           : syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &whole);
   if (refused > 0) {
-    throw Failure(ExitCode::environment,
-                  fmt::format("seccomp: thread {} has a filter of its own: give --seccomp off",
-                              refused));
+    throw Failure(
+        ExitCode::environment,
+        fmt::format("seccomp: thread {} has a filter of its own: give --seccomp off", refused));
   }
   if (refused != 0) {
     throw Failure(ExitCode::environment, std::string("seccomp: ") + std::strerror(errno) +
