@@ -148,16 +148,17 @@ void AccessLog::work() {
   }
   std::vector<std::byte> record;
   bool more = flush();
-  while (more) {
-    more = false;
-    for (auto const& ring : rings_) {
-      while (pending_.size() < log_pending_max && ring->look(record)) {
-        pending_.append(reinterpret_cast<const char*>(record.data()), record.size());
-        ring->drop(record);
-        more = true;
-      }
+  for (auto const& ring : rings_) {
+    if (more) {
+      ring->take_round(record, [&](std::span<const std::byte> each) {
+        pending_.append(reinterpret_cast<const char*>(each.data()), each.size());
+        more = pending_.size() < log_pending_max || flush();
+        return more;
+      });
     }
-    more = flush() && more;
+  }
+  if (more) {
+    flush();
   }
 }
 
