@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include "tools/base/output/event_log.hpp"
 #include "tools/base/process/failure.hpp"
@@ -53,6 +55,19 @@ std::string capture_name(const std::string& path, std::uint32_t number) {
   std::string const end = whole.extension() == ".pcapng" ? ".pcapng" : "";
   std::string const stem = path.substr(0, path.size() - end.size());
   return fmt::format("{}-{:05}.pcapng", stem, number);
+}
+
+std::uint32_t capture_number(std::string_view name) {
+  constexpr std::string_view end = ".pcapng";
+  if (!name.ends_with(end)) {
+    return 0;
+  }
+  name.remove_suffix(end.size());
+  std::size_t const before = name.find_last_not_of("0123456789");
+  std::string_view const digits = name.substr(before == std::string_view::npos ? 0 : before + 1);
+  std::uint32_t number = 0;
+  auto const read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return read.ec == std::errc{} ? number : 0;
 }
 
 Capture::Capture(const CaptureSettings& settings, const CapturedInterface& of,

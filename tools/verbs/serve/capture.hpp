@@ -41,6 +41,8 @@ std::string drops_text(const DropCounters& before, const DropCounters& now);
 
 /// The name of file number `number`.
 std::string capture_name(const std::string& path, std::uint32_t number);
+/// The number of the file that may have this name, from its digits; 0: none has.
+std::uint32_t capture_number(std::string_view name);
 
 /// Frames of all shards, written by a thread of its own. A shard never waits: frames for which its
 /// buffer has no room are left out and counted, and the next one has a comment with their number.

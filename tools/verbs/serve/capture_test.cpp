@@ -264,6 +264,11 @@ TEST_F(Captures, Names) {
   EXPECT_EQ(capture_name("a/run.pcapng", 7), "a/run-00007.pcapng");
   EXPECT_EQ(capture_name("run", 123'456), "run-123456.pcapng");
   EXPECT_EQ(capture_name("a.b/run", 1), "a.b/run-00001.pcapng");
+  EXPECT_EQ(capture_number("a/run-00007.pcapng"), 7u);
+  EXPECT_EQ(capture_number("123456.pcapng"), 123'456u);
+  EXPECT_EQ(capture_number("run-99999999999.pcapng"), 0u);
+  EXPECT_EQ(capture_number("run-.pcapng"), 0u);
+  EXPECT_EQ(capture_number("run-00007"), 0u);
 }
 
 }  // namespace
