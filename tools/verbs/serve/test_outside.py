@@ -63,6 +63,46 @@ def test_access_log(tmp_path):
     assert all(each["level"] == "info" and each["time"].endswith("Z") for each in events)
 
 
+def events_of(errors):
+    """Names and fields of the lines of --log json."""
+    events = [json.loads(line) for line in errors.splitlines()]
+    return [each["event"] for each in events], events
+
+
+@pytest.mark.parametrize("what, port", [("echo", 7), ("cache", 11_211)])
+def test_events_of_plain_servers(what, port):
+    """They say begin and end, as serve http does."""
+    with ns.fresh_namespace():
+        with subprocess.Popen(
+                [str(ns.PROGRAM), "serve", what, "--tap", ns.NAME, "--address", f"{ns.OURS}/24",
+                 "--host", f"{ns.KERNEL}/24", "--log", "json"], stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True) as server:
+            assert server.stdout.readline().startswith("serving ")
+            ns.connect(port=port).close()
+            server.send_signal(signal.SIGINT)
+            _, errors = server.communicate(timeout=60)
+    names, events = events_of(errors)
+    assert names == ["serving", "ended"]
+    assert (events[0]["interface"], events[0]["port"]) == (ns.NAME, port)
+    assert (events[1]["ending"], events[1]["connections"]) == ("stopped", 1)
+
+
+def test_events_of_a_load():
+    """Begin and end, although nobody answers."""
+    with ns.fresh_namespace():
+        done = subprocess.run(
+            [str(ns.PROGRAM), "load", f"http://{ns.KERNEL}:9/", "--tap", ns.NAME, "--address",
+             f"{ns.OURS}/24", "--host", f"{ns.KERNEL}/24", "--requests", "1", "--log", "json"],
+            capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 3
+    lines = done.stderr.splitlines()
+    names, events = events_of("\n".join(lines[:2]))
+    assert names == ["loading", "ended"]
+    assert (events[0]["interface"], events[0]["targets"]) == (ns.NAME, 1)
+    assert (events[1]["answered"], events[1]["errors"]) == (0, 1)
+    assert "connection refused" in lines[2]
+
+
 def test_full_disk(tmp_path):
     """A full disk is said once, and the server goes on."""
     with ns.fresh_namespace():
