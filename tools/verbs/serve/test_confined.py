@@ -74,6 +74,18 @@ def calls_after_the_filter(trace):
     return names, refused
 
 
+def test_other_threads_may_call_while_the_filter_is_set(tmp_path):
+    """strace then shows the call in two lines."""
+    trace = tmp_path / "trace"
+    trace.write_text("7 seccomp(SECCOMP_SET_MODE_FILTER, 1, {len=9} <unfinished ...>\n"
+                     "8 futex(0x5 <unfinished ...>\n"
+                     "7 <... seccomp resumed>)            = 0\n"
+                     "8 <... futex resumed>)              = 0\n"
+                     "7 bind(3) = -1 EPERM (Operation not permitted)\n")
+    assert calls_after_the_filter(trace) == ({"futex", "bind"}, [
+        "7 bind(3) = -1 EPERM (Operation not permitted)"])
+
+
 class Traced:
     """A server under strace."""
 

@@ -106,8 +106,8 @@ def test_a_server_needs_no_more_than_the_unit_gives(folder_of_nobody, kind):
     with ns.fresh_namespace():
         words = ["unshare", "--mount", "sh", "-c", devices + 'exec "$@"', "sh", "setpriv",
                  "--reuid", "nobody", "--clear-groups", "--inh-caps", rights, "--ambient-caps",
-                 rights, str(folder_of_nobody / "lockstep"), "serve", "http", *place(kind), "--control",
-                 str(folder_of_nobody / "control"), "--access-log",
+                 rights, str(folder_of_nobody / "lockstep"), "serve", "http", *place(kind),
+                 "--control", str(folder_of_nobody / "control"), "--access-log",
                  str(folder_of_nobody / "access.log"), "--log", "json"]
         with subprocess.Popen(["strace", "-f", "-qq", "-o", str(trace), *words],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
