@@ -151,7 +151,7 @@ int conclude(const Frame& frame, const std::vector<Finished<LoadTotals>>& shards
   }
   Ended const ended = ended_of(shards);
   log_event({LogLevel::info, "ended", "the load has ended"},
-            {{"ending", std::string(name_of(ended.ending))},
+            {{"ending", std::string(tools::name_of(ended.ending))},
              {"connections", end->sum.load.counters.connections},
              {"answered", end->sum.load.counters.answered},
              {"errors", load::faults_of(end->sum.load.counters)}});
