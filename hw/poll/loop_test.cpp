@@ -363,6 +363,21 @@ TEST(Stop, EachSeatIsWokenByAThreadAndByASignal) {
   }
 }
 
+std::atomic<int> hangups{0};
+
+TEST(Stop, AHangupThatIsHandledKeepsItsHandler) {
+  struct sigaction mine{};
+  mine.sa_handler = [](int) { hangups = hangups + 1; };
+  struct sigaction before{};
+  ASSERT_EQ(sigaction(SIGHUP, &mine, &before), 0);
+  StopSignals signals;
+  ASSERT_FALSE(signals.open(Count{1}));
+  raise(SIGHUP);
+  EXPECT_EQ(hangups, 1);
+  EXPECT_EQ(signals.asked(), 0u);
+  ASSERT_EQ(sigaction(SIGHUP, &before, nullptr), 0);
+}
+
 TEST(Wait, EndsWithEachEventThatItWaitsFor) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);

@@ -83,7 +83,7 @@ Trouble StopSignals::open(Count loops) {
   sigaction(SIGINT, &action, &before_interrupt);
   sigaction(SIGTERM, &action, &before_terminate);
   sigaction(SIGHUP, nullptr, &before_hangup);
-  if (before_hangup.sa_handler != SIG_IGN) {  // as nohup leaves it
+  if (before_hangup.sa_handler == SIG_DFL) {  // not ignored, as nohup leaves it, nor handled
     sigaction(SIGHUP, &action, nullptr);
   }
   return {};

@@ -34,8 +34,9 @@ class alignas(64) StopSeat {
 };
 
 // While open, SIGINT, SIGTERM and SIGHUP of this process request a stop instead of ending it; a
-// SIGHUP that was ignored before, as by nohup, stays ignored. Only one may be open in a process
-// (CHECK), because a signal has one handler. It is also the seat of the first loop.
+// SIGHUP that was ignored before, as by nohup, stays ignored, and one that has a handler keeps it.
+// Only one may be open in a process (CHECK), because a signal has one handler. It is also the seat
+// of the first loop.
 class StopSignals : public StopSeat {
  public:
   static constexpr std::uint32_t seats_max = 256;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 
 #include "tools/base/output/toml.hpp"
@@ -139,7 +140,7 @@ std::vector<std::string> words_of(const toml::node& node, const CLI::Option& opt
     if (!on) {
       fail_at(place, name + ": expected true or false: correct it");
     }
-    return *on ? std::vector<std::string>{"--" + name} : std::vector<std::string>{};
+    return {fmt::format("--{}={}", name, *on)};
   }
   const toml::array* const list = node.as_array();
   if (list == nullptr) {
@@ -151,6 +152,46 @@ std::vector<std::string> words_of(const toml::node& node, const CLI::Option& opt
   std::vector<std::string> out;
   for (const toml::node& each : *list) {
     out.push_back(fmt::format("--{}={}", name, word_of(each, place, name)));
+  }
+  return out;
+}
+
+/// What the words after the verb give.
+struct GivenOptions {
+  std::set<std::string> names;  ///< as "--name"
+  std::optional<std::string> config;
+};
+
+/// Values are told from positional arguments as CLI11 does it.
+GivenOptions given_in(const CLI::App& verb, std::span<const char* const> words) {
+  GivenOptions out;
+  std::string name;
+  bool awaits_value = false;  // whatever it looks like
+  bool may_go_on = false;     // further values may follow
+  bool has_positional = false;
+  for (std::string_view const word : words) {
+    if (awaits_value) {
+      out.config = name == "--config" ? std::optional(std::string(word)) : out.config;
+      awaits_value = false;
+    } else if (word.starts_with('-')) {
+      std::size_t const equals = word.find('=');
+      bool const has_value = equals != std::string_view::npos;
+      name = word.substr(0, equals);
+      out.names.insert(name);
+      if (has_value && name == "--config") {
+        out.config = word.substr(equals + 1);
+      }
+      const CLI::Option* const option = verb.get_option_no_throw(name);
+      awaits_value = option != nullptr && !is_flag(*option) && !has_value;
+      may_go_on = option != nullptr && option->get_allow_extra_args();
+    } else {
+      has_positional = has_positional || !may_go_on;
+    }
+  }
+  for (auto const& [each, option] : options_in(verb)) {
+    if (has_positional && option->get_positional()) {
+      out.names.insert("--" + each);
+    }
   }
   return out;
 }
@@ -185,7 +226,7 @@ std::string config_text(const CLI::App& verb) {
              : usual.empty()  ? fmt::format("# {} =\n", name)
                               : fmt::format("# {} = {}\n", name, value_text(*option, usual));
     } else if (is_flag(*option)) {
-      out += fmt::format("{} = true\n", name);
+      out += fmt::format("{} = {}\n", name, CLI::detail::to_flag_value(given.back()) > 0);
     } else if (takes_several(*option)) {
       std::string list;
       for (const std::string& each : given) {
@@ -206,27 +247,15 @@ ConfiguredWords::ConfiguredWords(const CLI::App& app, const std::vector<const ch
   if (verb.get_option_no_throw("--config") == nullptr) {
     return;
   }
-  std::optional<std::string> path;
-  std::set<std::string> given;
-  for (std::size_t i = used; i < words.size(); ++i) {
-    std::string_view const word = words[i];
-    if (word == "--config" && i + 1 < words.size()) {
-      path = words[i + 1];
-    } else if (word.starts_with("--config=")) {
-      path = word.substr(word.find('=') + 1);
-    }
-    if (word.starts_with("--")) {
-      given.emplace(word.substr(0, word.find('=')));
-    }
-  }
-  if (!path) {
+  auto const given = given_in(verb, std::span(words).subspan(used));
+  if (!given.config) {
     return;
   }
-  read(verb, *path);
+  read(verb, *given.config);
   std::erase_if(added_, [&](const std::string& each) {
-    return given.contains(each.substr(0, each.find('=')));
+    return given.names.contains(each.substr(0, each.find('=')));
   });
-  for (const std::string& each : given) {
+  for (const std::string& each : given.names) {
     places_.erase(each);
   }
   std::vector<const char*> more;

@@ -22,6 +22,7 @@ using testing::HasSubstr;
 struct Given {
   std::string tap;
   std::vector<std::string> addresses;
+  std::vector<std::string> urls;
   std::uint32_t port = 80;
   bool force = false;
   std::string spin = "50us";
@@ -33,7 +34,8 @@ class Program {
   explicit Program(Given& given) : app("x", "lockstep") {
     verb = app.add_subcommand("serve", "")->add_subcommand("http", "");
     verb->add_option_group("where", "")->add_option("--tap", given.tap, "an interface");
-    verb->add_option("--address", given.addresses, "ours")->required();
+    verb->add_option("URL,--url", given.urls, "targets");
+    verb->add_option("--address", given.addresses, "ours")->required()->allow_extra_args(false);
     verb->add_option("--port", given.port, "to listen on")
         ->check(CLI::Range(1, 65'535))
         ->capture_default_str();
@@ -98,6 +100,35 @@ TEST_F(Config, TheCommandLineComesFirst) {
   EXPECT_EQ(given.port, 81u);
   EXPECT_FALSE(given.force);
   EXPECT_EQ(given.tap, "x");
+}
+
+TEST_F(Config, AnArgumentWithoutNameComesFirstToo) {
+  const char* const config = file("url = ['a', 'b']\naddress = 'x'\n");
+  Given alone;
+  Program(alone).parse({"serve", "http", "--config", config});
+  EXPECT_THAT(alone.urls, ElementsAre("a", "b"));
+  Given before;
+  Program(before).parse({"serve", "http", "c", "--config", config});
+  EXPECT_THAT(before.urls, ElementsAre("c"));
+  Given after;
+  Program(after).parse({"serve", "http", "--port", "81", "--config", config, "--force", "d", "e"});
+  EXPECT_THAT(after.urls, ElementsAre("d", "e"));
+  Given named;
+  Program(named).parse({"serve", "http", "--url", "f", "g", "--config", config});
+  EXPECT_THAT(named.urls, ElementsAre("f", "g"));
+}
+
+TEST_F(Config, AFlagMayBeFalse) {
+  Given given;
+  Program program(given);
+  program.parse({"serve", "http", "--address", "a", "--force=false"});
+  std::string const text = config_text(*program.verb);
+  EXPECT_THAT(text, HasSubstr("\nforce = false\n"));
+  Given again;
+  Program second(again);
+  second.parse({"serve", "http", "--config", file(text)});
+  EXPECT_EQ(config_text(*second.verb), text);
+  EXPECT_FALSE(again.force);
 }
 
 TEST_F(Config, WhatIsPrintedGivesTheSame) {

@@ -60,6 +60,17 @@ class RecordRing {
     std::uint64_t const begin = begin_.load(std::memory_order_relaxed);
     begin_.store(begin + sizeof(std::uint32_t) + looked_at.size(), std::memory_order_release);
   }
+  /// Takes all records that are there now, until `take` returns false. Of those that are put
+  /// meanwhile it takes a ring's octets at most: who puts as fast keeps no other ring waiting.
+  template <class Take>
+  void take_round(std::vector<std::byte>& buffer, Take take) {
+    bool more = true;
+    for (std::size_t taken = 0; more && taken < octets_ && look(buffer);) {
+      taken += sizeof(std::uint32_t) + buffer.size();
+      more = take(std::span(buffer));
+      drop(buffer);
+    }
+  }
 
  private:
   void copy_in(std::uint64_t at, std::span<const std::byte> from) {

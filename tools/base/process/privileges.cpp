@@ -1,7 +1,9 @@
-// setresuid(2) through the C library, which changes all threads; capset(2) and seccomp(2).
+// setresuid(2) through the C library, which changes all threads; capset(2), which changes one; and
+// seccomp(2), which changes all if asked to.
 #include "tools/base/process/privileges.hpp"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <grp.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
@@ -68,10 +70,17 @@ constexpr unsigned machine = 0;  // not confined
 constexpr unsigned allow = SECCOMP_RET_ALLOW;
 constexpr unsigned refuse_call = SECCOMP_RET_ERRNO | EPERM;
 
-/// Refuses memory that is executable, and sockets besides those that ask for MTU and routes.
+/// Refuses memory that is executable, and sockets besides those that ask for MTU and routes. On
+/// s390x mmap(2) has one argument, the address of all others, which no filter can read: there only
+/// mprotect(2) is checked.
 void add_argument_rules(std::vector<sock_filter>& program) {
   constexpr auto number = offsetof(seccomp_data, nr);
-  for (unsigned const call : {unsigned{__NR_mmap}, unsigned{__NR_mprotect}}) {
+#if defined(__s390x__)
+  std::vector<unsigned> const checked{__NR_mprotect};
+#else
+  std::vector<unsigned> const checked{__NR_mmap, __NR_mprotect};
+#endif
+  for (unsigned const call : checked) {
     program.push_back(load(number));
     program.push_back(test(BPF_JEQ, call, 0, 3));
     program.push_back(load_argument(2));
@@ -169,8 +178,16 @@ bool can_confine() {
 void confine_calls() {
   std::vector<sock_filter> program = filter_program();
   sock_fprog const whole{static_cast<std::uint16_t>(program.size()), program.data()};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-      syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &whole) != 0) {
+  long const refused =
+      prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
+          ? -1
+          : syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &whole);
+  if (refused > 0) {
+    throw Failure(
+        ExitCode::environment,
+        fmt::format("seccomp: thread {} has a filter of its own: give --seccomp off", refused));
+  }
+  if (refused != 0) {
     throw Failure(ExitCode::environment, std::string("seccomp: ") + std::strerror(errno) +
                                              ": the kernel has no filters of system calls: give "
                                              "--seccomp off");

@@ -20,12 +20,12 @@ RunAs run_as(const std::string& text);
 /// good. Throws Failure (environment) if it fails.
 void change_user(const RunAs& to);
 /// Gives up the capabilities that a user other than root may have got from systemd; root keeps its
-/// own.
+/// own. Only of this thread and those that it starts: call it before there are others.
 void drop_capabilities();
 
-/// From now on this thread, and those that it starts, may make no system call but those in
-/// `served_calls()`; others fail with EPERM. No thread gets new privileges from a program that it
-/// runs. Throws Failure (environment) if the kernel refuses.
+/// From now on all threads of this process may make no system call but those in `served_calls()`;
+/// others fail with EPERM. No thread gets new privileges from a program that it runs. Throws
+/// Failure (environment) if the kernel refuses.
 void confine_calls();
 /// Whether this build may be confined: sanitizers need more calls.
 bool can_confine();

@@ -112,6 +112,14 @@ def expect_printed(what, program, pattern):
         sys.exit(1)
 
 
+def try_unit(prefix):
+    """The unit for systemd names the program that was installed with it."""
+    unit = (prefix / "lib/systemd/system/lockstep.service").read_text(encoding="utf-8")
+    if f"ExecStart={prefix}/bin/lockstep serve http " not in unit:
+        print(f"lockstep.service does not run {prefix}/bin/lockstep", file=sys.stderr)
+        sys.exit(1)
+
+
 def try_ns3(prefix, folder, compiler, flags):
     """The example of sim/ns3/README.md and the dumbbell with the component ns3, if it was built."""
     if not list(prefix.glob("lib*/**/lockstepNs3Targets.cmake")):
@@ -192,6 +200,7 @@ def main():
         if not list((top / "prefix").glob("lib*/**/liblockstep_packetdrill.so")):
             print("liblockstep_packetdrill.so is not installed", file=sys.stderr)
             sys.exit(1)
+        try_unit(top / "prefix")
         try_find_package(top / "prefix", top / "by_cmake", options.compiler, options.flags)
         try_pkg_config(top / "prefix", top / "by_pkg_config", options.compiler, options.flags)
         try_sockets(top / "prefix", top / "sockets", options.compiler, options.flags)

@@ -1,14 +1,19 @@
 // The control socket: lists, and clients that stall, send nonsense, or never end.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -146,6 +151,40 @@ TEST_F(Control, AClientMayLeaveWhileItIsServed) {
   EXPECT_EQ(list_of(path).lines.size(), 201u);
 }
 
+/// The system call in which a thread of this process waits; -1: it runs.
+long call_of(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/syscall");
+  long number = -1;
+  file >> number;
+  return number;
+}
+
+// A shard that is awake sees the question at once. Had it answered before the event was signalled,
+// the event would stay readable, and the shard would never sleep again. Here the signal waits,
+// because the event's counter is full.
+TEST_F(Control, TheEventIsSignalledBeforeTheQuestion) {
+  int const event = listing.descriptor({0});
+  std::uint64_t const full = ~std::uint64_t{1};
+  ASSERT_EQ(write(event, &full, sizeof full), ssize_t{sizeof full});
+  ASSERT_EQ(fcntl(event, F_SETFL, 0), 0);  // so that a full counter blocks
+  std::atomic<pid_t> asks{0};
+  std::thread asker([&] {
+    asks = gettid();
+    listing.ask({0}, 0);
+  });
+  while (asks == 0 || call_of(asks) != SYS_write) {
+    std::this_thread::yield();
+  }
+  EXPECT_FALSE(listing.is_wanted({0}));
+  std::uint64_t taken = 0;
+  EXPECT_EQ(read(event, &taken, sizeof taken), ssize_t{sizeof taken});
+  asker.join();
+  EXPECT_TRUE(listing.is_wanted({0}));
+  listing.give({0}, kit.stack);
+  ASSERT_EQ(fcntl(event, F_SETFL, O_NONBLOCK), 0);
+  EXPECT_EQ(read(event, &taken, sizeof taken), -1);  // an answer leaves no event behind
+}
+
 TEST_F(Control, AListThatIsCutOffIsKnown) {
   socket->start();  // and no shard that answers
   std::thread ends([this] {
@@ -165,6 +204,37 @@ TEST_F(Control, ASocketInUseOrAFileIsNotReplaced) {
   EXPECT_EQ(std::filesystem::file_size(file), 4u);
   std::filesystem::remove(file);
   EXPECT_THROW(Socket(std::string(200, 'x'), Identity{}, listing), tools::Failure);
+}
+
+TEST_F(Control, ASocketOfAnotherKindIsNotReplaced) {
+  std::string const other = path + ".other";
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  std::copy(other.begin(), other.end(), name.sun_path);
+  hw::Descriptor const used(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(bind(used.number(), reinterpret_cast<sockaddr*>(&name), sizeof name), 0);
+  EXPECT_THROW(Socket(other, Identity{}, listing), tools::Failure);
+  EXPECT_TRUE(std::filesystem::exists(other));
+  std::filesystem::remove(other);
+}
+
+TEST_F(Control, WithoutDescriptorsItPauses) {
+  hw::Descriptor waits = client(list_request);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  {
+    hw::Descriptor const next_free(dup(over));
+    rlimit const none{static_cast<rlim_t>(next_free.number()), before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  auto const begun = std::chrono::steady_clock::now();
+  start();
+  while (socket->refused() < 3) {
+    std::this_thread::yield();
+  }
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, 2 * Socket::accept_pause);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_NE(all_of(waits).find("\"end\""), std::string::npos);
 }
 
 TEST_F(Control, ASocketThatWasLeftIsReplaced) {

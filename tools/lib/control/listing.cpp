@@ -46,8 +46,9 @@ void Listing::ask(ShardId shard, std::uint32_t from) {
   Place& place = *places_[shard.value];
   CHECK(place.state.load(std::memory_order_acquire) != State::asked);
   place.portion.next = from;
-  place.state.store(State::asked, std::memory_order_release);
+  // In this order: a shard that is awake may answer, and clear the event, at once.
   signal_event(place.event);
+  place.state.store(State::asked, std::memory_order_release);
 }
 
 const Portion* Listing::answer(ShardId shard) const {

@@ -47,7 +47,7 @@ class Listing {
   }
   /// Copies the portion that is wanted.
   void give(ShardId shard, const Stack& stack);
-  /// Readable while a portion is wanted, so that the shard wakes.
+  /// Readable while a portion is wanted, and shortly before, so that the shard wakes.
   int descriptor(ShardId shard) const { return places_[shard.value]->event.number(); }
 
  private:

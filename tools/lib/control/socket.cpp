@@ -68,6 +68,12 @@ void remove_left_over(const std::string& path, const sockaddr_un& name) {
     throw Failure(ExitCode::bad_input,
                   fmt::format("--control {}: a running program uses it: name another", path));
   }
+  if (errno != ECONNREFUSED) {
+    // It may be in use, by another user or for something else.
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("--control {}: it exists, and connect says {}: name another", path,
+                              std::strerror(errno)));
+  }
   unlink(path.c_str());
 }
 
@@ -133,6 +139,10 @@ void Socket::wait() {
   std::size_t const before = watched.size();
   Clock::time_point const now = Clock::now();
   Clock::time_point until = now + std::chrono::hours(1);
+  if (now < may_accept_) {
+    watched[2].fd = -1;
+    until = may_accept_;
+  }
   for (auto const& each : clients_) {
     short const events = !each->out.empty()              ? POLLOUT
                          : each->phase == Phase::request ? POLLIN
@@ -169,6 +179,11 @@ void Socket::accept_all() {
     hw::Descriptor made(
         accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!made.is_open()) {
+      if (errno != EAGAIN) {
+        // Mostly for want of descriptors: the client still waits, and the listener stays readable.
+        may_accept_ = Clock::now() + accept_pause;
+        refused_.fetch_add(1);
+      }
       return;
     }
     if (clients_.size() == clients_max) {

@@ -1,6 +1,7 @@
 // The control socket of a running program: a Unix socket that lists its connections.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -26,6 +27,8 @@ class Socket {
   static constexpr std::chrono::milliseconds pace{2};
   /// Without progress a client is disconnected after this time.
   static constexpr std::chrono::seconds patience{5};
+  /// After a client could not be accepted, so long none is.
+  static constexpr std::chrono::milliseconds accept_pause{50};
 
   /// Creates the socket with mode 0600; its folder must exist. A socket that nobody listens on is
   /// replaced. Throws Failure: bad input if something else is there, else environment.
@@ -38,6 +41,8 @@ class Socket {
   /// Starts the thread. From then on each shard must give what is wanted.
   void start();
   const std::string& path() const { return path_; }
+  /// How often accept(2) failed.
+  std::uint64_t refused() const { return refused_.load(); }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -73,6 +78,8 @@ class Socket {
   bool asked_ = false;  // a portion is wanted, perhaps for a client that has left
   ShardId asked_shard_;
   Clock::time_point may_ask_;
+  Clock::time_point may_accept_;
+  std::atomic<std::uint64_t> refused_{0};
   bool over_ = false;
   std::thread thread_;
 };

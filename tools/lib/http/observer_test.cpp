@@ -77,6 +77,21 @@ TEST_F(Observed, AnAnswerThatIsCutOffIsToldWithWhatWasQueued) {
   EXPECT_TRUE(notes.latencies.empty());
 }
 
+TEST_F(Observed, ASnapshotGoesOnWithoutAnObserver) {
+  ClientConnection& slow = ask(get("/bytes/3000000"));
+  slow.to_read = 2'900'000;
+  advance(Duration::seconds(2));
+  ASSERT_EQ(notes.lines.size(), 1u);  // queued whole, not acknowledged
+  ASSERT_TRUE(notes.latencies.empty());
+  auto const state = server->snapshot();
+  server->observe(nullptr);
+  ASSERT_TRUE(server->restore(state));
+  slow.to_read = ~std::size_t{0};
+  advance(Duration::seconds(2));
+  EXPECT_GT(slow.received.size(), 3'000'000u);
+  EXPECT_TRUE(notes.latencies.empty());
+}
+
 TEST_F(Observed, OctetsAreCountedByStatus) {
   fetch(get("/short.txt", "Connection: close\r\n"));
   fetch(get("/missing", "Connection: close\r\n"));

@@ -461,9 +461,13 @@ void Server::tell_queued(Stack& stack, Slot& slot) {
 
 void Server::tell_acknowledged(Slot& slot, Bytes octets, Instant now) {
   slot.acknowledged += octets.count;
-  if (slot.timed_end != 0 && slot.acknowledged >= slot.timed_end) {
+  if (slot.timed_end == 0 || slot.acknowledged < slot.timed_end) {
+    return;
+  }
+  slot.timed_end = 0;
+  // A snapshot of an observed server may have been restored without an observer.
+  if (observer_ != nullptr) {
     observer_->acknowledged(now.since(slot.timed_begun));
-    slot.timed_end = 0;
   }
 }
 

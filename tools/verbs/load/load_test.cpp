@@ -456,7 +456,19 @@ TEST(Load, RefusesOptionsWithoutEffect) {
                   {"--host", [](LoadOptions& of) { of.hosts = {"10.0.0.1/24"}; }},
                   {"--gateway", [](LoadOptions& of) { of.gateway = "10.0.0.1"; }},
                   {"--profile", [](LoadOptions& of) { of.profile = "rfc"; }},
-                  {"--window", [](LoadOptions& of) { of.window = 9'000; }}});
+                  {"--window", [](LoadOptions& of) { of.window = 9'000; }},
+                  {"--control", [](LoadOptions& of) { of.control = "none"; }},
+                  {"--log", [](LoadOptions& of) { of.log = "json"; }},
+                  {"--force", [](LoadOptions& of) { of.force = true; }}});
+  LoadOptions files;
+  files.urls = {"http://10.0.0.2/"};
+  files.make_site = "x";
+  expect_refused(files, wire,
+                 {{"--pcapng", [](LoadOptions& of) { of.pcapng_folder = "run.pcapng"; }},
+                  {"--shards", [](LoadOptions& of) { of.shards = 2; }},
+                  {"--cpus", [](LoadOptions& of) { of.cpus = "0"; }},
+                  {"--metrics", [](LoadOptions& of) { of.metrics = "10.0.0.3:9100"; }},
+                  {"--record", [](LoadOptions& of) { of.record = "journal"; }}});
 }
 
 TEST(Load, RefusesOptionsOfOtherLoads) {

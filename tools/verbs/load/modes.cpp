@@ -30,7 +30,10 @@ void refuse_of_an_interface(const LoadOptions& options, std::string_view why) {
                {"--host", !options.hosts.empty()},
                {"--gateway", !options.gateway.empty()},
                {"--profile", options.profile != untouched.profile},
-               {"--window", options.window != untouched.window}},
+               {"--window", options.window != untouched.window},
+               {"--control", !options.control.empty()},
+               {"--log", options.log != untouched.log},
+               {"--force", options.force}},
               why);
 }
 
@@ -45,7 +48,12 @@ void refuse_of_a_run(const LoadOptions& options) {
                {"--mtu", options.mtu != 0},
                {"--time-wait", !options.time_wait.empty()},
                {"--fail-if", !options.fail_if.empty()},
-               {"--json", !options.json.empty()}},
+               {"--json", !options.json.empty()},
+               {"--pcapng", !options.pcapng_folder.empty()},
+               {"--shards", options.shards != 1},
+               {"--cpus", !options.cpus.empty()},
+               {"--metrics", !options.metrics.empty()},
+               {"--record", !options.record.empty()}},
               "--make-site only writes files");
 }
 

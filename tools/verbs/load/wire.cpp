@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hw/poll/clock.hpp"
+#include "tools/base/output/event_log.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
 #include "tools/lib/host/rules.hpp"
@@ -20,6 +21,7 @@
 #include "tools/verbs/load/workers.hpp"
 #include "tools/verbs/serve/open_port.hpp"
 #include "tools/verbs/serve/shard_pool.hpp"
+#include "tools/verbs/serve/summary.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -148,6 +150,11 @@ int conclude(const Frame& frame, const std::vector<Finished<LoadTotals>>& shards
     add(end->sum, each.totals);
   }
   Ended const ended = ended_of(shards);
+  log_event({LogLevel::info, "ended", "the load has ended"},
+            {{"ending", std::string(tools::name_of(ended.ending))},
+             {"connections", end->sum.load.counters.connections},
+             {"answered", end->sum.load.counters.answered},
+             {"errors", load::faults_of(end->sum.load.counters)}});
   if (ended.ending == hw::Ending::gone) {
     fail_if_cut_short(ended, frame.where, journals);
   }
@@ -278,6 +285,15 @@ void fit_shards(const load::LoadPlan& largest, Config& config) {
   }
 }
 
+void announce(const ServePlan& where, const load::LoadPlan& plan) {
+  log_event({LogLevel::info, "loading",
+             fmt::format("load for {} on {}", plan.targets.front().authority, where.interface)},
+            {{"interface", where.interface},
+             {"targets", std::uint64_t{plan.targets.size()}},
+             {"connections", std::uint64_t{plan.connections}},
+             {"shards", std::uint64_t{where.shards.value}}});
+}
+
 }  // namespace
 
 int load_on_the_wire(const LoadOptions& options, load::LoadPlan plan) {
@@ -292,8 +308,8 @@ int load_on_the_wire(const LoadOptions& options, load::LoadPlan plan) {
                                            const std::string& how) {
         Conclusion conclusion(options);
         Journals const journals = open_journals(where, options.record, options.force);
-        auto const shards =
-            run_role<Port>(where, LoadRole{plans, site}, std::move(devices), journals, [] {});
+        auto const shards = run_role<Port>(where, LoadRole{plans, site}, std::move(devices),
+                                           journals, [&] { announce(where, plan); });
         return conclude(
             {options, where, plan, conclusion, how.empty() ? "" : fmt::format(" ({})", how)},
             shards, journals);

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -29,6 +30,11 @@ constexpr std::size_t log_pending_max = std::size_t{1} << 16;
 hw::Descriptor opened(const std::string& path) {
   return hw::Descriptor(
       open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0640));
+}
+
+/// Lines whose end is in the text.
+std::uint64_t lines_in(std::string_view text) {
+  return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
 /// The request line of a request whose head was read; otherwise as it arrived, up to its end.
@@ -102,11 +108,27 @@ AccessLog::AccessLog(std::string path, AccessFormat format, ShardCount shards)
   thread_ = std::make_unique<Background>(std::chrono::milliseconds(100), [this] { work(); });
 }
 
-AccessLog::~AccessLog() { thread_.reset(); }
+AccessLog::~AccessLog() { finish(); }
+
+void AccessLog::finish() {
+  if (thread_ == nullptr) {
+    return;
+  }
+  thread_.reset();
+  lost_.fetch_add(lines_in(pending_));
+  pending_.clear();
+  std::vector<std::byte> record;
+  for (auto const& ring : rings_) {
+    for (; ring->look(record); ring->drop(record)) {
+      lost_.fetch_add(1);
+    }
+  }
+}
 
 void AccessLog::put(ShardId shard, std::string_view line) {
-  bool const stored = rings_[shard.value]->put(std::as_bytes(std::span(line)), {});
-  (stored ? lines_ : lost_).fetch_add(1, std::memory_order_relaxed);
+  if (!rings_[shard.value]->put(std::as_bytes(std::span(line)), {})) {
+    lost_.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 void AccessLog::heed_hangup() {
@@ -126,16 +148,17 @@ void AccessLog::work() {
   }
   std::vector<std::byte> record;
   bool more = flush();
-  while (more) {
-    more = false;
-    for (auto const& ring : rings_) {
-      while (pending_.size() < log_pending_max && ring->look(record)) {
-        pending_.append(reinterpret_cast<const char*>(record.data()), record.size());
-        ring->drop(record);
-        more = true;
-      }
+  for (auto const& ring : rings_) {
+    if (more) {
+      ring->take_round(record, [&](std::span<const std::byte> each) {
+        pending_.append(reinterpret_cast<const char*>(each.data()), each.size());
+        more = pending_.size() < log_pending_max || flush();
+        return more;
+      });
     }
-    more = flush() && more;
+  }
+  if (more) {
+    flush();
   }
 }
 
@@ -163,6 +186,7 @@ bool AccessLog::flush() {
       tell_failure(errno);
       return false;
     }
+    lines_.fetch_add(lines_in({pending_.data(), static_cast<std::size_t>(written)}));
     pending_.erase(0, static_cast<std::size_t>(written));
     failing_ = false;
   }
@@ -170,6 +194,7 @@ bool AccessLog::flush() {
 }
 
 void AccessLog::tell_failure(int error) {
+  failed_.store(error);
   if (!failing_) {
     failing_ = true;
     log_event({LogLevel::warning, "access_log_failed",

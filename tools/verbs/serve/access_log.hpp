@@ -26,26 +26,34 @@ std::string access_line(const http::Answered& answer, AccessFormat format, std::
 
 /// Lines of all shards in one file, written by a thread of its own. A shard never waits: lines for
 /// which its buffer has no room are lost and counted. A write that fails is said once; the lines
-/// wait in the buffer and are written when that is possible again. SIGHUP opens the file anew.
+/// wait in the buffer and are written when that is possible again; at the end they are lost. SIGHUP
+/// opens the file anew.
 class AccessLog {
  public:
   static constexpr std::size_t buffer_octets = std::size_t{1} << 20;
 
   /// Opens the file for appending. Throws Failure (environment).
   AccessLog(std::string path, AccessFormat format, ShardCount shards);
-  /// Writes what waits.
+  /// As finish().
   ~AccessLog();
 
   AccessFormat format() const { return format_; }
   /// Call from the shard's own thread.
   void put(ShardId shard, std::string_view line);
-  /// From now on SIGHUP opens the file anew. Call when no other handler is set any more.
-  void heed_hangup();
+  /// From now on SIGHUP opens the files of all logs anew. A handler that is set later replaces it.
+  static void heed_hangup();
   /// As SIGHUP does.
   void reopen() { reopen_.store(true); }
 
+  /// Writes what waits, and counts as lost what cannot be written. Nothing may be put after that.
+  void finish();
+
+  const std::string& path() const { return path_; }
+  /// Lines that are in the file.
   std::uint64_t lines() const { return lines_.load(); }
   std::uint64_t lost() const { return lost_.load(); }
+  /// The errno of the last write that failed; 0: none did.
+  int failed() const { return failed_.load(); }
 
  private:
   void work();
@@ -62,6 +70,7 @@ class AccessLog {
   std::atomic<bool> reopen_{false};
   std::atomic<std::uint64_t> lines_{0};
   std::atomic<std::uint64_t> lost_{0};
+  std::atomic<int> failed_{0};
   std::unique_ptr<Background> thread_;
 };
 

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include "tools/base/output/event_log.hpp"
 #include "tools/base/process/failure.hpp"
@@ -31,7 +33,6 @@ struct RecordHead {
 };
 
 constexpr std::size_t comment_max = 200;
-constexpr std::uint32_t rounds_of_rest = 500;  // ten seconds
 constexpr auto every = std::chrono::milliseconds(20);
 
 }  // namespace
@@ -56,6 +57,19 @@ std::string capture_name(const std::string& path, std::uint32_t number) {
   return fmt::format("{}-{:05}.pcapng", stem, number);
 }
 
+std::uint32_t capture_number(std::string_view name) {
+  constexpr std::string_view end = ".pcapng";
+  if (!name.ends_with(end)) {
+    return 0;
+  }
+  name.remove_suffix(end.size());
+  std::size_t const before = name.find_last_not_of("0123456789");
+  std::string_view const digits = name.substr(before == std::string_view::npos ? 0 : before + 1);
+  std::uint32_t number = 0;
+  auto const read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return read.ec == std::errc{} ? number : 0;
+}
+
 Capture::Capture(const CaptureSettings& settings, const CapturedInterface& of,
                  std::uint64_t unix_ns)
     : settings_(settings),
@@ -71,11 +85,10 @@ Capture::Capture(const CaptureSettings& settings, const CapturedInterface& of,
   for (std::uint32_t i = 0; i < shards_; ++i) {
     places_.push_back(std::make_unique<Place>());
   }
-  open_next();
-  if (!file_.is_open()) {
+  if (int const error = open_next(); error != 0) {
     throw Failure(ExitCode::environment,
                   fmt::format("--pcapng: {}: {}: name a file that you may write to", first,
-                              std::strerror(errno)));
+                              std::strerror(error)));
   }
   thread_ = std::make_unique<Background>(every, [this] { work(); });
 }
@@ -110,49 +123,41 @@ void Capture::put(ShardId shard, const Note& note, std::span<const std::byte> fr
 
 void Capture::work() {
   constexpr std::size_t pending_max = std::size_t{1} << 18;
-  if (!file_.is_open() && --rest_ == 0) {
-    open_next();
-    if (!file_.is_open()) {
-      tell_failure(errno);
-    }
+  if (rest_ != 0 && --rest_ == 0 && !file_.is_open()) {
+    leave_out_if(open_next());
   }
   std::vector<std::byte> record;
   for (std::uint32_t shard = 0; shard < shards_; ++shard) {
-    RecordRing& ring = places_[shard]->ring;
-    while (ring.look(record)) {
-      std::size_t const length = record.size();
-      write_record({shard}, record);
-      record.resize(length);
-      ring.drop(record);
+    places_[shard]->ring.take_round(record, [&](std::span<std::byte> each) {
+      write_record({shard}, each);
       if (pending_.size() >= pending_max) {
         write_out();
       }
-    }
+      return true;
+    });
   }
   write_out();
   tell_lost();
 }
 
 void Capture::write_record(ShardId shard, std::span<std::byte> record) {
-  if (!file_.is_open()) {
+  Place& place = *places_[shard.value];
+  if (rest_ == 0 && in_file_ + pending_.size() >= settings_.file_octets) {
+    write_out();
+    if (rest_ == 0) {
+      leave_out_if(open_next());
+    }
+  }
+  if (rest_ != 0) {
+    ++place.unwritten;
     unwritten_.fetch_add(1);
     return;
-  }
-  if (in_file_ + pending_.size() >= settings_.file_octets) {
-    write_out();
-    open_next();
-    if (!file_.is_open()) {
-      tell_failure(errno);
-      unwritten_.fetch_add(1);
-      return;
-    }
   }
   RecordHead head;
   std::memcpy(&head, record.data(), sizeof head);
   auto const frame = record.subspan(sizeof head + head.comment);
   std::string comment(reinterpret_cast<const char*>(record.data() + sizeof head), head.comment);
-  Place& place = *places_[shard.value];
-  std::uint64_t const before = head.lost + unwritten_.load() - place.told;
+  std::uint64_t const before = head.lost + place.unwritten - place.told;
   if (before != 0) {
     comment += fmt::format("{}{} frames before this one are not in this capture",
                            comment.empty() ? "" : "; ", grouped(before));
@@ -166,39 +171,41 @@ void Capture::write_record(ShardId shard, std::span<std::byte> record) {
                    .way = head.outbound != 0 ? sim::CaptureWay::outbound : sim::CaptureWay::inbound,
                    .bytes = frame,
                    .comment = comment});
-  ++frames_pending_;
+  ++place.pending;
 }
 
-/// Closes the present file and begins the next one, also with what waits; `file_` is not open, with
-/// errno set, if that fails.
-void Capture::open_next() {
+/// Begins the next file; the present one is complete. Returns errno, or 0.
+int Capture::open_next() {
   std::uint32_t const number = number_.load() + 1;
   std::string const name = capture_name(settings_.path, number);
   int const flags = O_WRONLY | O_CREAT | O_CLOEXEC | (settings_.force ? O_TRUNC : O_EXCL);
   file_ = hw::Descriptor(open(name.c_str(), flags, 0600));
-  rest_ = rounds_of_rest;
   if (!file_.is_open()) {
-    return;
+    return errno;
   }
   number_.store(number);
+  begin_file();
+  if (number > settings_.files) {
+    unlink(capture_name(settings_.path, number - settings_.files).c_str());
+  }
+  return 0;
+}
+
+/// The blocks before the first frame.
+void Capture::begin_file() {
   in_file_ = 0;
-  pending_.clear();
-  frames_pending_ = 0;
   writer_.emplace(sink_);
   for (std::uint32_t i = 0; i < shards_; ++i) {
     writer_->interface(sim::CaptureLink::ethernet,
                        shards_ == 1 ? interface_ : fmt::format("{} shard {}", interface_, i));
   }
-  if (number > settings_.files) {
-    unlink(capture_name(settings_.path, number - settings_.files).c_str());
-  }
-  failing_ = false;
 }
 
-/// Writes what waits. On an error the file ends after its last whole block, and is left.
+/// Writes what waits. On an error the file ends after its last whole block, and goes on there
+/// later: a new one for each try would replace good ones.
 void Capture::write_out() {
   std::size_t done = 0;
-  while (file_.is_open() && done < pending_.size()) {
+  while (rest_ == 0 && done < pending_.size()) {
     ssize_t const written = write(file_.number(), pending_.data() + done, pending_.size() - done);
     if (written < 0 && errno == EINTR) {
       continue;
@@ -206,29 +213,48 @@ void Capture::write_out() {
     if (written <= 0) {
       int const error = errno;
       static_cast<void>(!ftruncate(file_.number(), static_cast<off_t>(in_file_)));
-      file_.close();
-      rest_ = rounds_of_rest;
-      unwritten_.fetch_add(frames_pending_);
-      tell_failure(error);
-      break;
+      lseek(file_.number(), static_cast<off_t>(in_file_), SEEK_SET);
+      leave_out_if(error);
     }
-    done += static_cast<std::size_t>(written);
+    done += static_cast<std::size_t>(std::max(written, ssize_t{0}));
   }
-  if (file_.is_open()) {
-    in_file_ += pending_.size();
-    frames_.fetch_add(frames_pending_);
+  if (rest_ != 0) {
+    return;
   }
+  failing_ = failing_ && pending_.empty();
+  in_file_ += pending_.size();
   pending_.clear();
-  frames_pending_ = 0;
+  for (auto const& each : places_) {
+    frames_.fetch_add(each->pending);
+    each->pending = 0;
+  }
+}
+
+/// After an error drops what waits, and rests.
+void Capture::leave_out_if(int error) {
+  if (error == 0) {
+    return;
+  }
+  rest_ = settings_.rest;
+  pending_.clear();
+  for (auto const& each : places_) {
+    each->unwritten += each->pending;
+    unwritten_.fetch_add(each->pending);
+    each->pending = 0;
+  }
+  if (file_.is_open() && in_file_ == 0) {
+    begin_file();
+  }
+  tell_failure(error);
 }
 
 void Capture::tell_failure(int error) {
   if (!failing_) {
     failing_ = true;
     log_event({LogLevel::warning, "capture_failed",
-               fmt::format("{}: {}: frames are not captured; the program goes on, and tries a new "
-                           "file every ten seconds",
-                           capture_name(settings_.path, number_.load()), std::strerror(error))},
+               fmt::format("{}: {}: frames are not captured; the program goes on, and tries again "
+                           "every ten seconds",
+                           last_name(), std::strerror(error))},
               {{"frames_lost", lost()}});
   }
 }

@@ -24,8 +24,9 @@ namespace lockstep::tools {
 struct CaptureSettings {
   std::string path;  ///< empty: no capture
   std::uint64_t file_octets = std::uint64_t{64} << 20;
-  std::uint32_t files = 8;  ///< the oldest are removed
-  bool force = false;       ///< overwrite files of another run
+  std::uint32_t files = 8;   ///< the oldest are removed
+  bool force = false;        ///< overwrite files of another run
+  std::uint32_t rest = 500;  ///< rounds of 20 ms after a failure, until writing is tried again
 };
 
 /// Whose frames they are.
@@ -40,6 +41,8 @@ std::string drops_text(const DropCounters& before, const DropCounters& now);
 
 /// The name of file number `number`.
 std::string capture_name(const std::string& path, std::uint32_t number);
+/// The number of the file that may have this name, from its digits; 0: none has.
+std::uint32_t capture_number(std::string_view name);
 
 /// Frames of all shards, written by a thread of its own. A shard never waits: frames for which its
 /// buffer has no room are left out and counted, and the next one has a comment with their number.
@@ -75,13 +78,18 @@ class Capture {
   struct Place {
     RecordRing ring{buffer_octets};
     std::atomic<std::uint64_t> lost{0};
-    std::uint64_t told = 0;  // of `lost`, in comments
+    // Of the writing thread.
+    std::uint64_t pending = 0;    // frames in `pending_`
+    std::uint64_t unwritten = 0;  // frames that a file did not take
+    std::uint64_t told = 0;       // of `lost` and `unwritten`, in comments
   };
 
   void work();
   void write_record(ShardId shard, std::span<std::byte> record);
-  void open_next();
+  int open_next();
+  void begin_file();
   void write_out();
+  void leave_out_if(int error);
   void tell_failure(int error);
   void tell_lost();
 
@@ -107,8 +115,7 @@ class Capture {
   Sink sink_{pending_};
   std::optional<sim::PcapngWriter> writer_;  // of the present file
   std::uint64_t in_file_ = 0;
-  std::uint64_t frames_pending_ = 0;
-  std::uint32_t rest_ = 0;  // rounds of work until a file is tried again
+  std::uint32_t rest_ = 0;  // rounds of work until writing is tried again; 0: it is possible
   bool said_lost_ = false;
   bool failing_ = false;
   std::atomic<std::uint32_t> number_{0};

@@ -3,14 +3,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tools/base/process/failure.hpp"
@@ -139,6 +143,112 @@ TEST_F(Captures, ADiskThatFailsIsSaidOnce) {
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
 }
 
+/// While it lives no file can grow, as on a full disk.
+class FullDisk {
+ public:
+  FullDisk() {
+    before_signal_ = signal(SIGXFSZ, SIG_IGN);
+    EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
+    rlimit const none{0, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+  }
+  ~FullDisk() {
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before_), 0);
+    signal(SIGXFSZ, before_signal_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*before_signal_)(int) = nullptr;
+};
+
+/// Puts a frame, and waits until it is written or left out.
+void put_and_wait(Capture& capture, ShardId shard) {
+  std::uint64_t const wanted = capture.frames() + capture.lost() + 1;
+  std::vector<std::byte> const frame(60);
+  capture.put(shard, {}, frame);
+  while (capture.frames() + capture.lost() != wanted) {
+    std::this_thread::yield();
+  }
+}
+
+TEST_F(Captures, AFullDiskRemovesNoFilesAndTheLastOneGoesOn) {
+  testing::internal::CaptureStderr();
+  settings.file_octets = 65'536;
+  settings.files = 2;
+  settings.rest = 1;
+  {
+    Capture capture(settings, lock0, 0);
+    for (int i = 0; i < 100; ++i) {
+      capture.put({0}, {}, frame(1000));
+    }
+    while (capture.frames() != 100) {
+      std::this_thread::yield();
+    }
+    {
+      FullDisk const full;
+      for (int i = 0; i < 5; ++i) {
+        put_and_wait(capture, {0});
+      }
+    }
+    EXPECT_EQ(capture.lost(), 5u);
+    while (capture.frames() == 100) {
+      put_and_wait(capture, {0});
+    }
+  }
+  EXPECT_EQ(names(), (std::set<std::string>{"run-00001.pcapng", "run-00002.pcapng"}));
+  std::string const text = content((folder / "run-00002.pcapng").string());
+  EXPECT_THAT(text, HasSubstr(" frames before this one are not in this capture"));
+  EXPECT_EQ(text.size() % 4, 0u);
+  testing::internal::GetCapturedStderr();
+}
+
+TEST_F(Captures, AFileThatCouldNotBeBegunHasItsHeaderLater) {
+  testing::internal::CaptureStderr();
+  settings.rest = 1;
+  {
+    auto full = std::make_unique<FullDisk>();
+    Capture capture(settings, lock0, 0);
+    put_and_wait(capture, {0});
+    full.reset();
+    while (capture.frames() == 0) {
+      put_and_wait(capture, {0});
+    }
+  }
+  std::string const text = content((folder / "run-00001.pcapng").string());
+  EXPECT_THAT(text, HasSubstr("lock0"));
+  EXPECT_EQ(names(), (std::set<std::string>{"run-00001.pcapng"}));
+  testing::internal::GetCapturedStderr();
+}
+
+TEST_F(Captures, EachShardCountsItsOwnFrames) {
+  testing::internal::CaptureStderr();
+  settings.rest = 1;
+  lock0.shards = {2};
+  std::uint64_t lost = 0;
+  {
+    Capture capture(settings, lock0, 0);
+    put_and_wait(capture, {1});
+    {
+      FullDisk const full;
+      put_and_wait(capture, {0});
+    }
+    while (capture.frames() == 1) {
+      lost = capture.lost();
+      put_and_wait(capture, {0});
+    }
+    put_and_wait(capture, {1});
+    EXPECT_EQ(capture.frames(), 3u);
+  }
+  std::string const text = content((folder / "run-00001.pcapng").string());
+  std::string const said = grouped(lost) + " frames before this one are not in this capture";
+  ASSERT_THAT(text, HasSubstr(said));
+  EXPECT_EQ(text.find("frames before", text.find(said) + said.size()), std::string::npos);
+  testing::internal::GetCapturedStderr();
+}
+
 TEST_F(Captures, DropsAreNamed) {
   DropCounters before;
   DropCounters now;
@@ -154,6 +264,11 @@ TEST_F(Captures, Names) {
   EXPECT_EQ(capture_name("a/run.pcapng", 7), "a/run-00007.pcapng");
   EXPECT_EQ(capture_name("run", 123'456), "run-123456.pcapng");
   EXPECT_EQ(capture_name("a.b/run", 1), "a.b/run-00001.pcapng");
+  EXPECT_EQ(capture_number("a/run-00007.pcapng"), 7u);
+  EXPECT_EQ(capture_number("123456.pcapng"), 123'456u);
+  EXPECT_EQ(capture_number("run-99999999999.pcapng"), 0u);
+  EXPECT_EQ(capture_number("run-.pcapng"), 0u);
+  EXPECT_EQ(capture_number("run-00007"), 0u);
 }
 
 }  // namespace

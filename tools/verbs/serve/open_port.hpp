@@ -32,11 +32,13 @@ inline std::string how_it_steers(const hw::TapInterface& tap, ShardCount shards)
 /// (empty: nothing to report). Throws Failure before that if the interface cannot be opened.
 template <class GoOn>
 int with_ports(const ServePlan& plan, GoOn go_on_as) {
-  // With --user every file is opened as that user.
+  // With --user every file is opened as that user. Before any thread begins: capabilities belong to
+  // a thread, and those that it starts inherit them.
   auto const go_on = [&](auto port, auto devices, const std::string& how) {
     if (plan.user) {
       change_user(*plan.user);
     }
+    drop_capabilities();
     return go_on_as(port, std::move(devices), how);
   };
   if (plan.port == PortKind::tap) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tools/base/output/atomic_file.hpp"
+#include "tools/base/output/event_log.hpp"
 #include "tools/base/output/json.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
@@ -87,6 +88,10 @@ void announce(std::string_view scheme, const ServePlan& plan, const std::string&
                how.empty() ? "" : fmt::format(" ({})", how));
   }
   std::fflush(stdout);
+  log_event({LogLevel::info, "serving", "serving on " + plan.interface},
+            {{"interface", plan.interface},
+             {"port", std::uint64_t{plan.server.port.value}},
+             {"shards", std::uint64_t{plan.shards.value}}});
 }
 
 void sum_up(const std::vector<Finished<PlainTotals>>& shards, AtomicFile* json) {
@@ -96,6 +101,9 @@ void sum_up(const std::vector<Finished<PlainTotals>>& shards, AtomicFile* json) 
     add(sum, each.totals);
     connections += each.totals.connections;
   }
+  log_event(
+      {LogLevel::info, "ended", "the server has ended"},
+      {{"ending", std::string(name_of(ended_of(shards).ending))}, {"connections", connections}});
   fmt::print(
       "{} connections; frames {} in, {} out; {} retransmissions; slept {} times in {} "
       "turns\n",

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 
 #include "hw/interface.hpp"
 #include "tools/base/output/atomic_file.hpp"
@@ -265,18 +266,43 @@ void check_memory(const ServeOptions& options, const ServePlan& plan) {
   munmap(tried, wanted);
 }
 
-/// Output files must differ.
-void check_outputs(const ServeOptions& options) {
-  refuse_same_output(options.access_log, options.json);
+/// The journals of all shards, with those of --record-on.
+std::vector<std::string> journal_names(const ServeOptions& options) {
+  std::vector<std::string> out;
   for (std::uint32_t i = 0; !options.record.empty() && i < options.shards; ++i) {
-    std::string const name =
-        options.shards == 1 ? options.record : fmt::format("{}.{}", options.record, i);
-    refuse_same_output(name, options.json);
+    out.push_back(options.shards == 1 ? options.record : fmt::format("{}.{}", options.record, i));
+    std::string const name = out.back();
     for (std::uint32_t file = 2;
          !options.record_on.empty() && file <= journal::FlightRecorder::files_max; ++file) {
-      refuse_same_output(fmt::format("{}-{}", name, file), options.json);
+      out.push_back(fmt::format("{}-{}", name, file));
     }
   }
+  return out;
+}
+
+/// Output files must differ.
+void check_outputs(const ServeOptions& options) {
+  std::string const socket = options.control == "none" ? "" : options.control;
+  std::array<std::string, 3> const others{options.json, options.access_log, socket};
+  std::vector<std::string> const journals = journal_names(options);
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      refuse_same_output(others[j], others[i]);
+    }
+    for (const std::string& journal : journals) {
+      refuse_same_output(journal, others[i]);
+    }
+  }
+  if (options.pcapng.empty()) {
+    return;
+  }
+  auto const refuse_capture = [&](const std::string& name) {
+    if (std::uint32_t const number = capture_number(name); number != 0) {
+      refuse_same_output(capture_name(options.pcapng, number), name);
+    }
+  };
+  std::ranges::for_each(others, refuse_capture);
+  std::ranges::for_each(journals, refuse_capture);
 }
 
 /// A snapshot must fit into one record of a journal.

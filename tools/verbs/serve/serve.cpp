@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -63,8 +64,26 @@ void announce(const ServePlan& plan, const http::Site& site, const std::string& 
   std::fflush(stdout);
 }
 
+std::string log_text(const AccessLog* log) {
+  if (log == nullptr) {
+    return {};
+  }
+  return fmt::format("access log       {} lines{}\n", grouped(log->lines()),
+                     log->lost() == 0 ? "" : fmt::format(", {} lost", grouped(log->lost())));
+}
+
+/// Throws Failure (environment) if lines were lost because the file could not be written.
+void fail_if_lines_are_lost(const AccessLog* log) {
+  if (log != nullptr && log->failed() != 0 && log->lost() != 0) {
+    throw Failure(ExitCode::environment,
+                  fmt::format("--access-log {}: {}: {} lines were lost; free space on the disk",
+                              log->path(), std::strerror(log->failed()), grouped(log->lost())));
+  }
+}
+
+/// `log`: finished, or nullptr.
 int conclude(const std::vector<Finished<ServeTotals>>& shards, const ServePlan& plan,
-             const Journals& journals, AtomicFile* json) {
+             const Journals& journals, const AccessLog* log, AtomicFile* json) {
   ServeTotals sum;
   std::vector<ServeTotals> each;
   std::string lines;
@@ -78,12 +97,14 @@ int conclude(const std::vector<Finished<ServeTotals>>& shards, const ServePlan& 
             {{"ending", std::string(name_of(ended.ending))},
              {"connections", sum.server.connections},
              {"requests", sum.server.requests}});
-  fmt::print("{}{}{}", summary_text(sum), lines, kept_text(ended));
+  fmt::print("{}{}{}{}", summary_text(sum), lines, kept_text(ended), log_text(log));
   if (json != nullptr) {
-    json->put(with_shards(summary_json(sum, ended.ending), each));
+    std::string const text = with_shards(summary_json(sum, ended.ending), each);
+    json->put(log == nullptr ? text : with_access_log(text, log->lines(), log->lost()));
     json->keep();
   }
   fail_if_cut_short(ended, plan, journals);
+  fail_if_lines_are_lost(log);
   return static_cast<int>(ExitCode::fine);
 }
 
@@ -152,16 +173,11 @@ std::unique_ptr<AccessLog> access_log_of(const ServeOptions& options, const Serv
   if (options.access_log.empty()) {
     return nullptr;
   }
+  // Before the file exists: a program that rotates it may send SIGHUP at once.
+  AccessLog::heed_hangup();
   auto const format =
       options.access_format == "common" ? AccessFormat::common : AccessFormat::combined;
   return std::make_unique<AccessLog>(options.access_log, format, plan.shards);
-}
-
-void tell_access_log(const AccessLog* log) {
-  if (log != nullptr) {
-    fmt::print("access log       {} lines{}\n", grouped(log->lines()),
-               log->lost() == 0 ? "" : fmt::format(", {} lost", grouped(log->lost())));
-  }
 }
 
 static_assert(KeptRole<HttpRole>);
@@ -189,15 +205,12 @@ int run_serve_http(const ServeOptions& options) {
         auto const log = access_log_of(options, plan);
         auto const books = new_books(plan, log.get(), server.unix_ns);
         HttpRole const role{plan, site, place, server, books};
-        auto const shards = run_role<Port>(plan, role, std::move(devices), journals, [&] {
-          if (log != nullptr) {
-            log->heed_hangup();
-          }
-          announce(plan, site, how);
-        });
-        int const code = conclude(shards, plan, journals, json.get());
-        tell_access_log(log.get());
-        return code;
+        auto const shards = run_role<Port>(plan, role, std::move(devices), journals,
+                                           [&] { announce(plan, site, how); });
+        if (log != nullptr) {
+          log->finish();
+        }
+        return conclude(shards, plan, journals, log.get(), json.get());
       });
 }
 

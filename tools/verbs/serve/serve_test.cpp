@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -99,6 +100,26 @@ TEST(Plan, NoTwoOutputsAreOneFile) {
   options.shards = 2;
   options.json = "out.1";
   EXPECT_NE(refusal_of(options).find("choose another path"), std::string::npos);
+}
+
+TEST(Plan, EachTwoOutputsAreCompared) {
+  using Name = std::string ServeOptions::*;
+  std::array<Name, 4> const outputs{&ServeOptions::json, &ServeOptions::access_log,
+                                    &ServeOptions::control, &ServeOptions::record};
+  for (Name const one : outputs) {
+    for (Name const other : outputs) {
+      ServeOptions options = good();
+      options.*one = "out-00003.pcapng";
+      options.*other = "./out-00003.pcapng";
+      EXPECT_EQ(refusal_of(options).empty(), one == other) << refusal_of(options);
+    }
+    ServeOptions options = good();
+    options.*one = "out-00003.pcapng";
+    options.pcapng = "./out.pcapng";
+    EXPECT_NE(refusal_of(options).find("choose another path"), std::string::npos);
+    options.pcapng = "./other.pcapng";
+    EXPECT_EQ(refusal_of(options), "");
+  }
 }
 
 TEST(Plan, AnAddressMustBeAHosts) {

@@ -75,13 +75,6 @@ Ended ended_of(const std::vector<Ended>& shards) {
   return out;
 }
 
-void give_up_rights(const ServePlan& plan) {
-  drop_capabilities();
-  if (plan.confined) {
-    confine_calls();
-  }
-}
-
 std::unique_ptr<Capture> capture_of(const ServePlan& plan) {
   if (plan.capture.path.empty()) {
     return nullptr;

@@ -39,9 +39,6 @@ std::unique_ptr<Capture> capture_of(const ServePlan& plan);
 /// Ends it and prints how many frames it has.
 void end_capture(std::unique_ptr<Capture>& capture);
 
-/// Drops the capabilities that are left, and allows only the system calls of a server.
-void give_up_rights(const ServePlan& plan);
-
 /// Combines all shards: the worst ending, all files.
 Ended ended_of(const std::vector<Ended>& shards);
 /// One line for each file with the seconds around an event.
@@ -154,7 +151,9 @@ std::vector<Finished<typename R::Totals>> run_role(const ServePlan& plan, const 
   refuse(signals.open(Count{plan.shards.value}));
   Control control(plan);
   std::unique_ptr<Capture> capture = capture_of(plan);
-  give_up_rights(plan);
+  if (plan.confined) {
+    confine_calls();
+  }
   if (plan.shards.value > 1) {
     ShardPool<Port, Device, R> pool(plan, role, journals, signals, begun);
     pool.observe(control.listing(), capture.get());

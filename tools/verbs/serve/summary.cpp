@@ -86,6 +86,12 @@ std::string with_shards(const std::string& summary, const std::vector<ServeTotal
   return json_text(out);
 }
 
+std::string with_access_log(const std::string& summary, std::uint64_t lines, std::uint64_t lost) {
+  auto out = parse_json(summary);
+  out["access_log"] = {{"lines", lines}, {"lost", lost}};
+  return json_text(out);
+}
+
 std::string summary_text(const ServeTotals& totals) {
   std::string answers;
   for (std::uint32_t i = 0; i < http::statuses.size(); ++i) {

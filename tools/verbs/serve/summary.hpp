@@ -27,6 +27,8 @@ std::uint64_t errors_of(const http::ServerCounters& server);
 std::string shard_text(ShardId shard, const ServeTotals& totals);
 /// The same as JSON.
 std::string with_shards(const std::string& summary, const std::vector<ServeTotals>& shards);
+/// Adds the lines of the access log to the JSON.
+std::string with_access_log(const std::string& summary, std::uint64_t lines, std::uint64_t lost);
 
 std::string summary_text(const ServeTotals& totals);
 std::string summary_json(const ServeTotals& totals, hw::Ending ending);

@@ -63,15 +63,77 @@ def test_access_log(tmp_path):
     assert all(each["level"] == "info" and each["time"].endswith("Z") for each in events)
 
 
+def events_of(errors):
+    """Names and fields of the lines of --log json."""
+    events = [json.loads(line) for line in errors.splitlines()]
+    return [each["event"] for each in events], events
+
+
+@pytest.mark.parametrize("what, port", [("echo", 7), ("cache", 11_211)])
+def test_events_of_plain_servers(what, port):
+    """They say begin and end, as serve http does."""
+    with ns.fresh_namespace():
+        with subprocess.Popen(
+                [str(ns.PROGRAM), "serve", what, "--tap", ns.NAME, "--address", f"{ns.OURS}/24",
+                 "--host", f"{ns.KERNEL}/24", "--log", "json"], stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True) as server:
+            assert server.stdout.readline().startswith("serving ")
+            ns.connect(port=port).close()
+            server.send_signal(signal.SIGINT)
+            _, errors = server.communicate(timeout=60)
+    names, events = events_of(errors)
+    assert names == ["serving", "ended"]
+    assert (events[0]["interface"], events[0]["port"]) == (ns.NAME, port)
+    assert (events[1]["ending"], events[1]["connections"]) == ("stopped", 1)
+
+
+def test_events_of_a_load():
+    """Begin and end, although nobody answers."""
+    with ns.fresh_namespace():
+        done = subprocess.run(
+            [str(ns.PROGRAM), "load", f"http://{ns.KERNEL}:9/", "--tap", ns.NAME, "--address",
+             f"{ns.OURS}/24", "--host", f"{ns.KERNEL}/24", "--requests", "1", "--log", "json"],
+            capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 3
+    lines = done.stderr.splitlines()
+    names, events = events_of("\n".join(lines[:2]))
+    assert names == ["loading", "ended"]
+    assert (events[0]["interface"], events[0]["targets"]) == (ns.NAME, 1)
+    assert (events[1]["answered"], events[1]["errors"]) == (0, 1)
+    assert "connection refused" in lines[2]
+
+
 def test_full_disk(tmp_path):
     """A full disk is said once, and the server goes on."""
     with ns.fresh_namespace():
         with ns.Server(tmp_path, "--access-log", "/dev/full") as server:
             for _ in range(20):
                 assert exchange(ns.get("/bytes/10")).startswith(b"HTTP/1.1 200")
-            code, _, errors = server.end()
-    assert code == 0
-    assert errors.count("No space left on device") == 1
+            server.process.send_signal(signal.SIGINT)
+            said, errors = server.process.communicate(timeout=60)
+    assert server.process.returncode == 3
+    assert "access log       0 lines, 20 lost\n" in said.decode()
+    summary = json.loads(server.summary.read_text(encoding="utf-8"))
+    assert summary["access_log"] == {"lines": 0, "lost": 20}
+    warning, failure = errors.decode().splitlines()
+    assert "No space left on device: lines wait" in warning
+    assert "No space left on device: 20 lines were lost" in failure
+
+
+def test_hangup_at_the_start(tmp_path):
+    """A SIGHUP before the server has tested its addresses does not end it."""
+    log = tmp_path / "access.log"
+    with ns.fresh_namespace():
+        begun = subprocess.Popen(
+            [str(ns.PROGRAM), "serve", "http", "--tap", ns.NAME, "--address", f"{ns.OURS}/24",
+             "--host", f"{ns.KERNEL}/24", "--access-log", str(log)], stdout=subprocess.PIPE)
+        with begun:
+            until(log, lambda text: log.exists())
+            begun.send_signal(signal.SIGHUP)
+            assert begun.stdout.readline().startswith(b"serving ")
+            begun.send_signal(signal.SIGINT)
+            begun.communicate(timeout=60)
+    assert begun.returncode == 0
 
 
 def capture_text(path):
