@@ -177,6 +177,7 @@ void on_ack(Engine& e, Connection& c, const Delivery& delivery) {
     take(e, c, view, owns || grows);
   }
   state.sampled = false;
+  state.limited = false;
   restore(e, c);
 }
 

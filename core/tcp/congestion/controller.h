@@ -61,7 +61,8 @@ struct lockstep_ack {
   uint64_t sample_in_flight; /* in_flight when it was sent, with it */
   uint64_t sample_lost;      /* found lost since it was sent */
   uint64_t sample_limited;   /* 1: the application, not the window, was the limit then */
-  uint64_t limited;          /* 1: less than cwnd was in flight for this round trip */
+  uint64_t limited;          /* 1: less than cwnd was in flight for this round trip, and `newly`
+                                is not 0 */
   uint64_t marked;           /* 1: this ACK has ECE */
 };
 

@@ -222,6 +222,18 @@ TEST(Added, IsChosenWithoutTheWordsOfTheOneBefore) {
   EXPECT_EQ(noted, 7u);
 }
 
+TEST(Added, GetsLimitedOnlyWithAnAckOfNewData) {
+  wanted = 50'000;
+  Flow flow(with("owning"), sacking);
+  flow.write_octets(6'000);
+  acks.clear();
+  flow.ack(1'001);
+  flow.sack(1'001, {{3'001, 4'001}});
+  ASSERT_EQ(acks.size(), 2u);
+  EXPECT_EQ(acks[0].limited, 1u);
+  EXPECT_EQ(acks[1].limited, 0u) << "nothing new is acknowledged";
+}
+
 TEST(Added, AWindowOutOfRangeIsReplacedAndReported) {
   wanted = 5'000;
   Flow flow(with("owning"), far);
