@@ -181,6 +181,21 @@ def test_what_a_method_raises_is_raised_by_the_run():
         world("absurd").advance("300ms")
 
 
+@pytest.mark.parametrize("name, returned", [("none", None), ("float", 7000.0), ("minus", -1),
+                                            ("text", "7000"), ("vast", 1 << 64)])
+def test_what_reduced_returns_must_be_octets(name, returned):
+    class Wrong(lockstep.Controller):
+        """Returns no ssthresh."""
+
+        def reduced(self, connection, state, signal):
+            return returned
+
+    Wrong.name = name
+    lockstep.add_controller(Wrong())
+    with pytest.raises(lockstep.BadInput, match=rf"'{name}': reduced\(\) returned {returned!r}, "):
+        world(name).run()
+
+
 def test_a_state_that_cannot_be_is_refused():
     class Large(Steady):
         """65 words."""
