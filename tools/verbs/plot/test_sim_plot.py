@@ -126,10 +126,7 @@ def test_a_missing_table_is_named(tmp_path, capsys, name):
     assert capsys.readouterr().err == f"lockstep plot: {run / name}: No such file or directory\n"
 
 
-def test_a_run_of_the_simulator_is_drawn(tmp_path):
-    program = ROOT / "build/release/lockstep"
-    if not program.exists():
-        pytest.skip("build/release/lockstep is not built")
+def test_a_run_of_the_simulator_is_drawn(tmp_path, program):
     run = tmp_path / "run"
     subprocess.run([program, "sim", "run", ROOT / "sim/examples/queues.toml", "--out", run],
                    check=True, capture_output=True)

@@ -10,8 +10,7 @@ from verbs.sweep.pools import LocalPool
 from verbs.sweep.swarm import merged, parts_of, run_parts
 from verbs.sweep.test_sweep import PROGRAM, cluster
 
-pytestmark = pytest.mark.skipif(not PROGRAM.exists(),
-                                reason="build/release/lockstep is missing: build it")
+pytestmark = pytest.mark.usefixtures("program")
 
 
 def whole(tmp_path, seeds):
