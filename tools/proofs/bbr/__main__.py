@@ -35,10 +35,8 @@ DRAWN = cells.Cell("10M", "100ms", "0.1%", "none")
 def draw(options: argparse.Namespace, kept: Path) -> Path:
     """cwnd, round trip and goodput of the three senders side by side, on one path."""
     for name in cells.SENDERS:
-        series = kept / f"{name}.csv"
-        if not series.exists():
-            cells.simulate(DRAWN, name, 1, options.lockstep, options.into, kept,
-                           "--series", series)
+        cells.simulate(DRAWN, name, 1, options.lockstep, options.into, kept, "--series",
+                       kept / f"{name}.csv")
     out = options.into / "bbr.png"
     subprocess.run([sys.executable, str(SOURCES / "plot.py"), str(out),
                     *(f"{name}={kept / name}.csv" for name in cells.SENDERS)], check=True)

@@ -1,5 +1,6 @@
 """A sample of tools/evidence bbr: one cell, and the choice of cells."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -19,6 +20,41 @@ def test_the_sixth():
     for values, which in ((cells.RATES, "rate"), (cells.RTTS, "rtt"), (cells.LOSSES, "loss"),
                           (cells.REORDERINGS, "reordering")):
         assert {getattr(cell, which) for cell in chosen} == set(values)
+
+
+def test_only_results_of_the_same_run_are_used_again(tmp_path, monkeypatch):
+    kept, kernel = tmp_path / "kept", tmp_path / "kernel"
+    kept.mkdir()
+    ran = []
+
+    def simulate(_cell, sender, seed, _program, _controllers, _kept, _option, result):
+        ran.append((sender, seed))
+        flow = {"duration_ns": 10**9, "opener": {"retransmissions": 1, "rtt_median_ns": 5000}}
+        result.write_text(json.dumps({"connections": [flow]}))
+
+    monkeypatch.setattr(cells, "simulate", simulate)
+    monkeypatch.setenv("LOCKSTEP_LINUX", str(kernel))
+    program, controller = tmp_path / "lockstep", tmp_path / "bbr.so"
+    cell = cells.Cell("10M", "10ms", "1%", "none")
+
+    def runs():
+        cells.digest_of.cache_clear()
+        before = len(ran)
+        for sender in ("linux", "bbr"):
+            found = cells.run(cell, sender, 1, program, tmp_path, kept)
+            assert found == {"kbit": cells.BYTES * 8 // 1000, "again": 1, "rtt_us": 5}
+        return [sender for sender, _ in ran[before:]]
+
+    assert runs() == ["linux", "bbr"]
+    assert runs() == []
+    program.write_text("another")
+    assert runs() == ["linux", "bbr"]
+    controller.write_text("another")
+    assert runs() == ["bbr"]
+    kernel.write_text("another")
+    assert runs() == ["linux"]
+    monkeypatch.setitem(cells.RTTS, "10ms", 10_001)
+    assert runs() == ["linux", "bbr"]
 
 
 @pytest.mark.skipif(not LINUX.exists(), reason="tools/setup --with linux builds the kernel")
