@@ -7,11 +7,13 @@ import subprocess
 
 import pytest
 
+from tools.dev.test import kernel
+from tools.proofs.bbr import __main__ as proof
 from tools.proofs.bbr import cells
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PROGRAM = pathlib.Path(os.environ.get("LOCKSTEP_PROGRAM", ROOT / "build/release/lockstep"))
-LINUX = pathlib.Path(os.environ.get("LOCKSTEP_LINUX", ROOT / "build/linux/linux-6.12"))
+LINUX = pathlib.Path(kernel.find())
 
 
 def test_the_sixth():
@@ -20,6 +22,33 @@ def test_the_sixth():
     for values, which in ((cells.RATES, "rate"), (cells.RTTS, "rtt"), (cells.LOSSES, "loss"),
                           (cells.REORDERINGS, "reordering")):
         assert {getattr(cell, which) for cell in chosen} == set(values)
+
+
+def test_what_is_missing_gets_one_line(tmp_path, monkeypatch, capsys):
+    words = ["--into", str(tmp_path / "into"), "--lockstep"]
+    assert proof.main([*words, "/nowhere/lockstep"]) == 3
+    assert "/nowhere/lockstep is missing: build it" in capsys.readouterr().err
+    monkeypatch.setenv("LOCKSTEP_LINUX", "/nowhere/linux")
+    assert proof.main([*words, __file__]) == 3
+    assert "no Linux at /nowhere/linux: tools/setup --with linux" in capsys.readouterr().err
+    monkeypatch.delenv("LOCKSTEP_LINUX")
+    monkeypatch.setattr(kernel, "BUILT", tmp_path / "none")
+    assert proof.main([*words, __file__]) == 3
+    assert "no Linux: tools/setup --with linux" in capsys.readouterr().err
+
+
+def test_the_help_has_its_percent_sign(capsys):
+    with pytest.raises(SystemExit):
+        proof.main(["--help"])
+    assert "within 10 % of Linux" in capsys.readouterr().out
+
+
+def test_without_its_environment_the_job_names_the_mend(tmp_path):
+    job = ROOT / "tools/proofs/jobs/bbr"
+    done = subprocess.run([job], cwd=tmp_path, capture_output=True, text=True, check=False,
+                          env={**os.environ, "EVIDENCE_DIR": str(tmp_path)})
+    assert (done.returncode, done.stderr) == (
+        3, "bbr: build/venv/bin/python is missing: run tools/setup\n")
 
 
 def test_only_results_of_the_same_run_are_used_again(tmp_path, monkeypatch):
@@ -57,7 +86,7 @@ def test_only_results_of_the_same_run_are_used_again(tmp_path, monkeypatch):
     assert runs() == ["linux", "bbr"]
 
 
-@pytest.mark.skipif(not LINUX.exists(), reason="tools/setup --with linux builds the kernel")
+@pytest.mark.skipif(not LINUX.is_file(), reason="tools/setup --with linux builds the kernel")
 def test_version_1_is_as_fast_as_linux(tmp_path, monkeypatch):
     monkeypatch.setenv("LOCKSTEP_LINUX", str(LINUX))
     monkeypatch.setattr(cells, "BYTES", 1_000_000)
