@@ -46,7 +46,8 @@ def test_the_readme_leads_from_an_edit_to_a_plot(tmp_path):
     (tmp_path / "build/venv").symlink_to(ROOT / "build/venv")
     done = subprocess.run(["bash", "-euc", commands], cwd=tmp_path, capture_output=True, text=True,
                           check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    # stderr may have notes: of cc, or of matplotlib, which builds its font cache once.
+    assert done.returncode == 0, done.stderr
     assert (tmp_path / "build/own.png").stat().st_size > 10_000
     # CUBIC fills the queue of 100 packets; Vegas keeps two to four there.
     cubic, vegas = re.findall(r"ms +([\d.]+) ms +[\d.]+ ms +[\d,]+ +[\d.]+ s", done.stdout)
