@@ -82,8 +82,8 @@ def main(words: list | None = None) -> int:
         return 3
     linux = kernel.find()
     if not Path(linux).is_file():
-        print(f"bbr: there is no Linux{linux and ' at '}{linux}: tools/setup --with linux builds it",
-              file=sys.stderr)
+        place = f" at {linux}" if linux else ""
+        print(f"bbr: there is no Linux{place}: tools/setup --with linux builds it", file=sys.stderr)
         return 3
     try:
         compile_controllers(options.into)
