@@ -65,7 +65,7 @@ def line_of(cell: cells.Cell, found: dict) -> tuple:
     """The line of a cell, and whether it is within the limit or has a known cause."""
     ratio = found["bbr"]["kbit"] * 1000 // found["linux"]["kbit"]
     within = abs(ratio - 1000) <= 10 * LIMIT
-    cause = "" if within else cause_of(cell)
+    cause = "" if within else cause_of(cell, ratio)
     verdict = "holds" if within else cause or "DIFFERS"
     shown = "  ".join(f"{found[name]['kbit']:>7} {found[name]['rtt_us']:>7} "
                       f"{found[name]['again']:>5}" for name in cells.SENDERS)

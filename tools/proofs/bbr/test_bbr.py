@@ -9,7 +9,7 @@ import pytest
 
 from tools.dev.test import kernel
 from tools.proofs.bbr import __main__ as proof
-from tools.proofs.bbr import cells
+from tools.proofs.bbr import causes, cells
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PROGRAM = pathlib.Path(os.environ.get("LOCKSTEP_PROGRAM", ROOT / "build/release/lockstep"))
@@ -49,6 +49,24 @@ def test_without_its_environment_the_job_names_the_mend(tmp_path):
                           env={**os.environ, "EVIDENCE_DIR": str(tmp_path)})
     assert (done.returncode, done.stderr) == (
         3, "bbr: build/venv/bin/python is missing: run tools/setup\n")
+
+
+def line_of(cell, ours):
+    found = {name: {"kbit": 1000, "rtt_us": 1, "again": 0} for name in cells.SENDERS}
+    found["bbr"]["kbit"] = ours
+    return proof.line_of(cell, found)
+
+
+def test_a_known_cause_explains_a_bounded_difference():
+    known = cells.Cell("1G", "200us", "1%", "none")
+    assert known in cells.sixth()
+    for ours, good, words in ((900, True, "holds"), (899, True, "is lost while"), (250, True, "is"),
+                              (249, False, "DIFFERS"), (1100, True, "holds"),
+                              (1101, False, "DIFFERS")):
+        line, well = line_of(known, ours)
+        assert well == good and words in line
+    assert all(cells.Cell(*path) in cells.sixth() for path in causes.CAUSES)
+    assert not line_of(cells.Cell("10M", "10ms", "1%", "ten"), 899)[1]
 
 
 def test_only_results_of_the_same_run_are_used_again(tmp_path, monkeypatch):
