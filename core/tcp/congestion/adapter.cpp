@@ -117,6 +117,17 @@ void fill_plain_sample(const Engine& e, const Connection& c, const AddedState& s
   }
 }
 
+// The controller of the connection begins, with the window as it is.
+void start(Engine& e, Connection& c) {
+  state_of(e, c).cwnd = c.congestion.cwnd;
+  lockstep_controller const* const controller = controller_of(e, c);
+  if (controller != nullptr && controller->begin != nullptr) {
+    lockstep_connection view = view_of(e, c, *controller);
+    controller->begin(&view);
+    take(e, c, view, true);
+  }
+}
+
 }  // namespace
 
 const lockstep_controller* controller_of(const Engine& e, const Connection& c) {
@@ -124,15 +135,16 @@ const lockstep_controller* controller_of(const Engine& e, const Connection& c) {
 }
 
 void begin(Engine& e, Connection& c) {
+  state_of(e, c) = AddedState{};
+  start(e, c);
+}
+
+void change(Engine& e, Connection& c) {
   AddedState& state = state_of(e, c);
-  state = AddedState{};
-  state.cwnd = c.congestion.cwnd;
-  lockstep_controller const* const controller = controller_of(e, c);
-  if (controller != nullptr && controller->begin != nullptr) {
-    lockstep_connection view = view_of(e, c, *controller);
-    controller->begin(&view);
-    take(e, c, view, true);
-  }
+  state.words = {};
+  state.pacing_rate = 0;
+  state.lost_told = state.lost;
+  start(e, c);
 }
 
 void on_ack(Engine& e, Connection& c, const Delivery& delivery) {
@@ -165,6 +177,7 @@ void on_ack(Engine& e, Connection& c, const Delivery& delivery) {
     take(e, c, view, owns || grows);
   }
   state.sampled = false;
+  state.limited = false;
   restore(e, c);
 }
 

@@ -13,8 +13,11 @@ const lockstep_controller* controller_of(const Engine& e, const Connection& c);
 
 // Call the following only if possible(): they are not on the normal path.
 
-// The handshake is complete, cwnd is the initial window; or the connection changes its controller.
+// The handshake is complete, cwnd is the initial window.
 [[gnu::cold]] void begin(Engine& e, Connection& c);
+// The connection has another controller from now on. What was delivered and lost stays counted,
+// because the stamps of data in flight have the counts of when it was sent.
+[[gnu::cold]] void change(Engine& e, Connection& c);
 
 // One ACK that the scoreboard, if there is one, contains.
 struct Delivery {

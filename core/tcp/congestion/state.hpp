@@ -112,7 +112,7 @@ struct AddedState {
   SentStamp newest;                 // of the segment sent last that this ACK delivers
   bool sampled = false;             // `newest` is valid
   bool newest_again = false;        // that segment was retransmitted: its RTT is unknown
-  bool limited = false;             // Acked::limited of the last ACK
+  bool limited = false;             // Acked::limited of this ACK; false between ACKs
 };
 
 // The first window out of range that a controller has set. It was replaced by the nearest one.

@@ -36,7 +36,11 @@ constexpr lockstep_controller of(const char* name,
 
 // Changes nothing but its state.
 std::uint64_t step = 0;
-void note(lockstep_connection* c, const lockstep_ack*) { c->state[1] += step; }
+std::uint64_t noted = 0;
+void note(lockstep_connection* c, const lockstep_ack*) {
+  c->state[1] += step;
+  noted = c->state[1];
+}
 
 constexpr lockstep_controller noting = of("noting", note);
 constexpr lockstep_controller counting = of("counting", count_and_grow);
@@ -174,6 +178,60 @@ TEST(Added, GetsRateSamplesOfSackedAndOfRetransmittedSegments) {
   EXPECT_EQ(acks[2].delivered, 1'000u);
   EXPECT_EQ(acks[2].sample_rtt, 0u) << "the segment was retransmitted";
   EXPECT_EQ(acks[2].sample_interval, 100'000'000u);
+}
+
+TEST(Added, IsChosenWithDataInFlight) {
+  wanted = 6'000;
+  Config config = with("owning");
+  config.tcp.accounts = true;
+  Flow flow(config, sacking);
+  flow.write_octets(100'000);
+  flow.advance(Duration::milliseconds(100));
+  flow.sack(3'001, {{4'001, 6'001}});
+  flow.sack(3'001, {{4'001, 8'001}});  // 3001 is lost
+  flow.advance(Duration::milliseconds(100));
+  acks.clear();
+  views.clear();
+  // 8001 to 14000 are in flight, and a retransmission.
+  ASSERT_EQ(flow.stack.set(flow.id, {SettingKind::congestion,
+                                     static_cast<std::uint64_t>(config.tcp.congestion)}),
+            Refusal::none);
+  flow.ack(10'001);
+  ASSERT_EQ(acks.size(), 1u);
+  EXPECT_EQ(views[0].delivered, 10'001u);
+  EXPECT_EQ(views[0].lost, 1'000u);
+  EXPECT_EQ(acks[0].lost, 0u) << "found before the controller began";
+  EXPECT_EQ(acks[0].sample_lost, 0u);
+  EXPECT_EQ(acks[0].sample_prior + acks[0].sample_delivered, 10'001u);
+  EXPECT_EQ(acks[0].sample_interval, 100'000'000u);
+}
+
+TEST(Added, IsChosenWithoutTheWordsOfTheOneBefore) {
+  step = 7;
+  Config config = with("noting");
+  config.tcp.accounts = true;
+  Flow flow(config, far);
+  flow.write_octets(100'000);
+  flow.ack(1'001);
+  flow.ack(2'001);
+  EXPECT_EQ(noted, 14u);
+  ASSERT_EQ(flow.stack.set(flow.id, {SettingKind::congestion,
+                                     static_cast<std::uint64_t>(config.tcp.congestion)}),
+            Refusal::none);
+  flow.ack(3'001);
+  EXPECT_EQ(noted, 7u);
+}
+
+TEST(Added, GetsLimitedOnlyWithAnAckOfNewData) {
+  wanted = 50'000;
+  Flow flow(with("owning"), sacking);
+  flow.write_octets(6'000);
+  acks.clear();
+  flow.ack(1'001);
+  flow.sack(1'001, {{3'001, 4'001}});
+  ASSERT_EQ(acks.size(), 2u);
+  EXPECT_EQ(acks[0].limited, 1u);
+  EXPECT_EQ(acks[1].limited, 0u) << "nothing new is acknowledged";
 }
 
 TEST(Added, AWindowOutOfRangeIsReplacedAndReported) {
