@@ -67,8 +67,8 @@ def measure(place) -> Result:
     result.gates += [
         Gate("one server, 200 ms", "the link, less headers", f"{best} Mbit/s", ">= 900",
              best >= 900),
-        Gate("200 ms: half the goodput is lost from", "few servers, 4 to 16", f"{knee} servers", "4 to 16",
-             4 <= knee <= 16),
+        Gate("200 ms: half the goodput is lost from", "few servers, 4 to 16", f"{knee} servers",
+             "4 to 16", 4 <= knee <= 16),
         Gate("200 ms: worst loss of goodput", "up to 90 %", f"{1 - worst / best:.0%}", ">= 80 %",
              worst <= 0.2 * best),
         Gate("200 us: worst goodput of all", "no collapse to 47 servers",
