@@ -125,6 +125,16 @@ TEST(ScriptOnLinux, ASynOfAConnectionThatCannotBeSeenKeepsItsNumbers) {
   EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
 }
 
+TEST(ScriptOnLinux, ASilenceOfHoursPasses) {
+  Ran const ran = run_on_linux(std::string(accepted) +
+                               "+20000 < P. 1:11(10) ack 1 win 65535\n"
+                               "+0 > . 1:1(0) ack 11\n");
+  if (is_missing(ran)) {
+    GTEST_SKIP() << ran.reason;
+  }
+  EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
+}
+
 TEST(ScriptOnLinux, ASettingOfTheRouteIsRefusedByItsPlace) {
   for (const char* const value : {"99999999999999999999999", "some"}) {
     try {
