@@ -125,6 +125,28 @@ TEST(ScriptOnLinux, ASynOfAConnectionThatCannotBeSeenKeepsItsNumbers) {
   EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
 }
 
+TEST(ScriptOnLinux, WhatOpensOrRefusesAConnectionIsNumberedAsOnOurStack) {
+  std::string const text =
+      "`sysctl net.ipv4.tcp_timestamps=0 net.ipv4.tcp_sack=0`\n"
+      "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
+      "+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n"
+      "+0 < S 0:0(0) win 65535 <mss 1000>\n"
+      "+0 > S. 0:0(0) ack 1 <mss 1460>\n";
+  Ran const refused = run_on_linux(text +
+                                   "+.1 < R 1:1(0) win 0\n"
+                                   "+0 close(3) = 0\n"
+                                   "+.1 < S 100:100(0) win 65535 <mss 1000>\n"
+                                   "+0 > R. 0:0(0) ack 101 win 0\n");
+  if (is_missing(refused)) {
+    GTEST_SKIP() << refused.reason;
+  }
+  EXPECT_EQ(refused.verdict, Verdict::passed) << finding_text(refused);
+  Ran const another = run_on_linux(text +
+                                   "+.1 < 1002 > 8080 S 0:0(0) win 65535 <mss 1000>\n"
+                                   "+.1 read(3, ..., 1) = 1\n");
+  EXPECT_THAT(finding_text(another), HasSubstr("> S. 0:0(0) ack 1"));
+}
+
 TEST(ScriptOnLinux, ASilenceOfHoursPasses) {
   Ran const ran = run_on_linux(std::string(accepted) +
                                "+20000 < P. 1:11(10) ack 1 win 65535\n"
