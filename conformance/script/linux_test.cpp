@@ -147,6 +147,32 @@ TEST(ScriptOnLinux, WhatOpensOrRefusesAConnectionIsNumberedAsOnOurStack) {
   EXPECT_THAT(finding_text(another), HasSubstr("> S. 0:0(0) ack 1"));
 }
 
+TEST(ScriptOnLinux, WhatIsQueuedAndWhereUrgentDataEnds) {
+  Ran const ran = run_on_linux(std::string(accepted) +
+                               "+0 ioctl(4, SIOCOUTQ, [0]) = 0\n"
+                               "+0 write(4, ..., 2500) = 2500\n"
+                               "+0 > P. 1:2001(2000) ack 1\n"
+                               "+0 > P. 2001:2501(500) ack 1\n"
+                               "+0 ioctl(4, SIOCOUTQ, [2500]) = 0\n"
+                               "+.1 < PU. 1:11(10) ack 1001 win 1500 urg 5\n"
+                               "+0 write(4, ..., 100) = 100\n"
+                               "+0 ioctl(4, SIOCOUTQ, [1600]) = 0\n"
+                               "+0 ioctl(4, SIOCOUTQNSD, [100]) = 0\n"
+                               "+0 shutdown(4, SHUT_WR) = 0\n"
+                               "+0 ioctl(4, SIOCOUTQ, [1601]) = 0\n"
+                               "+0 ioctl(4, SIOCATMARK, [0]) = 0\n"
+                               "+0 read(4, ..., 100) = 4\n"
+                               "+0 ioctl(4, SIOCATMARK, [1]) = 0\n"
+                               "+0 ioctl(3, SIOCOUTQ, [0]) = -1 EINVAL\n"
+                               "+0 read(4, ..., 100) = 5\n"
+                               "+0 ioctl(4, SIOCATMARK, [0]) = 0\n"
+                               "+0~+.1 > . 2501:2501(0) ack 11\n");
+  if (is_missing(ran)) {
+    GTEST_SKIP() << ran.reason;
+  }
+  EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
+}
+
 TEST(ScriptOnLinux, ASilenceOfHoursPasses) {
   Ran const ran = run_on_linux(std::string(accepted) +
                                "+20000 < P. 1:11(10) ack 1 win 65535\n"
