@@ -107,13 +107,13 @@ def _sent_later(lines, at, following):
     begins = times(lines)
     if not found or begins[at] is None:
         return None
-    # Flags, numbers and ACK.
-    same = [re.sub(r" (win|<).*", "", text) for text in (packet, found[2])]
+    numbers = [re.search(r"\d+:\d+\(\d+\)", text) for text in (packet, found[2])]
+    same = all(numbers) and numbers[0][0] == numbers[1][0]
     late = float(found[1]) - begins[at]
     following = lines[at + 1] if at + 1 < len(lines) else "+0"
-    if same[0] != same[1] or late > begins[at] * LATE or not following.startswith("+"):
+    if not same or late > begins[at] * LATE or not following.startswith("+"):
         return None
-    return without_window(f"{begins[at]:.9f}~{found[1]} {packet}")
+    return without_window(f"{begins[at]:.9f}~{found[1]} {found[2]}")
 
 
 def _mended_assertion(line, what):
@@ -160,21 +160,6 @@ def _with_packet(lines, at, when, packet):
     return [*lines[:at], f"{when} {packet}", *_fixed(lines, at), *lines[at + 1:]]
 
 
-def _in_order(lines, at, when):
-    """`lines` with the event `at`, and what comes before `when`, in front of the packet before it,
-    which was sent at `when`."""
-    before, end, begins = at - 1, at + 1, times(lines)
-    while before > 0 and lines[before].startswith("//"):
-        before -= 1
-    if not re.match(r"\S+ > ", lines[before]):
-        return None
-    while end < len(lines) and begins[end] is not None and begins[end] < float(when):
-        end += 1
-    packet = re.sub(r"^\S+", when, lines[before], count=1)
-    moved = [*_fixed(lines, at), *lines[at + 1:end], packet, *lines[before + 1:at]]
-    return [*lines[:before], *moved, *_fixed(lines, end), *lines[end + 1:]]
-
-
 def mended(text, result):
     """`text` with what Linux did in place of what it did not meet; None: that is unknown."""
     lines = text.splitlines()
@@ -196,8 +181,8 @@ def mended(text, result):
         lines = _with_packet(lines, at, when, without_window(f"{when} {packet}").split(" ", 1)[1])
         return "\n".join(lines) + "\n"
     elif what.startswith("it is already "):
-        lines = _in_order(lines, at, re.search(r"[\d.]+\d", what)[0])
-        return "\n".join(lines) + "\n" if lines else None
+        # A late timer came first; the event follows it.
+        new = re.sub(r"^\S+", re.search(r"[\d.]+\d", what)[0], line, count=1)
     elif what.startswith("no packet was sent by "):
         new = _sent_later(lines, at, result.get("next", "")) or "// " + line
         if new.startswith("//"):
