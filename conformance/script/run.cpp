@@ -157,7 +157,9 @@ std::string Runner::state_text() {
 
 std::string Runner::text_of(const Sent& sent) const {
   Live const live = read_live(sent.bytes);
-  return live_text(live, flows_.of(live.source, live.destination));
+  Flow flow = flows_.of(live.source, live.destination);
+  number(live, 0, flow);
+  return live_text(live, flow);
 }
 
 Flow& Runner::flow_of(const Packet& packet) {

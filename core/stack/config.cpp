@@ -244,6 +244,8 @@ Config profile_linux() {
   tcp.window_update_doubles = true;
   tcp.fast_open_by_addresses = true;
   tcp.buffers_doubled = true;
+  tcp.errors_like_linux = true;
+  tcp.recovery_held = true;
   return config;
 }
 

@@ -63,6 +63,8 @@ constexpr void visit_tcp_pools(C& tcp, Visit&& visit) {
   visit("window_each_ack", Unit::boolean, FieldRange{0, 1}, tcp.window_each_ack);
   visit("receive_buffer_rounded", Unit::boolean, FieldRange{0, 1}, tcp.receive_buffer_rounded);
   visit("buffers_doubled", Unit::boolean, FieldRange{0, 1}, tcp.buffers_doubled);
+  visit("errors_like_linux", Unit::boolean, FieldRange{0, 1}, tcp.errors_like_linux);
+  visit("recovery_held", Unit::boolean, FieldRange{0, 1}, tcp.recovery_held);
   visit("ack_stretch_segments", Unit::count, FieldRange{2, 1024}, tcp.ack_stretch_segments);
   visit("ack_stretch_after_bytes", Unit::bytes, FieldRange{0, 1 << 30}, tcp.ack_stretch_after);
   visit("sws_override", Unit::duration, FieldRange{100 * million, 1000 * million},

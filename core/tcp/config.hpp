@@ -102,6 +102,12 @@ struct Config {
   bool receive_buffer_rounded = false;
   // SO_RCVBUF and SO_SNDBUF return twice what was set, within Linux's limits (socket(7)).
   bool buffers_doubled = false;
+  // A write on a socket without a connection gives EPIPE and connect() on a listener EISCONN, as
+  // Linux's calls return; else ENOTCONN and EOPNOTSUPP (POSIX; send(2) and connect(2) list both).
+  bool errors_like_linux = false;
+  // Without SACK tcpi_ca_state stays in Recovery or Loss until an octet above `recover` is
+  // acknowledged, as Linux's tcp_info shows. It changes nothing that is sent.
+  bool recovery_held = false;
   Duration sws_override = Duration::milliseconds(200);
   Count quantum_segments{8};
 

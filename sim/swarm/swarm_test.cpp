@@ -111,6 +111,8 @@ TEST(Swarm, DrawsEverySetting) {
                                              "push_bursts",
                                              "window_update_doubles",
                                              "buffers_doubled",
+                                             "errors_like_linux",
+                                             "recovery_held",
                                              "window_each_ack",
                                              "receive_buffer_rounded"};
   std::map<std::string_view, std::set<std::uint64_t>> values;
