@@ -274,7 +274,7 @@ TEST(Profiles, LinuxAcknowledgesAtOnceUntilItSends) {
   passes(text("linux") +
          "+0 > . 1:1(0) ack 101\n+0 write(4, ..., 1) = 1\n+0 > P. 1:2(1) ack 101\n"
          "+.1 < . 101:101(0) ack 2 win 65535\n+0 < P. 101:201(100) ack 2 win 65535\n"
-         "+.04 > . 2:2(0) ack 201\n");
+         "+.041 > . 2:2(0) ack 201\n");
   passes(text("default") + "+.04 > . 1:1(0) ack 101\n");
 }
 

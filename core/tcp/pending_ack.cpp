@@ -150,6 +150,7 @@ void ack_for_fin(Engine& e, Connection& c) {
     a->delayed_begin = c.receive.nxt.previous();
     a->delayed_segments = 1;
   }
+  a->delayed += Bytes{1};
   a->delayed_ack_due = due_in(e, ack_pace::delay_of(c));
   make_ready(e, c, *a);
 }

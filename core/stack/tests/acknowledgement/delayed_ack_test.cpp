@@ -355,7 +355,7 @@ TEST(AckPace, AnAnswerWithinThePeersPausesMeansThatAcksWait) {
   late.advance(ms(40));
   late.write("late");
   EXPECT_EQ(late.sent(), "PA 1(4) ack 101");
-  EXPECT_EQ(late.segment(ms(10)), "A 1(0) ack 201");
+  EXPECT_EQ(late.segment(ms(10)), "A 5(0) ack 201");
 }
 
 TEST(AckPace, ACopyOfOldDataBeginsAnew) {
