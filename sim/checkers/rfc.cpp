@@ -59,6 +59,7 @@ referee::Allowances allowances_of(const Config& config) {
   out.fast_open_server = config.tcp.fast_open_server;
   out.unsent = config.link != LinkType::ip && config.static_neighbour_count.value == 0;
   out.lone_marks = false;
+  out.larger_window = config.tcp.window_smaller_ignored;
   return out;
 }
 

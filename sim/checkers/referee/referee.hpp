@@ -24,6 +24,7 @@ struct Allowances {
   bool unsent = true;      // a packet that waits for its next hop counts as sent
   bool lone_marks = true;  // ECT on SYNs, pure ACKs and retransmissions, which RFC 8311 permits
   bool paws_off = false;
+  bool larger_window = false;  // a smaller window may be ignored: window_smaller_ignored
 };
 
 // What is known about the capture, and what to judge.
