@@ -33,7 +33,8 @@ def test_readme_leads_there():
 def test_a_plot_with_intervals(tmp_path):
     table, picture = tmp_path / "table.csv", tmp_path / "out.png"
     table.write_text("row,arm,measure,runs,mean,median,low,high\n"
-                     "arm,a=1,jain_index,20,0.8,0.8,0.7,0.9\narm,a=2,jain_index,20,0.6,0.6,0.5,0.7\n"
+                     "arm,a=1,jain_index,20,0.8,0.8,0.7,0.9\n"
+                     "arm,a=2,jain_index,20,0.6,0.6,0.5,0.7\n"
                      "arm,a=1,drops,1,3,3,,\n")
 
     def run(measure):
