@@ -31,6 +31,7 @@ referee::Terms terms_of_run(const World& world) {
   terms.mss_least = referee::Terms{}.mss_least;
   for (const HostSpec& host : world.hosts) {
     terms.mss_least = most(terms.mss_least, host.config.tcp.mss_least);
+    terms.larger_window = terms.larger_window || host.config.tcp.window_smaller_ignored;
   }
   return terms;
 }
@@ -44,6 +45,7 @@ referee::Terms host_terms(const Config& config) {
   terms.likely = false;
   terms.others = false;
   terms.mss_least = most(terms.mss_least, config.tcp.mss_least);
+  terms.larger_window = config.tcp.window_smaller_ignored;
   terms.connections_max = ~std::uint32_t{0};
   terms.violations_max = violations_max;
   terms.reported_max = FindingGroup::kept_max;
@@ -59,7 +61,6 @@ referee::Allowances allowances_of(const Config& config) {
   out.fast_open_server = config.tcp.fast_open_server;
   out.unsent = config.link != LinkType::ip && config.static_neighbour_count.value == 0;
   out.lone_marks = false;
-  out.larger_window = config.tcp.window_smaller_ignored;
   return out;
 }
 

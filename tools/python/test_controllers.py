@@ -48,7 +48,7 @@ def test_the_readme_leads_from_an_edit_to_a_plot(tmp_path):
                           check=False)
     # stderr may have notes: of cc, or of matplotlib, which builds its font cache once.
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "build/own.png").stat().st_size > 10_000
+    assert (tmp_path / "build/controllers.png").stat().st_size > 10_000
     # CUBIC fills the queue of 100 packets; Vegas keeps two to four there.
     cubic, vegas = re.findall(r"ms +([\d.]+) ms +[\d.]+ ms +[\d,]+ +[\d.]+ s", done.stdout)
     assert float(cubic) > 80 and float(vegas) < 50

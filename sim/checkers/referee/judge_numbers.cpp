@@ -401,7 +401,7 @@ void judge_window(const Moment& m) {
   bool const deaf = !m.terms.whole && !v.limited;
   Sequence const limit = limit_of(m);
   Sequence const reported = m.said.segment.sequence + m.said.text();
-  bool const free = probe || opens || deaf || m.may.larger_window;
+  bool const free = probe || opens || deaf || m.terms.larger_window;
   if (!m.said.text().empty() && !free && text_end.after(limit)) {
     // A closed window is probed with at least one octet (3.8.6.1); uIP sends a whole segment.
     bool const probes = !m.terms.is_strict() && seems_shut(m) && segment.sequence == v.limit_ack &&
