@@ -449,7 +449,9 @@ std::string packet_text(const Packet& packet) {
   }
   TcpPacket const& tcp = packet.tcp;
   std::string const ports =
-      packet.ports ? fmt::format("{} > {} ", packet.ports->source, packet.ports->destination) : "";
+      packet.ports    ? fmt::format("{} > {} ", packet.ports->source, packet.ports->destination)
+      : packet.socket ? fmt::format("sock({}) ", *packet.socket)
+                      : "";
   std::string const begin = tcp.any_sequence ? "..." : fmt::format("{}", tcp.sequence.begin);
   std::string out = fmt::format(
       "{}{}{} {}:{}({})", front, ports, flags_text(tcp.flags), begin,
