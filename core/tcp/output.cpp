@@ -5,6 +5,7 @@
 
 #include "core/tcp/accounts.hpp"
 #include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/congestion/adapter.hpp"
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/congestion/pacing.hpp"
 #include "core/tcp/expiry.hpp"
@@ -346,6 +347,12 @@ void plan_new(Engine& e, Connection& c, InFlightState& a, SegmentPlan& plan) {
   if (e.state->now < a.pace_at) [[unlikely]] {
     pacing::wait(e, c);
     return;
+  }
+  if (added::possible(e) && !plan.fin) [[unlikely]] {
+    Bytes const room{std::min(sendable.usable, sendable.cwnd)};
+    if (room.count < sendable.queued && added::gathers(e, c, room)) {
+      return;
+    }
   }
   plan.kind = PlanKind::data;
 }

@@ -37,6 +37,9 @@ struct Delivery {
 // Its pacing rate in octets per second; 0: pacing.hpp computes one.
 std::uint64_t pacing_rate(const Engine& e, const Connection& c);
 
+// Whether new data waits for more `room` in the windows, as a paced controller sends in quanta:
+// until there is room for a quantum, or a third of the window. Not in recovery.
+[[gnu::cold]] bool gathers(Engine& e, Connection& c, Bytes room);
 // New data was sent. `flight`: octets in flight before it.
 [[gnu::cold]] void note_sent(Engine& e, Connection& c, Bytes flight);
 // Octets on the scoreboard were found lost.

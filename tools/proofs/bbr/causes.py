@@ -1,15 +1,10 @@
 """Why the goodput of version 1 differs from Linux's by more than the limit, where it does."""
 
 # For a path: the least and the most that the cause explains of Linux's goodput, in percent.
-# Seen in captures. With a buffer of 1 MB at the receiver there is no timeout, and 945 Mbit/s.
-LOST_AGAIN = ("a retransmission is lost while the peer's window is full: no data sent after it can "
-              "show that (RFC 8985), so the timer of 200 ms does; Linux gathers new data to a third "
-              "of the window, so that some is left to send after a retransmission")
 # With dsack = false at the receiver the difference is gone (13.7, 14.5 and 12.9 Mbit/s).
 LATE_REPAIR = ("D-SACKs of late segments lengthen RACK's reordering window, more than in Linux; "
                "while the peer's window is full each later repair costs goodput")
 CAUSES = {
-    ("1G", "200us", "1%", "none"): (25, 90, LOST_AGAIN),
     ("1G", "300ms", "3%", "ten"): (75, 90, LATE_REPAIR),
 }
 

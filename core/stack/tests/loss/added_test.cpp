@@ -52,7 +52,18 @@ constexpr lockstep_controller owning = [] {
 }();
 tcp::AddedController const first{counting};
 tcp::AddedController const second{owning};
+constexpr lockstep_controller pacing = [] {
+  lockstep_controller out = owning;
+  out.name = "pacing";
+  out.flags |= LOCKSTEP_CONTROLLER_PACES;
+  out.begin = [](lockstep_connection* c) {
+    c->cwnd = wanted;
+    c->pacing_rate = 1'000'000'000;
+  };
+  return out;
+}();
 tcp::AddedController const third{noting};
+tcp::AddedController const fourth{pacing};
 
 Config with(std::string_view name) {
   Config config = flow_config();
@@ -232,6 +243,44 @@ TEST(Added, GetsLimitedOnlyWithAnAckOfNewData) {
   ASSERT_EQ(acks.size(), 2u);
   EXPECT_EQ(acks[0].limited, 1u);
   EXPECT_EQ(acks[1].limited, 0u) << "nothing new is acknowledged";
+}
+
+// Twelve segments are in flight, and data for more is queued.
+struct Paced : Flow {
+  Paced() : Flow(configured(), sacking) {
+    write_octets(100'000);
+    EXPECT_EQ(flight(), 12'000u);
+    segments();
+  }
+  static Config configured() {
+    wanted = 12'000;
+    return with("pacing");
+  }
+};
+
+TEST(Added, PacesInQuantaOfAThirdOfTheWindow) {
+  Paced flow;
+  flow.advance(Duration::milliseconds(100));
+  for (std::uint32_t const number : {1'001u, 2'001u, 3'001u}) {
+    flow.ack(number);
+    EXPECT_EQ(flow.segments(), "");
+  }
+  flow.ack(4'001);
+  EXPECT_EQ(flow.segments(), "12001+1000 13001+1000 14001+1000 15001+1000");
+}
+
+TEST(Added, PacesWithoutWaitingForAFarAck) {
+  Paced flow;
+  flow.advance(Duration::milliseconds(30));
+  flow.ack(1'001);
+  EXPECT_EQ(flow.segments(), "12001+1000");
+}
+
+TEST(Added, PacesWithoutWaitingInRecovery) {
+  Paced flow;
+  flow.advance(Duration::milliseconds(100));
+  flow.sack(1, {{1'001, 4'001}});
+  EXPECT_EQ(flow.segments(), "1+1000 12001+1000 13001+1000 14001+1000");
 }
 
 TEST(Added, AWindowOutOfRangeIsReplacedAndReported) {
