@@ -111,7 +111,7 @@ constexpr void visit_tcp_extras(C& tcp, Visit&& visit) {
   visit("shard", Unit::count, FieldRange{0, ShardCount::most - 1}, tcp.shard);
 }
 
-// For visit_fields: the timers, limits and features of tcp::Config.
+// For visit_fields: the timers of tcp::Config, congestion control and loss recovery.
 template <class C, class Visit>
 constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
   constexpr std::uint64_t million = 1'000'000;
@@ -163,6 +163,13 @@ constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
   visit("frto", Unit::boolean, FieldRange{0, 1}, tcp.frto);
   visit("undo", Unit::boolean, FieldRange{0, 1}, tcp.undo);
   visit("undo_by_timestamps", Unit::boolean, FieldRange{0, 1}, tcp.undo_by_timestamps);
+}
+
+// For visit_fields: which segments are answered, the options, ports and the path MTU.
+template <class C, class Visit>
+constexpr void visit_tcp_answers(C& tcp, Visit&& visit) {
+  constexpr std::uint64_t million = 1'000'000;
+  constexpr std::uint64_t day = Duration::seconds(86'400).ns;
   visit("challenges_per_second", Unit::count, FieldRange{0, million}, tcp.challenges_per_second);
   visit("challenge_jitter", Unit::boolean, FieldRange{0, 1}, tcp.challenge_jitter);
   visit("challenges_per_connection", Unit::count, FieldRange{1, 65'535},
@@ -252,6 +259,7 @@ constexpr void visit_fields(C& config, Visit&& visit) {
   visit("path_age", Unit::duration, FieldRange{Duration::seconds(300).ns, day}, config.path_age);
   visit_tcp_pools(config.tcp, visit);
   visit_tcp_rules(config.tcp, visit);
+  visit_tcp_answers(config.tcp, visit);
   visit_tcp_extras(config.tcp, visit);
 }
 

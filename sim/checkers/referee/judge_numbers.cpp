@@ -398,11 +398,10 @@ void judge_window(const Moment& m) {
   bool const probe = m.said.text().count == 1 && v.limited && segment.sequence == v.limit;
   bool const opens = segment.flags.syn() && !segment.flags.ack() && m.may.fast_open_client &&
                      (segment.options.cookie_bytes != 0 || !m.terms.is_strict());
-  bool const deaf = !m.terms.whole && !v.limited;
+  bool const deaf = (!m.terms.whole && !v.limited) || m.terms.larger_window;
   Sequence const limit = limit_of(m);
   Sequence const reported = m.said.segment.sequence + m.said.text();
-  bool const free = probe || opens || deaf || m.terms.larger_window;
-  if (!m.said.text().empty() && !free && text_end.after(limit)) {
+  if (!m.said.text().empty() && !probe && !opens && !deaf && text_end.after(limit)) {
     // A closed window is probed with at least one octet (3.8.6.1); uIP sends a whole segment.
     bool const probes = !m.terms.is_strict() && seems_shut(m) && segment.sequence == v.limit_ack &&
                         m.said.text() <= full_size(m);
