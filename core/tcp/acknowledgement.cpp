@@ -70,9 +70,12 @@ void grow(Engine& e, Connection& c, InFlightState& a, Bytes newly, bool marked) 
 
 // With Config's window_smaller_ignored: whether the window of the segment is not taken. To be asked
 // after SND.UNA has advanced, when WL2 is its value from before.
-bool ignores_window(const Engine& e, const Connection& c, const wire::Segment& s, Bytes offered) {
+[[gnu::cold]] bool lacks_news(const Connection& c, const wire::Segment& s, Bytes offered) {
   bool const news = c.send.wl2.before(s.acknowledgment) || c.send.wl1.before(s.sequence);
-  return e.config.window_smaller_ignored && !news && offered < c.send.wnd && !offered.empty();
+  return !news && offered < c.send.wnd && !offered.empty();
+}
+bool ignores_window(const Engine& e, const Connection& c, const wire::Segment& s, Bytes offered) {
+  return e.config.window_smaller_ignored && lacks_news(c, s, offered);
 }
 
 //= rfc5681#2

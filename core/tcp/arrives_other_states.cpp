@@ -155,7 +155,7 @@ AckStep complete_handshake(Engine& e, Connection& c, const InboundSegment& arriv
   // Of the segment as it arrived: the SYN-ACK of a simultaneous open is here without its SYN, but
   // the window of a SYN is not scaled.
   c.send.wnd = offered_window(c, arrival.segment);
-  c.send.wnd_max = e.config.segment_half_window ? c.send.wnd : most(c.send.wnd_max, c.send.wnd);
+  c.send.wnd_max = most(c.send.wnd_max, c.send.wnd);
   c.send.wl1 = s.sequence;
   c.send.wl2 = s.acknowledgment;
   establish(e, c);

@@ -113,7 +113,9 @@ void establish(Engine& e, Connection& c) {
   enter(e, c, State::established);
   congestion::begin(e, c, Count{c.retries});
   begin_data(c.rtt, c.syn_lost, e.config);
-  if (e.config.segment_half_window) {
+  if (e.config.segment_half_window) [[unlikely]] {
+    // The window of the handshake's last segment alone: that of a SYN may be one without a scale.
+    c.send.wnd_max = c.send.wnd;
     c.mss = static_cast<std::uint16_t>(std::min<std::uint32_t>(c.mss, half_window_of(c)));
   }
   if (a.reused_time_wait != nil) {

@@ -295,10 +295,9 @@ Duration syn_limit(const Engine& e, std::uint32_t user_timeout_ms) {
 
 namespace {
 
-// R2 of our SYN, or of our SYN-ACK.
-Duration syn_limit_of(const Engine& e, const Connection& c) {
-  return c.state == State::syn_received ? syn_received_limit(e, c.user_timeout_ms)
-                                        : syn_limit(e, c.user_timeout_ms);
+// R2 of our SYN-ACK, with Config's syn_received_timeout.
+[[gnu::cold, gnu::noinline]] Duration own_syn_received_limit(const Engine& e, const Connection& c) {
+  return syn_received_limit(e, c.user_timeout_ms);
 }
 
 }  // namespace
@@ -317,7 +316,11 @@ void set_give_up(const Engine& e, const Connection& c, InFlightState& a) {
   //# 9293:P-CLOSE-TOABORT so a CLOSE that cannot complete becomes an ABORT
   //= rfc9293#3.6
   //# 9293:P-CLOSE-NOACK and so does a FIN that is never acknowledged
-  Duration const limit = synchronized(c.state) ? limit_of(c.user_timeout_ms) : syn_limit_of(e, c);
+  Duration limit =
+      synchronized(c.state) ? limit_of(c.user_timeout_ms) : syn_limit(e, c.user_timeout_ms);
+  if (c.state == State::syn_received && e.config.syn_received_timeout.ns != 0) [[unlikely]] {
+    limit = own_syn_received_limit(e, c);
+  }
   a.give_up_due = e.state->now + limit;
 }
 

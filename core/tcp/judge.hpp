@@ -88,8 +88,11 @@ template <ReceiverView View>
   //# 7323:TS-17 R1: older than TS.Recent, while that is valid
   //= rfc7323#5.5
   //# 7323:TS-49 after a long silence an older one is accepted
-  std::uint32_t const stamp = s.options.timestamp_value + view.timestamps_behind();
-  bool const old = is_older({stamp, view.ts_recent()});
+  std::uint32_t const stamp = s.options.timestamp_value;
+  if (!is_older({stamp, view.ts_recent()})) [[likely]] {
+    return Drop::none;
+  }
+  bool const old = is_older({stamp + view.timestamps_behind(), view.ts_recent()});
   return old && !view.ts_recent_outdated() ? Drop::tcp_timestamp_old : Drop::none;
 }
 

@@ -138,9 +138,9 @@ void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes data) {
   return true;
 }
 
-void ack_for_fin(Engine& e, Connection& c) {
+[[gnu::cold]] void ack_for_fin(Engine& e, Connection& c) {
   bool const open = c.state == State::established || c.state == State::syn_received;
-  InFlightState* const a = open && ack_pace::is_on(e) ? ensure_active(e, c) : nullptr;
+  InFlightState* const a = open ? ensure_active(e, c) : nullptr;
   if (a == nullptr || !c.delayed_acks || a->ack_now || !take_back(e, *a) ||
       ack_pace::fin_arrived(c, *a)) {
     ack_now(e, c);
