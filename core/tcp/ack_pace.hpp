@@ -9,8 +9,7 @@ namespace lockstep::tcp::ack_pace {
 // Whether this rule holds, in place of Config's ack_stretch_after.
 inline bool is_on(const Engine& e) { return e.config.quick_acks.value != 0; }
 
-// `data` octets have arrived in order, and are counted in `a.delayed`. Whether their ACK leaves at
-// once.
+// Data has arrived in order, and is counted in `a.delayed`. Whether its ACK leaves at once.
 bool data_arrived(const Engine& e, Connection& c, const InFlightState& a);
 // How long the ACK may be delayed otherwise: as long as the peer's pauses between segments, 40 to
 // 200 ms, but not longer than a round trip of that length. Not at all before any data.
@@ -20,7 +19,7 @@ void ack_leaves(Connection& c);
 // A segment with data leaves: soon after the peer's data it is an answer, and the connection counts
 // as interactive.
 void data_leaves(const Engine& e, Connection& c);
-// The peer's FIN in SYN-RECEIVED or ESTABLISHED: the application will answer it, probably. Whether
+// The peer's FIN in ESTABLISHED: the application will answer it, probably. Whether
 // its ACK leaves at once all the same.
 bool fin_arrived(Connection& c, const InFlightState& a);
 // A copy of old data arrived, or a marked packet: the next `segments` ACKs leave at once.

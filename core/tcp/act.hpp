@@ -8,8 +8,8 @@
 
 namespace lockstep::tcp {
 
-// Whether the answer to an unacceptable segment counts against the limit of its connection: if that
-// has no data, SYN or FIN; with an interval between answers, in place of a number, also a SYN's.
+// Whether answers to such unacceptable segments have a limit: to those without data, SYN and FIN,
+// and with Config's answer_interval also to SYNs.
 inline bool is_limited(const Engine& e, const wire::Segment& s) {
   bool const syn = s.flags.syn() && e.config.answer_interval != Duration{};
   return s.length().empty() || syn;

@@ -57,7 +57,7 @@ Drop process_rest(Engine& e, Connection& c, const wire::Segment& s) {
 void hasten_syn(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   if (e.config.syn_after_bad_ack != Duration{} && c.retries == 0 && !a.retransmit_due.is_never()) {
-    a.retransmit_due = due_in(e, e.config.syn_after_bad_ack);
+    a.retransmit_due = earlier(a.retransmit_due, due_in(e, e.config.syn_after_bad_ack));
     arm(e, a);
   }
 }

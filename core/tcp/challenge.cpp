@@ -30,7 +30,7 @@ template <class Record>
 bool interval_passed(Record& c, Instant now, Duration interval) {
   auto const ms = static_cast<std::uint32_t>(now.ns / 1'000'000) + 1;
   std::uint32_t const last = std::uint32_t{c.answers} << 16 | c.answers_second;
-  if (last != 0 && ms - last < interval.ns / 1'000'000) {
+  if (last != 0 && ms - last < (interval.ns + 999'999) / 1'000'000) {
     return false;
   }
   c.answers = static_cast<std::uint16_t>(ms >> 16);

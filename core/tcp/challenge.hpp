@@ -5,7 +5,8 @@
 
 namespace lockstep::tcp {
 
-// Whether one more challenge ACK may be sent in this second; counts it, or the refusal. Besides the
+// Whether one more challenge ACK may be sent in this second, or by Config's answer_interval; counts
+// it, or the refusal. Besides the
 // limit of the stack each connection has one of its own, so that a flood on one connection does not
 // use up the challenges of others. O(1).
 [[nodiscard]] bool may_challenge(Engine& e, Connection& c);

@@ -274,10 +274,8 @@ struct Config {
 
   // Use packet-too-big messages (RFC 1191, 8201). Without it IPv6 packets have 1280 octets at most.
   bool path_mtu_discovery = true;
-  // The smallest segments, TCP options included, that a peer's MSS option or a router's message may
-  // cause: smaller ones would be mostly headers (CVE-2019-11479).
-  // A segment has at most half of the window that the peer offered with the handshake, or that
-  // window if it has 536 octets or less, as Linux's frames show it.
+  // A segment has at most half of the largest window that the peer has offered since the handshake,
+  // or all of it if that is 536 octets or less, as Linux's frames show it.
   bool segment_half_window = false;
   // Of a segment that neither acknowledges nor carries anything new a window smaller than the last
   // one is ignored unless it is 0, as tcpi_snd_wnd of Linux shows it.
@@ -285,6 +283,8 @@ struct Config {
   // While data is in flight a window that shrank to zero is not probed: the first segment is
   // retransmitted into it, as Linux's frames show it.
   bool shrunk_retransmitted = false;
+  // The smallest segments, TCP options included, that a peer's MSS option or a router's message may
+  // cause: smaller ones would be mostly headers (CVE-2019-11479).
   Bytes mss_least{48};
   Bytes path_mtu_least{552};  // of IPv4; IPv6 has 1280
   // RFC 4821, in addition: repeated timeouts may mean that large packets are lost. Packets of

@@ -103,7 +103,7 @@ bool process_field(Engine& e, Connection& c, std::uint8_t field, wire::Flags fla
   cut_by_echo(e, c);
   c.ecn.echo = echo;
   if (ack_pace::is_on(e)) [[unlikely]] {
-    // Of CE and of CWR the peer learns at once: its window may be as small as one segment.
+    // CE and CWR are acknowledged at once: the peer's window may be as small as one segment.
     if (echo) {
       ack_pace::hasten(c, {2});
     }

@@ -197,6 +197,7 @@ void fill_urgent(const Connection& c, const InFlightState& a, const SegmentPlan&
     return false;
   }
   if (plan.data.count > c.send.wnd_max.count / 2) {
+    a.burst_left = 0;
     return true;  // the peer has no room for a second
   }
   if (a.burst_left == 0) {

@@ -84,13 +84,20 @@ void advise(Engine& e, Connection& c) {
     probe(e, c);
     return;
   }
+  // With Config's shrunk_retransmitted: the peer answers, but nothing fits into its window.
+  bool const shut = synchronized(c.state) && c.send.wnd.empty();
+  if (shut && c.reading_over) [[unlikely]] {
+    bound_closed_window(e, c);
+  }
   c.retries = static_cast<std::uint8_t>(std::min(c.retries + 1, 255));
   ++e.counters->timeouts;
   if (accounts_kept(e)) {
     accounts::note_timeout(e, c);
   }
   if (synchronized(c.state)) {
-    path_probe::on_timeout(e, c);
+    if (!shut) {
+      path_probe::on_timeout(e, c);
+    }
     //= rfc9293#3.8.2
     //# 9293:MUST-19 slow start after a timeout
     spurious::remember(e, c, true);
@@ -124,7 +131,9 @@ void advise(Engine& e, Connection& c) {
     apply_pending_mtu(e, c);
   }
   make_ready(e, c);
-  advise(e, c);
+  if (!shut) {
+    advise(e, c);
+  }
 }
 
 void expire_retransmit(Engine& e, Connection& c) {
@@ -266,7 +275,7 @@ bool due(Instant instant, Instant now) { return instant <= now; }
   while (delay.ns / ms >= first * step && step < 1u << 18) {
     step *= 8;
   }
-  // The steps lie where those of Linux do if it is started as a device is.
+  // Of our clock; Linux's steps lie there if it runs in virtual time as a device does.
   constexpr std::uint64_t phase = 16;
   std::uint64_t const into = (phase % step) * ms;
   return {((now + delay + Duration{step * ms - into}).ns / (step * ms)) * step * ms + into};
@@ -295,7 +304,7 @@ Duration syn_limit(const Engine& e, std::uint32_t user_timeout_ms) {
 
 namespace {
 
-// R2 of our SYN-ACK, with Config's syn_received_timeout.
+// R2 of our SYN-ACK, with Config's syn_received_timeout. Not inlined: most timeouts are of data.
 [[gnu::cold, gnu::noinline]] Duration own_syn_received_limit(const Engine& e, const Connection& c) {
   return syn_received_limit(e, c.user_timeout_ms);
 }
@@ -375,7 +384,9 @@ void begin_orphan(Engine& e, Connection& c) {
   if (c.slow) {
     set_slow(e, c, Instant::never());
   }
-  if (c.active != nil && e.active(c).mode == RetransmitMode::persist && c.send.wnd.empty()) {
+  bool const waits = c.active != nil &&
+                     (e.active(c).mode == RetransmitMode::persist || e.config.shrunk_retransmitted);
+  if (waits && c.send.wnd.empty()) {
     bound_closed_window(e, c);
   }
 }

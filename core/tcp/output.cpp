@@ -49,7 +49,7 @@ std::uint32_t retransmission_room(const Engine& e, const Connection& c, const In
                                   Sequence begin) {
   std::uint32_t const most = eff_snd_mss(c, a);
   std::uint32_t const window = retransmit_right_edge(c, a).since(begin).count;
-  bool const beyond = window == 0 && begin == c.send.una && e.config.shrunk_retransmitted;
+  bool const beyond = c.send.wnd.empty() && begin == c.send.una && e.config.shrunk_retransmitted;
   return beyond ? most : std::min(window, most);
 }
 

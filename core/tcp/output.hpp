@@ -50,7 +50,8 @@ inline Sequence bare_sequence(const Connection& c) {
   return beyond && synchronized(c.state) ? right : c.send.nxt;
 }
 // How much may be retransmitted from `begin` on, at most a segment. Data that lay in the window
-// when it was sent may be retransmitted although the edge moved left by the rounding of a scale.
+// when it was sent may be retransmitted although the edge moved left by the rounding of a scale;
+// with Config's shrunk_retransmitted the first segment also into a window of zero.
 std::uint32_t retransmission_room(const Engine& e, const Connection& c, const InFlightState& a,
                                   Sequence begin);
 // The send variables of a new connection: all at `iss`, the SYN still to be sent.

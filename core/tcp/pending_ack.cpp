@@ -117,7 +117,11 @@ void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes data) {
   //# 5681:CC-37 within 500 ms of the first unacknowledged segment
   if (a.delayed_segments == 1) {
     // leave_ready() sets the timer if the ACK is still pending then: usually data carries it.
-    a.delayed_ack_due = due_in(e, paced ? ack_pace::delay_of(c) : e.config.delayed_ack);
+    Duration const delay = paced ? ack_pace::delay_of(c) : e.config.delayed_ack;
+    constexpr Duration most{499'999'999};
+    a.delayed_ack_due = e.config.timer_steps
+                            ? earlier(stepped(e.state->now, delay), e.state->now + most)
+                            : e.state->now + delay;
   }
 }
 
@@ -131,6 +135,7 @@ void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes data) {
       only.kind != PendingAck::Kind::cumulative) {
     return false;
   }
+  keep_duplicate(e, a, a.pending_ack_first);
   PendingAck const record = pop_pending_ack(e, a);
   a.delayed_begin = record.begin;
   a.delayed = record.end.since(record.begin);
@@ -139,7 +144,7 @@ void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes data) {
 }
 
 [[gnu::cold]] void ack_for_fin(Engine& e, Connection& c) {
-  bool const open = c.state == State::established || c.state == State::syn_received;
+  bool const open = c.state == State::established;
   InFlightState* const a = open ? ensure_active(e, c) : nullptr;
   if (a == nullptr || !c.delayed_acks || a->ack_now || !take_back(e, *a) ||
       ack_pace::fin_arrived(c, *a)) {

@@ -300,7 +300,7 @@ void fill(Engine& e, Connection& c, const HalfOpen& h) {
   c.retries = h.tries;
   c.syn_lost = h.tries != 0;
   c.rtt.set_rto(timeout_after(e.config, h.tries));
-  c.sent_at = h.tries == 0 ? h.opened : h.due - c.rtt.rto();
+  c.sent_at = h.tries == 0 ? h.opened : earlier(h.due - c.rtt.rto(), e.state->now);
   c.segments_sent = h.sent;
   c.segments_received = h.received;
   c.retransmissions = h.retransmitted;

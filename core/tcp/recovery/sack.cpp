@@ -211,7 +211,7 @@ void settle_timer(Engine& e, Connection& c, Instant wait, bool advances) {
   bool const probing = a.mode == RetransmitMode::loss_probe && !repairs(c, a);
   if (a.mode != RetransmitMode::retransmit && !probing) {
     a.retransmit_due =
-        a.mode == RetransmitMode::loss_probe ? a.timeout_due : e.state->now + c.rtt.rto();
+        a.mode == RetransmitMode::loss_probe ? a.timeout_due : due_in(e, c.rtt.rto());
     a.mode = RetransmitMode::retransmit;
     arm(e, c);
   }

@@ -335,7 +335,8 @@ struct PacedFlow : Flow {
 TEST(AckPace, TheFirstSixteenLeaveAtOnceAndThenEachWaits) {
   PacedFlow flow;
   for (int i = 0; i != 16; ++i) {
-    EXPECT_EQ(flow.segment(ms(10)), "A 1(0) ack " + std::to_string(flow.next)) << i;
+    std::string const sent = flow.segment(ms(10));
+    EXPECT_EQ(sent, "A 1(0) ack " + std::to_string(flow.next)) << i;
   }
   EXPECT_EQ(flow.segment(ms(10)), "");
   flow.advance(ms(40));
@@ -369,6 +370,23 @@ TEST(AckPace, ACopyOfOldDataBeginsAnew) {
   flow.data(1, 100);
   EXPECT_EQ(flow.sent(), "A 5(0) ack 201");
   EXPECT_EQ(flow.segment(ms(10)), "A 5(0) ack 301");
+}
+
+// The ACK of data is taken back for its FIN, but not what it reports.
+TEST(AckPace, AFinKeepsTheReportOfADuplicate) {
+  Config config = paced();
+  config.tcp.sack = true;
+  config.tcp.dsack = true;
+  Flow flow(config, {.mss = 1000, .sack = true});
+  flow.data(1, 100);
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 101");
+  flow.deliver(
+      {.flags = flag::fin | flag::ack, .seq = 51, .ack = 1, .data = std::string(150, 'x')});
+  flow.advance(ms(200));
+  std::vector<Out> const sent = flow.take();
+  ASSERT_FALSE(sent.empty());
+  EXPECT_EQ(sent.back().ack, 202u);
+  EXPECT_EQ(sent.front().sack, "51-101");
 }
 
 TEST(AckPace, ThePeersFinInEstablishedWaitsForTheAnswer) {
