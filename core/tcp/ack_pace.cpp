@@ -19,7 +19,7 @@ struct Pace {
 };
 
 constexpr std::uint32_t arrived_bits = 18, quick_bits = 5, pause_most = 255;
-constexpr std::uint32_t pause_least = 40, delay_most = 200, quick_most = 31;
+constexpr std::uint32_t delay_most_ms = 200, quick_most = 31;
 constexpr std::uint32_t segment_least = 536;  // taken for full as long as none was larger
 
 Pace pace_of(const Connection& c) {
@@ -44,6 +44,12 @@ std::uint32_t since_arrival(const Engine& e, const Pace& pace) {
   return (now_ms(e) - pace.arrived_ms) & ((1u << arrived_bits) - 1);
 }
 
+// The least pause that counts: Config's delayed_ack.
+std::uint32_t least_ms(const Engine& e) {
+  std::uint64_t const ms = e.config.delayed_ack.ns / 1'000'000;
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(ms, 1, pause_most));
+}
+
 // How many ACKs leave at once after a start: one for each two segments that fit into the window, at
 // least two.
 std::uint32_t quick_of(const Engine& e, const Connection& c) {
@@ -64,11 +70,12 @@ std::uint64_t rto_ms(const Connection& c) { return c.rtt.rto().ns / 1'000'000; }
 bool data_arrived(const Engine& e, Connection& c, const InFlightState& a) {
   Pace pace = pace_of(c);
   std::uint32_t const pause = since_arrival(e, pace);
+  std::uint32_t const least = least_ms(e);
   if (pace.pause_ms == 0) {
     pace.quick = std::max(pace.quick, quick_of(e, c));
-    pace.pause_ms = pause_least;
-  } else if (pause <= pause_least / 2) {
-    pace.pause_ms = pace.pause_ms / 2 + pause_least / 2;
+    pace.pause_ms = least;
+  } else if (pause <= least / 2) {
+    pace.pause_ms = std::max(pace.pause_ms / 2 + least / 2, 1u);
   } else if (pause < pace.pause_ms) {
     pace.pause_ms = pace.pause_ms / 2 + pause;
   } else if (pause > rto_ms(c)) {
@@ -79,19 +86,19 @@ bool data_arrived(const Engine& e, Connection& c, const InFlightState& a) {
   return a.delayed.count > full_of(c) || (pace.quick != 0 && !pace.interactive);
 }
 
-Duration delay_of(const Connection& c) {
-  std::uint64_t const round_trip =
-      c.rtt.sampled() ? std::max<std::uint64_t>(srtt_of(c.rtt).ns / 1'000'000, pause_least)
-                      : delay_most;
-  std::uint64_t const pause = pace_of(c).pause_ms;
-  return Duration::milliseconds(std::min({pause, round_trip, std::uint64_t{delay_most}}));
+Duration delay_of(const Engine& e, const Connection& c) {
+  Duration const pause = Duration::milliseconds(pace_of(c).pause_ms);
+  Duration const round_trip = c.rtt.sampled() ? srtt_of(c.rtt) : pause;
+  Duration const most = Duration::milliseconds(delay_most_ms);
+  bool const begun = pause != Duration{};
+  return begun ? std::max(e.config.delayed_ack, std::min({pause, round_trip, most})) : pause;
 }
 
-void ack_leaves(Connection& c) {
+void ack_leaves(const Engine& e, Connection& c) {
   Pace pace = pace_of(c);
   if (pace.quick != 0) {
     --pace.quick;
-    pace.pause_ms = pace.quick == 0 ? pause_least : pace.pause_ms;
+    pace.pause_ms = pace.quick == 0 ? least_ms(e) : pace.pause_ms;
     keep(c, pace);
   }
 }
@@ -111,11 +118,11 @@ bool fin_arrived(Connection& c, const InFlightState& a) {
   return a.delayed.count >= full_of(c);
 }
 
-void hasten(Connection& c, Count segments) {
+void hasten(const Engine& e, Connection& c, Count segments) {
   Pace pace = pace_of(c);
   pace.quick = std::max(pace.quick, segments.value);
   pace.interactive = false;
-  pace.pause_ms = pause_least;
+  pace.pause_ms = least_ms(e);
   keep(c, pace);
 }
 

@@ -11,11 +11,12 @@ inline bool is_on(const Engine& e) { return e.config.quick_acks.value != 0; }
 
 // Data has arrived in order, and is counted in `a.delayed`. Whether its ACK leaves at once.
 bool data_arrived(const Engine& e, Connection& c, const InFlightState& a);
-// How long the ACK may be delayed otherwise: as long as the peer's pauses between segments, 40 to
-// 200 ms, but not longer than a round trip of that length. Not at all before any data.
-Duration delay_of(const Connection& c);
+// How long the ACK may be delayed otherwise: as long as the peer's pauses between segments, at
+// least Config's delayed_ack, at most 200 ms and a round trip unless that is longer. Not at all
+// before any data.
+Duration delay_of(const Engine& e, const Connection& c);
 // An ACK that was due leaves, alone or with data.
-void ack_leaves(Connection& c);
+void ack_leaves(const Engine& e, Connection& c);
 // A segment with data leaves: soon after the peer's data it is an answer, and the connection counts
 // as interactive.
 void data_leaves(const Engine& e, Connection& c);
@@ -23,6 +24,6 @@ void data_leaves(const Engine& e, Connection& c);
 // its ACK leaves at once all the same.
 bool fin_arrived(Connection& c, const InFlightState& a);
 // A copy of old data arrived, or a marked packet: the next `segments` ACKs leave at once.
-void hasten(Connection& c, Count segments);
+void hasten(const Engine& e, Connection& c, Count segments);
 
 }  // namespace lockstep::tcp::ack_pace

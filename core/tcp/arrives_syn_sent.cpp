@@ -53,10 +53,12 @@ Drop process_rest(Engine& e, Connection& c, const wire::Segment& s) {
   return data.bytes.empty() && !data.fin ? Drop::none : accept_data(e, c, data, s);
 }
 
-// After an unacceptable ACK: the stale connection of the peer, if there was one, is gone now.
+// After an unacceptable ACK: the stale connection of the peer, if there was one, is gone now. Not a
+// SYN with Fast Open: sent again so soon it would seem that the path drops such SYNs.
 void hasten_syn(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
-  if (e.config.syn_after_bad_ack != Duration{} && c.retries == 0 && !a.retransmit_due.is_never()) {
+  bool const first = c.retries == 0 && !a.retransmit_due.is_never();
+  if (e.config.syn_after_bad_ack != Duration{} && first && !a.fast_open_used) {
     a.retransmit_due = earlier(a.retransmit_due, due_in(e, e.config.syn_after_bad_ack));
     arm(e, a);
   }

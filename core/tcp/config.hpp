@@ -129,8 +129,8 @@ struct Config {
   Duration user_timeout_advertised;
   Duration user_timeout_least = Duration::seconds(100);
   Duration user_timeout_most = Duration::seconds(3600);
-  // Timers of retransmissions, probes and delayed ACKs fire at steps, up to an eighth late, as
-  // those of Linux with HZ=1000 do (its timer wheel).
+  // Timers of retransmissions, probes and delayed ACKs fire at the next of steps of 1 ms, from 64
+  // ms on of up to an eighth of the delay, as those of Linux with HZ=1000 do (its timer wheel).
   bool timer_steps = false;
   Duration syn_timeout = Duration::seconds(180);  // R2 of a SYN
   Duration syn_received_timeout{};                // R2 of a SYN-ACK; 0: as syn_timeout

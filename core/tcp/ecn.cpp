@@ -105,7 +105,7 @@ bool process_field(Engine& e, Connection& c, std::uint8_t field, wire::Flags fla
   if (ack_pace::is_on(e)) [[unlikely]] {
     // CE and CWR are acknowledged at once: the peer's window may be as small as one segment.
     if (echo) {
-      ack_pace::hasten(c, {2});
+      ack_pace::hasten(e, c, {2});
     }
     return true;
   }

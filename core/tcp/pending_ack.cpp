@@ -62,7 +62,7 @@ void cut_delayed(Engine& e, Connection& c, InFlightState& a) {
   record.echo = c.ecn.echo;
   forget_delayed(a);
   if (ack_pace::is_on(e)) [[unlikely]] {
-    ack_pace::ack_leaves(c);
+    ack_pace::ack_leaves(e, c);
   }
   if (a.pending_ack_last != nil) {
     PendingAck& last = e.pending_acks[a.pending_ack_last];
@@ -117,7 +117,7 @@ void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes data) {
   //# 5681:CC-37 within 500 ms of the first unacknowledged segment
   if (a.delayed_segments == 1) {
     // leave_ready() sets the timer if the ACK is still pending then: usually data carries it.
-    Duration const delay = paced ? ack_pace::delay_of(c) : e.config.delayed_ack;
+    Duration const delay = paced ? ack_pace::delay_of(e, c) : e.config.delayed_ack;
     constexpr Duration most{499'999'999};
     a.delayed_ack_due = e.config.timer_steps
                             ? earlier(stepped(e.state->now, delay), e.state->now + most)
@@ -156,7 +156,7 @@ void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes data) {
     a->delayed_segments = 1;
   }
   a->delayed += Bytes{1};
-  a->delayed_ack_due = due_in(e, ack_pace::delay_of(c));
+  a->delayed_ack_due = due_in(e, ack_pace::delay_of(e, c));
   make_ready(e, c, *a);
 }
 
@@ -204,7 +204,7 @@ void ack_now(Engine& e, Connection& c) {
   if (!ack_pace::is_on(e)) {
     c.ack_pace = 0;
   } else if (!segment.length().empty() && segment.sequence.before(c.receive.nxt)) {
-    ack_pace::hasten(c, e.config.quick_acks);
+    ack_pace::hasten(e, c, e.config.quick_acks);
   }
   // A window closed because the store was full may be open again: report it to the probe.
   if (c.receive.edge == c.receive.nxt) {
@@ -277,7 +277,7 @@ void clear_delayed_acks(Engine& e, InFlightState& a) {
     pop_pending_ack(e, a);
   }
   if (a.delayed_segments != 0 && ack_pace::is_on(e)) [[unlikely]] {
-    ack_pace::ack_leaves(e.connection(a.owner));
+    ack_pace::ack_leaves(e, e.connection(a.owner));
   }
   forget_delayed(a);
   a.ack_now = false;

@@ -315,6 +315,7 @@ TEST(DelayedAck, QuickAcksAreForTheBeginning) {
 Config paced() {
   Config config = flow_config();
   config.tcp.quick_acks = Count{16};
+  config.tcp.delayed_ack = ms(40);
   return config;
 }
 
@@ -341,6 +342,26 @@ TEST(AckPace, TheFirstSixteenLeaveAtOnceAndThenEachWaits) {
   EXPECT_EQ(flow.segment(ms(10)), "");
   flow.advance(ms(40));
   EXPECT_EQ(flow.sent(), "A 1(0) ack " + std::to_string(flow.next));
+}
+
+TEST(AckPace, ThePausesBeginWithTheConfiguredDelay) {
+  for (std::uint64_t const delay : {10u, 100u, 400u}) {
+    Config config = paced();
+    config.tcp.delayed_ack = ms(delay);
+    config.tcp.rto_min = Duration::seconds(1);
+    Flow flow(config);
+    std::uint32_t next = 1;
+    for (int i = 0; i != 17; ++i) {
+      flow.take();
+      flow.data(next, 100);
+      next += 100;
+    }
+    EXPECT_EQ(flow.sent(), "");
+    flow.advance(ms(delay) - Duration{1});
+    EXPECT_EQ(flow.sent(), "");
+    flow.advance(Duration{1});
+    EXPECT_EQ(flow.sent(), "A 1(0) ack " + std::to_string(next)) << delay;
+  }
 }
 
 TEST(AckPace, AnAnswerWithinThePeersPausesMeansThatAcksWait) {
