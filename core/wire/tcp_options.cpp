@@ -68,7 +68,7 @@ void read_fast_open(std::span<const std::byte> option, Options& out) {
   }
 }
 
-// One option including kind and length octets. False: wrong length for its kind.
+// One option including kind and length octets. False, and nothing read: wrong length for its kind.
 bool read_option(std::span<const std::byte> option, Options& out) {
   std::byte const* const at = option.data();
   switch (load8(at)) {
@@ -283,10 +283,7 @@ Drop parse(std::span<const std::byte> bytes, Options& out) {
     if (length < 2 || length > bytes.size()) {
       return;
     }
-    Options const before = out;
-    if (!read_option(bytes.first(length), out)) {
-      out = before;
-    }
+    static_cast<void>(read_option(bytes.first(length), out));
     bytes = bytes.subspan(length);
   }
 }
