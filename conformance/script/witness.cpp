@@ -23,7 +23,6 @@ referee::Terms terms_of_script(const Config& config) {
   out.likely = false;
   out.others = false;
   out.mss_least = most(out.mss_least, config.tcp.mss_least);
-  out.larger_window = config.tcp.window_smaller_ignored;
   out.connections_max = 1'024;
   out.violations_max = 64;
   out.kept_octets_max = 65'536;

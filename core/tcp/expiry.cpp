@@ -9,6 +9,7 @@
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/opening/fast_open.hpp"
+#include "core/tcp/output.hpp"
 #include "core/tcp/path.hpp"
 #include "core/tcp/path_probe.hpp"
 #include "core/tcp/pending_ack.hpp"
@@ -77,15 +78,14 @@ void advise(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   //= rfc9293#3.8.6
   //# 9293:MUST-35 the window was shrunk to zero: probe instead
-  bool const probes = !e.config.shrunk_retransmitted || c.send.una == c.send.nxt;
-  if (synchronized(c.state) && c.send.wnd.empty() && probes) {
+  bool const shut = synchronized(c.state) && c.send.wnd.empty();
+  if (shut && !retransmits_into_zero(e, c, a)) {
     a.retransmit_end = a.retransmit_next;
     a.timing = false;
     probe(e, c);
     return;
   }
-  // With Config's shrunk_retransmitted: the peer answers, but nothing fits into its window.
-  bool const shut = synchronized(c.state) && c.send.wnd.empty();
+  // Nobody waits for ever for a peer that answers and lets nothing in.
   if (shut && c.reading_over) [[unlikely]] {
     bound_closed_window(e, c);
   }

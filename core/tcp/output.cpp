@@ -49,7 +49,7 @@ std::uint32_t retransmission_room(const Engine& e, const Connection& c, const In
                                   Sequence begin) {
   std::uint32_t const most = eff_snd_mss(c, a);
   std::uint32_t const window = retransmit_right_edge(c, a).since(begin).count;
-  bool const beyond = c.send.wnd.empty() && begin == c.send.una && e.config.shrunk_retransmitted;
+  bool const beyond = c.send.wnd.empty() && begin == c.send.una && retransmits_into_zero(e, c, a);
   return beyond ? most : std::min(window, most);
 }
 
@@ -104,8 +104,8 @@ SegmentPlan syn_plan(const Connection& c, bool retransmitted) {
   if (!first && next.since(c.send.una) + Bytes{c.mss} > c.congestion.cwnd) {
     return plan;
   }
-  // A refused probe leaves one octet: new data fills its segment.
-  bool const tiny = flight_size(c).count <= 1;
+  // A refused probe leaves one octet: new data fills its segment, once there is a window for it.
+  bool const tiny = flight_size(c).count <= 1 && !c.send.wnd.empty();
   Sequence const last = tiny ? window.end : first_of(c.send.nxt, window.end);
   std::uint32_t const allowed = retransmission_room(e, c, a, next);
   plan.data = within_record(e, c, a, next, {std::min(last.since(next).count, allowed)});

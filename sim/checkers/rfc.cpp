@@ -31,7 +31,6 @@ referee::Terms terms_of_run(const World& world) {
   terms.mss_least = referee::Terms{}.mss_least;
   for (const HostSpec& host : world.hosts) {
     terms.mss_least = most(terms.mss_least, host.config.tcp.mss_least);
-    terms.larger_window = terms.larger_window || host.config.tcp.window_smaller_ignored;
   }
   return terms;
 }
@@ -45,7 +44,6 @@ referee::Terms host_terms(const Config& config) {
   terms.likely = false;
   terms.others = false;
   terms.mss_least = most(terms.mss_least, config.tcp.mss_least);
-  terms.larger_window = config.tcp.window_smaller_ignored;
   terms.connections_max = ~std::uint32_t{0};
   terms.violations_max = violations_max;
   terms.reported_max = FindingGroup::kept_max;

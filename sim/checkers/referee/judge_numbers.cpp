@@ -398,7 +398,7 @@ void judge_window(const Moment& m) {
   bool const probe = m.said.text().count == 1 && v.limited && segment.sequence == v.limit;
   bool const opens = segment.flags.syn() && !segment.flags.ack() && m.may.fast_open_client &&
                      (segment.options.cookie_bytes != 0 || !m.terms.is_strict());
-  bool const deaf = (!m.terms.whole && !v.limited) || m.terms.larger_window;
+  bool const deaf = !m.terms.whole && !v.limited;
   Sequence const limit = limit_of(m);
   Sequence const reported = m.said.segment.sequence + m.said.text();
   if (!m.said.text().empty() && !probe && !opens && !deaf && text_end.after(limit)) {

@@ -33,8 +33,7 @@ struct Terms {
   bool joined = false;    // it shows segments that hardware has joined
   bool likely = true;     // also apply rules whose findings are at most likely
   bool at_host = false;   // it was taken at a host, which may see a part of other hosts' packets
-  bool larger_window = false;  // a smaller window may be ignored: window_smaller_ignored
-  bool others = true;          // also judge segments whose sender is not at the capture point
+  bool others = true;     // also judge segments whose sender is not at the capture point
   Duration rto_min = Duration::seconds(1);
   Bytes mss_least = mss_floor_of_rfc;  // a peer that names a smaller MSS may be sent this
   std::uint32_t connections_max = 65'536;
