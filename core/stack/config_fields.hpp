@@ -217,6 +217,7 @@ constexpr void visit_choices(C& config, Visit&& visit) {
   visit("congestion", tcp::congestion_words(), config.tcp.congestion);
   visit("ecn", tcp::ecn_policy_names, config.tcp.ecn);
   visit("initial_window", Two{"rfc5681", "rfc6928"}, config.tcp.initial_window);
+  visit("fast_recovery", Three{"newreno", "reno", "tahoe"}, config.tcp.fast_recovery);
   visit("reset_policy", Two{"rfc793", "rfc5961"}, config.tcp.reset_policy);
   visit("option_order", Two{"linux", "freebsd"}, config.tcp.option_order);
   visit("syn_cookies", Three{"off", "on", "always"}, config.tcp.syn_cookies);

@@ -40,6 +40,13 @@ inline constexpr std::array<std::string_view, ecn_policy_count> ecn_policy_names
 // RFC 5681's three steps, or RFC 6928's ten segments.
 enum class InitialWindow : std::uint8_t { rfc5681, rfc6928 };
 
+// What follows a fast retransmit without SACK.
+enum class FastRecovery : std::uint8_t {
+  newreno,  // RFC 6582: until all that was in flight is acknowledged
+  reno,     // RFC 2581, as of 1990: until the first ACK of new data
+  tahoe,    // none, as of 1988: slow start from the first segment that is not acknowledged
+};
+
 // When a listener answers a SYN with a cookie instead of a record (RFC 4987 3.6).
 enum class SynCookies : std::uint8_t {
   off,
@@ -181,6 +188,7 @@ struct Config {
   bool rate_samples = false;                            // for observers, with any controller
   Count marks_max{4096};  // segments in flight with a rate mark, of all connections
   InitialWindow initial_window = InitialWindow::rfc6928;
+  FastRecovery fast_recovery = FastRecovery::newreno;
   // By how many segments one ACK increases cwnd in slow start, at most (L of RFC 3465): a receiver
   // may acknowledge several segments with one ACK. One while lost data is outstanding.
   Count slow_start_segments{8};
