@@ -123,7 +123,9 @@ void add_wire(CLI::App& verb, LoadOptions& options) {
       "--metrics", options.metrics,
       "ADDRESS:PORT, one of our addresses: serve the counters at /metrics, in Prometheus' "
       "format; not together with --record");
-  wire->add_option("--log", options.log, "events on standard error: text, or json, a line each")
+  wire->add_option(
+          "--log", options.log,
+          "events on standard error: text, or json, a line each, which also has begin and end")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   wire->add_option("--control", options.control,
