@@ -34,6 +34,24 @@ Config usual() {
   config.tcp.push_bursts = usual.push_bursts;
   config.tcp.window_update_doubles = usual.window_update_doubles;
   config.tcp.fast_open_by_addresses = usual.fast_open_by_addresses;
+  config.tcp.timer_steps = usual.timer_steps;
+  config.tcp.syn_received_timeout = usual.syn_received_timeout;
+  config.tcp.probe_from_answer = usual.probe_from_answer;
+  config.tcp.duplicates_in_flight = usual.duplicates_in_flight;
+  config.tcp.answer_interval = usual.answer_interval;
+  config.tcp.unsent_answered = usual.unsent_answered;
+  config.tcp.syn_after_bad_ack = usual.syn_after_bad_ack;
+  config.tcp.soft_errors_end_open = usual.soft_errors_end_open;
+  config.tcp.bad_cookie_reset = usual.bad_cookie_reset;
+  config.tcp.options_lenient = usual.options_lenient;
+  config.tcp.timestamps_required = usual.timestamps_required;
+  config.tcp.timestamps_behind = usual.timestamps_behind;
+  config.tcp.segment_half_window = usual.segment_half_window;
+  config.tcp.window_smaller_ignored = usual.window_smaller_ignored;
+  config.tcp.shrunk_retransmitted = usual.shrunk_retransmitted;
+  config.tcp.path_mtu_stalled = usual.path_mtu_stalled;
+  config.tcp.path_mtu_plateaus = usual.path_mtu_plateaus;
+  config.tcp.path_mtu_slow_start = usual.path_mtu_slow_start;
   return config;
 }
 

@@ -241,7 +241,7 @@ Given Caller::connect() {
   return out;
 }
 
-void Caller::refer_to(const Flow& flow) {
+std::optional<std::pair<Port, Port>> Caller::ports_of(int live) {
   const auto port_of = [](const sockaddr_storage& name) {
     in_port_t port = 0;  // at the same offset in both families
     std::memcpy(&port, reinterpret_cast<const std::byte*>(&name) + sizeof(sa_family_t),
@@ -249,15 +249,27 @@ void Caller::refer_to(const Flow& flow) {
     return Port{ntohs(port)};
   };
   SocketCalls& s = world_.calls();
+  sockaddr_storage ours{}, theirs{};
+  socklen_t length = sizeof ours, other = sizeof theirs;
+  bool const named = s.getsockname(live, reinterpret_cast<sockaddr*>(&ours), &length) == 0 &&
+                     s.getpeername(live, reinterpret_cast<sockaddr*>(&theirs), &other) == 0;
+  return named ? std::optional(std::pair(port_of(ours), port_of(theirs))) : std::nullopt;
+}
+
+void Caller::refer_to(const Flow& flow) {
   for (auto const& [script, live] : fds_) {
-    sockaddr_storage ours{}, theirs{};
-    socklen_t length = sizeof ours, other = sizeof theirs;
-    bool const named = s.getsockname(live, reinterpret_cast<sockaddr*>(&ours), &length) == 0 &&
-                       s.getpeername(live, reinterpret_cast<sockaddr*>(&theirs), &other) == 0;
-    if (named && port_of(ours) == flow.local.port && port_of(theirs) == flow.remote.port) {
+    if (ports_of(live) == std::pair(flow.local.port, flow.remote.port)) {
       subject_ = live;
     }
   }
+}
+
+bool Caller::refer_to(std::int64_t descriptor) {
+  int const live = fd_of(descriptor);
+  auto const ports = live < 0 ? std::nullopt : ports_of(live);
+  bool const known = ports && flows_.select(ports->first, ports->second);
+  subject_ = known ? live : subject_;
+  return known;
 }
 
 std::uint64_t Caller::count_in(const std::vector<tcp::State>& states) {

@@ -49,6 +49,9 @@ class Caller {
   std::uint64_t count_in(const std::vector<tcp::State>& states);
   /// Makes this the connection that the script refers to from now on.
   void refer_to(const Flow& flow);
+  /// Makes the connection of the script's descriptor the current one, and its tcpi_ fields. False:
+  /// it has none.
+  bool refer_to(std::int64_t descriptor);
 
  private:
   Given carry_out();
@@ -91,6 +94,8 @@ class Caller {
   std::int64_t number(const Value& value) const;
   int fd(std::size_t at) const { return fd_of(number(at)); }
   int fd_of(std::int64_t script) const;
+  /// Ours and the peer's; none: it has no connection.
+  std::optional<std::pair<Port, Port>> ports_of(int live);
   int int_of(const Value& value) const;
   std::vector<std::int64_t> parts_of(const Value& value, const Value* count) const;
   struct Name {

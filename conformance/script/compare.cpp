@@ -8,7 +8,7 @@
 namespace lockstep::conformance::script {
 namespace {
 
-constexpr std::uint8_t fin = 0x01, syn = 0x02, psh = 0x08, ack = 0x10, urg = 0x20;
+constexpr std::uint8_t fin = 0x01, syn = 0x02, rst = 0x04, psh = 0x08, ack = 0x10, urg = 0x20;
 
 void add(std::vector<Row>& rows, std::string field, std::string expected, std::string actual) {
   bool const differs = expected != actual;
@@ -109,10 +109,20 @@ void compare_ack(const TcpPacket& tcp, const Live& live, const Flow& flow, std::
 
 }  // namespace
 
+void number(const Live& live, std::uint32_t first, Flow& flow) {
+  constexpr std::uint8_t refuses = rst | ack;
+  if (live.readable && !live.is_icmp) {
+    bool const opens = (live.flags & syn) != 0 && flow.opening;
+    bool const refused = (live.flags & refuses) == refuses && live.sequence == 0;
+    flow.shift = opens ? live.sequence - first : refused ? 0 : flow.shift;
+  }
+}
+
 void learn(const Packet& expected, const Live& live, Flow& flow) {
   if (expected.is_icmp || !live.readable || live.is_icmp) {
     return;
   }
+  number(live, expected.tcp.sequence.begin, flow);
   bool const opens = (live.flags & syn) != 0 && flow.opening;
   if (opens) {
     // Only an active open draws a port, and it starts without an ACK.
@@ -121,7 +131,6 @@ void learn(const Packet& expected, const Live& live, Flow& flow) {
       flow.remote = flow.remote_known ? flow.remote : live.destination;
       flow.local_known = true;
     }
-    flow.shift = live.sequence - expected.tcp.sequence.begin;
     flow.stamps.clear();
     // A retransmitted SYN has the same sequence number.
     flow.opening = false;

@@ -15,6 +15,10 @@ struct Row {
   bool differs = false;
 };
 
+/// Numbers a packet: a SYN that opens the flow is `first` in the script, and a reset that answers a
+/// segment without an ACK has its own number, 0 (RFC 9293 3.10.7.1).
+void number(const Live& live, std::uint32_t first, Flow& flow);
+
 /// Derives from an expected packet what the flow does not know yet: our port, our initial sequence
 /// number, and the timestamp values.
 void learn(const Packet& expected, const Live& live, Flow& flow);

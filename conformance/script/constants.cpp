@@ -98,6 +98,8 @@ constexpr Constant more_constants[] = {
     {"EPOLLEXCLUSIVE", 1 << 28}, {"EPOLLWAKEUP", 1 << 29}, {"MSG_BATCH", 0x40000},
     {"MSG_CONFIRM", 0x800}, {"MSG_CMSG_CLOEXEC", 0x40000000}, {"MSG_SPLICE_PAGES", 0x8000000},
     {"SPLICE_F_MOVE", 1}, {"SPLICE_F_NONBLOCK", 2}, {"SPLICE_F_MORE", 4},
+    {"NULL", 0}, {"TCPI_CA_Open", 0}, {"TCPI_CA_Disorder", 1}, {"TCPI_CA_CWR", 2},
+    {"TCPI_CA_Recovery", 3}, {"TCPI_CA_Loss", 4},
     {"TCPI_OPT_USEC_TS", 64}, {"TCPI_OPT_TFO_CHILD", 128}, {"TCPI_CLOSED", 7},
     {"TCPI_LISTEN", 10}, {"TCPI_SYN_SENT", 2}, {"TCPI_SYN_RECEIVED", 3},
     {"TCPI_ESTABLISHED", 1}, {"TCPI_CLOSE_WAIT", 8}, {"TCPI_FIN_WAIT_1", 4},

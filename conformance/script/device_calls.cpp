@@ -164,6 +164,10 @@ int DeviceCalls::connect(int fd, const sockaddr* name, socklen_t) {
   if (name->sa_family == AF_UNSPEC) {
     leave_out("connect() that ends a connection");
   }
+  if (one->kind == Socket::Kind::listener) {
+    bool const like_linux = world_.config().tcp.errors_like_linux;
+    return static_cast<int>(failed(like_linux ? EISCONN : EOPNOTSUPP));
+  }
   if (one->kind == Socket::Kind::connection) {
     Known const now = known(*one);
     if (now.stage == Stage::open && !std::exchange(one->opened, true)) {
@@ -315,6 +319,7 @@ ssize_t DeviceCalls::sendmsg(int fd, const msghdr* message, int flags) {
   }
   Socket* const one = connection(fd);
   if (one == nullptr) {
+    errno = errno == ENOTCONN && world_.config().tcp.errors_like_linux ? EPIPE : errno;
     return -1;
   }
   if (!one->opened) {

@@ -84,6 +84,17 @@ class Flows {
     return at_ != before;
   }
 
+  /// The same by the ports of a socket. False: there is no such connection.
+  bool select(Port local, Port remote) {
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      if (all_[i].local.port == local && all_[i].remote.port == remote) {
+        at_ = i;
+        return true;
+      }
+    }
+    return false;
+  }
+
   const std::deque<Flow>& all() const { return all_; }
 
   /// The connection of a packet; null if none matches.

@@ -50,6 +50,24 @@ TEST(Language, PacketsOfOtherConnectionsAreJudgedInTheirOwnOrder) {
   EXPECT_THAT(finding_of(two + second + second + first), HasSubstr("! addresses"));
 }
 
+TEST(Language, ASocketNamesItsConnection) {
+  std::string const two = open_passively +
+                          "+0 < 1002 > 8080 S 0:0(0) win 65535 <mss 1000>\n"
+                          "+0 > 8080 > 1002 S. 0:0(0) ack 1 <...>\n"
+                          "+0 < 1002 > 8080 . 1:1(0) ack 1 win 65535\n"
+                          "+0 accept(3, ..., ...) = 5\n";
+  passes(two +
+         "+0 < sock(4) P. 1:11(10) ack 1 win 65535\n+0 read(4, ..., 99) = 10\n"
+         "+0 write(4, ..., 10) = 10\n+0 > sock(4) P. 1:11(10) ack 11\n"
+         "+0 < sock(5) P. 1:21(20) ack 1 win 65535\n+0 read(5, ..., 99) = 20\n");
+  EXPECT_THAT(finding_of(two + "+0 < sock(5) P. 1:11(10) ack 1 win 65535\n"
+                               "+0 read(4, ..., 99) = 10\n"),
+              HasSubstr("-1 EAGAIN"));
+  EXPECT_THAT(finding_of(two + "+0 < sock(3) . 1:1(0) ack 1 win 1\n"),
+              HasSubstr("sock(3) has no connection"));
+  EXPECT_THAT(refusal_of("0 < sock 4 . 1:1(0) ack 1 win 1\n"), HasSubstr("sock(N)"));
+}
+
 TEST(Language, FieldsOfArrivingPacketsAreChanged) {
   // Lengths and checksums follow the changes.
   passes(open_passively +
@@ -107,6 +125,51 @@ TEST(Language, OpenNumbersAreNotCompared) {
   EXPECT_THAT(refusal_of(wrote + "+0 < . ...:...(0) ack 1 win 1\n"), HasSubstr("x.pkt:10:8: "));
 }
 
+TEST(Language, OpenNumbersMayBeMarks) {
+  std::string const wrote = open_passively + "+0 write(4, ..., 10) = 10\n";
+  passes(wrote + "+0 > P. !(10) ack 1\n");
+  passes(wrote + "+0 > P. !:!(10) ack !\n");
+  passes(wrote + "+0 > P. 1:!(10) ack 1\n");
+  EXPECT_THAT(finding_of(wrote + "+0 > P. 2:!(10) ack 1\n"), HasSubstr("! sequence"));
+  EXPECT_THAT(finding_of(wrote + "+0 > P. !(11) ack 1\n"), HasSubstr("! length"));
+  EXPECT_THAT(refusal_of(wrote + "+0 > P. !:11(10) ack 1\n"), HasSubstr("an open end"));
+  // An arriving packet has all numbers; its length gives the end.
+  passes(open_passively + "+0 < P. 1:...(10) ack 1 win 65535\n+0 read(4, ..., 99) = 10\n");
+  EXPECT_THAT(refusal_of(open_passively + "+0 < P. !(10) ack 1 win 1\n"), HasSubstr("'!'"));
+}
+
+std::vector<Option> options_of(const std::string& text) {
+  Script const read = parse("x.pkt", "0 < S 0:0(0) win 1 <" + text + ">\n", {});
+  return read.events[0].packet.tcp.options;
+}
+
+std::string octets_of(const std::string& text) {
+  std::string out;
+  for (Option const& one : options_of(text)) {
+    out += fmt::format("{:02x}", one.kind);
+    out += one.length ? fmt::format("{:02x}", *one.length) : "";
+    for (std::uint8_t const octet : one.data) {
+      out += fmt::format("{:02x}", octet);
+    }
+  }
+  return out;
+}
+
+TEST(Language, OptionsThatThisStackDeclines) {
+  EXPECT_EQ(octets_of("ao 7 8 0a0b0c0d"), "1d0807080a0b0c0d");
+  EXPECT_EQ(octets_of("mp_capable"), "1e040101");
+  EXPECT_EQ(octets_of("mp_capable 0102030405060708"), "1e0c01010102030405060708");
+  EXPECT_EQ(octets_of("mptcp 2001"), "1e042001");
+  EXPECT_EQ(octets_of("ACC_ECN e1b 5 ceb 0"), octets_of("ECN e1b 5 ceb 0"));
+  EXPECT_EQ(octets_of("ACC_ECN e1b 5 ceb 0"), "ae08000005000000");
+  EXPECT_THAT(refusal_of("0 < S 0:0(0) win 1 <mp_capable 01>\n"), HasSubstr("a key of 1 octets"));
+  EXPECT_THAT(refusal_of("0 < S 0:0(0) win 1 <mp_capable a_key>\n"), HasSubstr("--define"));
+  EXPECT_THAT(refusal_of("0 < S 0:0(0) win 1 <ao 7 300 00>\n"), HasSubstr("an RNextKeyID"));
+  Defines const names{{"a_key", "0102030405060708"}};
+  Script const named = parse("x.pkt", "0 < S 0:0(0) win 1 <mp_capable a_key>\n", names);
+  EXPECT_EQ(named.events[0].packet.tcp.options[0].data.size(), 10U);
+}
+
 TEST(Language, AcknowledgmentsWithoutTheirFlag) {
   // A segment without ACK is dropped in ESTABLISHED, whatever its number is.
   passes(open_passively + "+0 < P 1:11(10) ack 1 win 65535\n+0 read(4, ..., 9) = -1 EAGAIN\n");
@@ -126,6 +189,11 @@ TEST(Language, TimestampsMayBeOpen) {
       "+0 connect(3, ..., ...) = -1 EINPROGRESS\n";
   passes(head + "+0 > S 0:0(0) win 65535 <mss 1460,nop,nop,TS val ... ecr 0>\n");
   passes(head + "+0 > S 0:0(0) win 65535 <mss 1460,nop,nop,TS val 7 ecr ...>\n");
+  passes(head + "+0 > S 0:0(0) win 65535 <mss 1460,nop,nop,TS ecr 0>\n");
+  EXPECT_THAT(finding_of(head + "+0 > S 0:0(0) win 65535 <mss 1460,nop,nop,TS ecr 1>\n"),
+              HasSubstr("! options"));
+  EXPECT_THAT(refusal_of(head + "+0 < S 0:0(0) win 1 <nop,nop,TS ecr 1>\n"),
+              HasSubstr("an arriving timestamp"));
   EXPECT_THAT(finding_of(head + "+0 > S 0:0(0) win 65535 <mss 1460,nop,nop,TS val ... ecr 1>\n"),
               HasSubstr("! options"));
 }
@@ -170,6 +238,11 @@ TEST(Language, DefinedNamesInOctetsAndIcmp) {
   EXPECT_EQ(read.events[2].packet.icmp.type, 3);
   EXPECT_EQ(read.events[2].packet.icmp.code, 4);
   EXPECT_THAT(refusal_of("0 < S 0:0(0) win 1 <FO COOKIE>\n"), HasSubstr("x.pkt:1:24: 'COOKIE'"));
+}
+
+TEST(Language, TheStateOfCongestionHasTwoNames) {
+  passes(open_passively + "+0 %{ assert tcpi_ca_state == TCPI_CA_Open }%\n");
+  passes(open_passively + "+0 %{ assert tcpi_ca_state != TCPI_CA_Recovery }%\n");
 }
 
 std::string asserted(const std::string& code) {
@@ -274,7 +347,7 @@ TEST(Profiles, LinuxAcknowledgesAtOnceUntilItSends) {
   passes(text("linux") +
          "+0 > . 1:1(0) ack 101\n+0 write(4, ..., 1) = 1\n+0 > P. 1:2(1) ack 101\n"
          "+.1 < . 101:101(0) ack 2 win 65535\n+0 < P. 101:201(100) ack 2 win 65535\n"
-         "+.04 > . 2:2(0) ack 201\n");
+         "+.041 > . 2:2(0) ack 201\n");
   passes(text("default") + "+.04 > . 1:1(0) ack 101\n");
 }
 

@@ -4,11 +4,13 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <vector>
@@ -123,13 +125,23 @@ int LinuxCalls::connect(int fd, const sockaddr* name, socklen_t length) {
     return -1;
   }
   guest::Result const made = world_.ask(Do::connect, {fd}, octets_at(name, length));
-  one->opens = one->opens ||
-               ((made.value == 0 || made.value == -EINPROGRESS) && port_in(one->local).value == 0);
+  bool const begins = made.value == 0 || made.value == -EINPROGRESS;
+  one->opens = one->opens || (begins && port_in(one->local).value == 0);
+  bool const opens = begins && name->sa_family != AF_UNSPEC;
+  one->given = opens ? std::max<std::uint64_t>(one->given, 1) : begins ? 0 : one->given;
   return static_cast<int>(result(made));
 }
 
 int LinuxCalls::shutdown(int fd, int how) {
-  return known(fd) == nullptr ? -1 : static_cast<int>(result(world_.ask(Do::shutdown, {fd, how})));
+  Socket* const one = known(fd);
+  if (one == nullptr) {
+    return -1;
+  }
+  guest::Result const done = world_.ask(Do::shutdown, {fd, how});
+  bool const first = done.value == 0 && how != SHUT_RD && !one->finished;
+  one->given += first ? 1 : 0;
+  one->finished = one->finished || first;
+  return static_cast<int>(result(done));
 }
 
 int LinuxCalls::close(int fd) {
@@ -226,6 +238,7 @@ ssize_t LinuxCalls::sendmsg(int fd, const msghdr* message, int flags) {
       return done != 0 ? static_cast<ssize_t>(done) : -1;
     }
     done += static_cast<std::size_t>(taken);
+    sockets_[fd].given += static_cast<std::uint64_t>(taken);
     if (static_cast<std::size_t>(taken) < part.size()) {
       break;
     }
@@ -265,25 +278,69 @@ int LinuxCalls::fcntl(int fd, int command, int argument) {
   return command == F_SETFL ? 0 : one->flags;
 }
 
+/// The octets that a read would give, or -1 and errno. The driver has no ioctl(): what it answers
+/// follows from other calls.
+std::int64_t LinuxCalls::unread(int fd) {
+  guest::Result const got =
+      world_.ask(Do::receive, {fd, MSG_PEEK, static_cast<std::int64_t>(message_bytes)});
+  if (got.value >= static_cast<std::int64_t>(message_bytes)) {
+    throw LeftOut(fmt::format("ioctl() with {} octets or more is not asked", message_bytes));
+  }
+  return got.value == -EAGAIN ? 0 : result(got);
+}
+
+/// SIOCOUTQ, from what was written and what tcp_info has acknowledged; or SIOCOUTQNSD.
+int LinuxCalls::unacknowledged(int fd, bool unsent) {
+  constexpr std::uint8_t syn_sent = 2, syn_received = 3, listens = 10;
+  auto const info = world_.info_of(fd);
+  if (!info || info->tcpi_state == listens) {
+    errno = EINVAL;
+    return -1;
+  }
+  bool const opening = info->tcpi_state == syn_sent || info->tcpi_state == syn_received;
+  std::uint64_t const flight = sockets_[fd].given - info->tcpi_bytes_acked;
+  return opening ? 0 : static_cast<int>(unsent ? info->tcpi_notsent_bytes : flight);
+}
+
+/// SIOCATMARK. A read skips the urgent octet at the mark unless SO_OOBINLINE is set (tcp(7)).
+int LinuxCalls::at_mark(int fd) {
+  int before = 0;
+  socklen_t length = sizeof before;
+  getsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &before, &length);
+  std::array<std::int64_t, 2> seen{};
+  for (int const on : {0, 1}) {
+    setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on);
+    seen[static_cast<std::size_t>(on)] = unread(fd);
+  }
+  setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &before, sizeof before);
+  return seen[0] != seen[1] ? 1 : 0;
+}
+
 int LinuxCalls::ioctl(int fd, unsigned long request, void* argument) {
   if (known(fd) == nullptr) {
     return -1;
   }
-  if (request == FIONBIO) {
-    return 0;
+  std::int64_t answer = 0;
+  switch (request) {
+    case FIONBIO:
+      return 0;
+    case FIONREAD:
+      answer = unread(fd);
+      break;
+    case SIOCOUTQ:
+    case SIOCOUTQNSD:
+      answer = unacknowledged(fd, request == SIOCOUTQNSD);
+      break;
+    case SIOCATMARK:
+      answer = at_mark(fd);
+      break;
+    default:
+      throw LeftOut(fmt::format("ioctl({:#x}) is not passed to the kernel", request));
   }
-  if (request != FIONREAD) {
-    throw LeftOut(fmt::format("ioctl({:#x}) is not passed to the kernel", request));
+  if (answer < 0) {
+    return -1;
   }
-  guest::Result const got =
-      world_.ask(Do::receive, {fd, MSG_PEEK, static_cast<std::int64_t>(message_bytes)});
-  if (got.value >= static_cast<std::int64_t>(message_bytes)) {
-    throw LeftOut(fmt::format("FIONREAD of {} octets or more is not asked", message_bytes));
-  }
-  if (got.value < 0 && got.value != -EAGAIN) {
-    return static_cast<int>(result(got));
-  }
-  int const octets = static_cast<int>(std::max<std::int64_t>(got.value, 0));
+  int const octets = static_cast<int>(answer);
   std::memcpy(argument, &octets, sizeof octets);
   return 0;
 }

@@ -48,6 +48,9 @@ class LinuxCalls final : public SocketCalls {
     std::string local;  ///< the name, as a sockaddr
     int flags = 0;
     bool opens = false;  ///< connect() was called, and the kernel's port is not known yet
+    // For SIOCOUTQ: sequence numbers that the kernel was given.
+    std::uint64_t given = 0;  ///< octets written, our SYN in an active open, and our FIN
+    bool finished = false;
   };
   struct Watched {
     epoll_event event;
@@ -57,6 +60,9 @@ class LinuxCalls final : public SocketCalls {
   std::int64_t result(const guest::Result& from) const;
   Socket* known(int fd);
   std::uint32_t ready(int fd);
+  std::int64_t unread(int fd);
+  int unacknowledged(int fd, bool unsent);
+  int at_mark(int fd);
   Port port_of(int fd, bool local);
 
   LinuxWorld& world_;

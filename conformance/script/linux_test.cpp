@@ -125,6 +125,64 @@ TEST(ScriptOnLinux, ASynOfAConnectionThatCannotBeSeenKeepsItsNumbers) {
   EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
 }
 
+TEST(ScriptOnLinux, WhatOpensOrRefusesAConnectionIsNumberedAsOnOurStack) {
+  std::string const text =
+      "`sysctl net.ipv4.tcp_timestamps=0 net.ipv4.tcp_sack=0`\n"
+      "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
+      "+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n"
+      "+0 < S 0:0(0) win 65535 <mss 1000>\n"
+      "+0 > S. 0:0(0) ack 1 <mss 1460>\n";
+  Ran const refused = run_on_linux(text +
+                                   "+.1 < R 1:1(0) win 0\n"
+                                   "+0 close(3) = 0\n"
+                                   "+.1 < S 100:100(0) win 65535 <mss 1000>\n"
+                                   "+0 > R. 0:0(0) ack 101 win 0\n");
+  if (is_missing(refused)) {
+    GTEST_SKIP() << refused.reason;
+  }
+  EXPECT_EQ(refused.verdict, Verdict::passed) << finding_text(refused);
+  Ran const another = run_on_linux(text +
+                                   "+.1 < 1002 > 8080 S 0:0(0) win 65535 <mss 1000>\n"
+                                   "+.1 read(3, ..., 1) = 1\n");
+  EXPECT_THAT(finding_text(another), HasSubstr("> S. 0:0(0) ack 1"));
+}
+
+TEST(ScriptOnLinux, WhatIsQueuedAndWhereUrgentDataEnds) {
+  Ran const ran = run_on_linux(std::string(accepted) +
+                               "+0 ioctl(4, SIOCOUTQ, [0]) = 0\n"
+                               "+0 write(4, ..., 2500) = 2500\n"
+                               "+0 > P. 1:2001(2000) ack 1\n"
+                               "+0 > P. 2001:2501(500) ack 1\n"
+                               "+0 ioctl(4, SIOCOUTQ, [2500]) = 0\n"
+                               "+.1 < PU. 1:11(10) ack 1001 win 1500 urg 5\n"
+                               "+0 write(4, ..., 100) = 100\n"
+                               "+0 ioctl(4, SIOCOUTQ, [1600]) = 0\n"
+                               "+0 ioctl(4, SIOCOUTQNSD, [100]) = 0\n"
+                               "+0 shutdown(4, SHUT_WR) = 0\n"
+                               "+0 ioctl(4, SIOCOUTQ, [1601]) = 0\n"
+                               "+0 ioctl(4, SIOCATMARK, [0]) = 0\n"
+                               "+0 read(4, ..., 100) = 4\n"
+                               "+0 ioctl(4, SIOCATMARK, [1]) = 0\n"
+                               "+0 ioctl(3, SIOCOUTQ, [0]) = -1 EINVAL\n"
+                               "+0 read(4, ..., 100) = 5\n"
+                               "+0 ioctl(4, SIOCATMARK, [0]) = 0\n"
+                               "+0~+.1 > . 2501:2501(0) ack 11\n");
+  if (is_missing(ran)) {
+    GTEST_SKIP() << ran.reason;
+  }
+  EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
+}
+
+TEST(ScriptOnLinux, ASilenceOfHoursPasses) {
+  Ran const ran = run_on_linux(std::string(accepted) +
+                               "+20000 < P. 1:11(10) ack 1 win 65535\n"
+                               "+0 > . 1:1(0) ack 11\n");
+  if (is_missing(ran)) {
+    GTEST_SKIP() << ran.reason;
+  }
+  EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
+}
+
 TEST(ScriptOnLinux, ASettingOfTheRouteIsRefusedByItsPlace) {
   for (const char* const value : {"99999999999999999999999", "some"}) {
     try {

@@ -305,6 +305,10 @@ bool is_whole(const Option& option) {
       return size == 16;
     case 28:
       return size == 2;
+    case 29:
+      return size > 2;
+    case 30:
+      return size != 0;
     case 172:
     case 174:
       return size == 3 || size == 6 || size == 9;
@@ -353,13 +357,18 @@ std::string option_text(const Option& option) {
     }
     return "ECN" + out;
   }
-  if (option.kind != 34 && option.kind != 19) {
+  std::string name = option.kind == 34   ? "FO"
+                     : option.kind == 19 ? "md5"
+                     : option.kind == 29 ? "ao"
+                     : option.kind == 30 ? "mptcp"
+                                         : "";
+  if (name.empty()) {
     return raw_text(option);
   }
-  for (std::uint8_t const octet : option.data) {
-    out += fmt::format("{:02x}", octet);
+  std::size_t const ids = option.kind == 29 ? 2 : 0;
+  for (std::size_t i = 0; i < option.data.size(); ++i) {
+    (i < ids ? name : out) += fmt::format(fmt::runtime(i < ids ? " {}" : "{:02x}"), option.data[i]);
   }
-  std::string const name = option.kind == 34 ? "FO" : "md5";
   return out.empty() ? name : name + " " + out;
 }
 
@@ -449,7 +458,9 @@ std::string packet_text(const Packet& packet) {
   }
   TcpPacket const& tcp = packet.tcp;
   std::string const ports =
-      packet.ports ? fmt::format("{} > {} ", packet.ports->source, packet.ports->destination) : "";
+      packet.ports    ? fmt::format("{} > {} ", packet.ports->source, packet.ports->destination)
+      : packet.socket ? fmt::format("sock({}) ", *packet.socket)
+                      : "";
   std::string const begin = tcp.any_sequence ? "..." : fmt::format("{}", tcp.sequence.begin);
   std::string out = fmt::format(
       "{}{}{} {}:{}({})", front, ports, flags_text(tcp.flags), begin,

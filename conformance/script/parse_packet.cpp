@@ -102,17 +102,22 @@ std::uint8_t parse_icmp_name(Cursor& cursor, const std::array<IcmpName, N>& name
                               word, what));
 }
 
+/// `...` or `!`: a number that is not compared.
+bool accept_open(Cursor& cursor) { return cursor.accept("...") || cursor.accept("!"); }
+
+/// BEGIN:END(LENGTH); END may be open, because the others give it.
 SequenceRange parse_range(Cursor& cursor) {
   SequenceRange out;
   cursor.skip();
   Place const at = cursor.place();
   out.begin = cursor.number_up_to(most32, "a sequence number such as 1:1001(1000)");
   cursor.expect(":", "a range is BEGIN:END(LENGTH)");
-  std::uint32_t const end = cursor.number_up_to(most32, "the end of the range");
+  bool const open = accept_open(cursor);
+  std::uint32_t const end = open ? 0 : cursor.number_up_to(most32, "the end of the range");
   cursor.expect("(", "a range is BEGIN:END(LENGTH)");
   out.length = cursor.number_up_to(65535, "a length");
   cursor.expect(")", "a range is BEGIN:END(LENGTH)");
-  if (out.begin + out.length != end) {
+  if (!open && out.begin + out.length != end) {
     cursor.fail(at, fmt::format("the range from {} to {} is not {} long, expected END - BEGIN in "
                                 "parentheses: correct one of the three",
                                 out.begin, end, out.length));
@@ -120,32 +125,20 @@ SequenceRange parse_range(Cursor& cursor) {
   return out;
 }
 
-/// Of an expected packet: BEGIN may be `...`, and then END is too; END may be `...` alone.
+/// Of an expected packet: BEGIN may be open too, and then END is, or is left out.
 SequenceRange parse_open_range(Cursor& cursor, bool& any) {
-  Cursor ahead = cursor;
-  any = ahead.accept("...");
-  if (any) {
-    cursor = ahead;
-    SequenceRange out;
-    cursor.expect(":", "a range is BEGIN:END(LENGTH)");
-    cursor.expect("...", "an open range is ...:...(LENGTH)");
-    cursor.expect("(", "a range is BEGIN:END(LENGTH)");
-    out.length = cursor.number_up_to(65535, "a length");
-    cursor.expect(")", "a range is BEGIN:END(LENGTH)");
-    return out;
+  any = accept_open(cursor);
+  if (!any) {
+    return parse_range(cursor);
   }
-  ahead.skip();
-  std::string const begin(ahead.next_word());
-  if (ahead.accept(begin) && ahead.accept(":") && ahead.accept("...")) {
-    SequenceRange out;
-    out.begin = cursor.number_up_to(most32, "a sequence number such as 1:1001(1000)");
-    cursor = ahead;
-    cursor.expect("(", "a range is BEGIN:END(LENGTH)");
-    out.length = cursor.number_up_to(65535, "a length");
-    cursor.expect(")", "a range is BEGIN:END(LENGTH)");
-    return out;
+  SequenceRange out;
+  if (cursor.accept(":") && !accept_open(cursor)) {
+    cursor.unexpected("an open end such as ...:...(LENGTH)");
   }
-  return parse_range(cursor);
+  cursor.expect("(", "a range is BEGIN:END(LENGTH)");
+  out.length = cursor.number_up_to(65535, "a length");
+  cursor.expect(")", "a range is BEGIN:END(LENGTH)");
+  return out;
 }
 
 /// Names of IPv6, and DSCP by number or by its name (RFC 2474, 2597, 3246).
@@ -377,6 +370,44 @@ Option parse_counters(Cursor& cursor) {
   return out;
 }
 
+/// Appends octets in hexadecimal, `count` of them unless that is 0.
+void put_hex(Cursor& cursor, Option& out, std::size_t count, std::string_view what) {
+  cursor.skip();
+  Place const at = cursor.place();
+  auto const octets = parse_hex(cursor);
+  if (count != 0 && octets.size() != count) {
+    cursor.fail(at, fmt::format("{} of {} octets was found, expected {}: correct it", what,
+                                octets.size(), count));
+  }
+  out.data.insert(out.data.end(), octets.begin(), octets.end());
+}
+
+/// Options that this stack declines, as octets: TCP-AO (RFC 5925 2.2) and MPTCP (RFC 8684 3).
+/// False: another name.
+bool parse_declined(Cursor& cursor, std::string_view name, Option& out) {
+  constexpr std::size_t key_octets = 8;
+  if (name == "ao") {
+    out.kind = 29;
+    for (std::string_view const id : {"a KeyID", "an RNextKeyID"}) {
+      out.data.push_back(static_cast<std::uint8_t>(cursor.number_up_to(255, id)));
+    }
+    put_hex(cursor, out, 0, "a MAC");
+  } else if (name == "mptcp") {
+    out.kind = 30;
+    put_hex(cursor, out, 0, "an option");
+  } else if (name == "mp_capable") {
+    // Version 1, and HMAC-SHA256 without checksums.
+    out.kind = 30;
+    out.data = {0x01, 0x01};
+    while (at_hex(cursor)) {
+      put_hex(cursor, out, key_octets, "a key");
+    }
+  } else {
+    return false;
+  }
+  return true;
+}
+
 Option parse_option(Cursor& cursor) {
   Option out;
   cursor.skip();
@@ -404,10 +435,10 @@ Option parse_option(Cursor& cursor) {
     parse_sack(cursor, out);
   } else if (name == "TS") {
     out.kind = 8;
-    bool const val = cursor.accept_word("val");
-    out.any_value = val && cursor.accept("...");
-    put32(out.data, val && !out.any_value ? cursor.number_up_to(most32, "a timestamp") : 0);
-    if (!val || !cursor.accept_word("ecr")) {
+    // Without its value only the echo is compared.
+    out.any_value = !cursor.accept_word("val") || cursor.accept("...");
+    put32(out.data, !out.any_value ? cursor.number_up_to(most32, "a timestamp") : 0);
+    if (!cursor.accept_word("ecr")) {
       cursor.unexpected("TS val N ecr N");
     }
     out.any_echo = cursor.accept("...");
@@ -423,7 +454,7 @@ Option parse_option(Cursor& cursor) {
                               "write it as kind 19",
                               out.data.size()));
     }
-  } else if (name == "ECN") {
+  } else if (name == "ECN" || name == "ACC_ECN") {
     out = parse_counters(cursor);
   } else if (name == "uto") {
     out.kind = 28;
@@ -436,11 +467,10 @@ Option parse_option(Cursor& cursor) {
       auto const cookie = parse_hex(cursor);
       out.data.insert(out.data.end(), cookie.begin(), cookie.end());
     }
-  } else {
+  } else if (!parse_declined(cursor, name, out)) {
     cursor.fail(at, fmt::format("the TCP option {} is not known, expected mss, wscale, sackOK, "
-                                "sack, TS, FO, FOEXP, uto, md5, ECN, nop, eol or kind N len N "
-                                "hex OCTETS: "
-                                "correct it",
+                                "sack, TS, FO, FOEXP, uto, md5, ECN, ao, mp_capable, mptcp, nop, "
+                                "eol or kind N len N hex OCTETS: correct it",
                                 name));
   }
   whole();
@@ -480,12 +510,18 @@ void parse_tcp(Cursor& cursor, Packet& packet) {
   TcpPacket& tcp = packet.tcp;
   cursor.skip();
   Place const begin = cursor.place();
-  packet.ports = parse_ports(cursor);
+  if (cursor.accept_word("sock")) {
+    cursor.expect("(", "a socket's connection is sock(N)");
+    packet.socket = cursor.number_up_to(most32, "a descriptor");
+    cursor.expect(")", "a socket's connection is sock(N)");
+  } else {
+    packet.ports = parse_ports(cursor);
+  }
   tcp.flags = parse_flags(cursor);
   bool const goes_out = packet.direction == Direction::out;
   tcp.sequence = goes_out ? parse_open_range(cursor, tcp.any_sequence) : parse_range(cursor);
   if (cursor.accept_word("ack")) {
-    tcp.any_ack = goes_out && (cursor.accept("...") || cursor.accept("!") || cursor.accept("*"));
+    tcp.any_ack = goes_out && (accept_open(cursor) || cursor.accept("*"));
     if (!tcp.any_ack) {
       tcp.ack = cursor.number_up_to(most32, "an acknowledgment");
     }

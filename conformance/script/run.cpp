@@ -157,10 +157,15 @@ std::string Runner::state_text() {
 
 std::string Runner::text_of(const Sent& sent) const {
   Live const live = read_live(sent.bytes);
-  return live_text(live, flows_.of(live.source, live.destination));
+  Flow flow = flows_.of(live.source, live.destination);
+  number(live, 0, flow);
+  return live_text(live, flow);
 }
 
 Flow& Runner::flow_of(const Packet& packet) {
+  if (packet.socket && !caller_.refer_to(*packet.socket)) {
+    fail_at(current(), fmt::format("sock({}) has no connection", *packet.socket));
+  }
   if (flows_.select(packet)) {
     caller_.refer_to(flows_.now());
   }

@@ -85,7 +85,7 @@ TEST(Script, OptionsHaveNames) {
        {"mss 1460,sackOK,TS val 1 ecr 2,nop,wscale 8", "md5 00112233445566778899aabbccddeeff",
         "ECN e0b 1 ceb 2 e1b 16777215", "ECN e1b 1 ceb 2 e0b 3", "ECN e0b 1 ceb 2", "ECN e1b 7",
         "FO", "FO 0123456789abcdef", "uto 30", "kind 19 len 4 hex 0102", "kind 172 len 4 hex 0102",
-        "sack 1:2 3:4"}) {
+        "sack 1:2 3:4", "ao 7 255 000a", "mptcp 0101", "kind 29 len 4 hex 0102", "kind 30 len 2"}) {
     EXPECT_EQ(options_text(options(text)), text);
   }
   EXPECT_EQ(options("ECN e1b 1 ceb 2 e0b 3")[0],

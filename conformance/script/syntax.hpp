@@ -111,7 +111,8 @@ struct Mutation {
 struct Packet {
   Direction direction = Direction::in;
   IpFields ip;
-  std::optional<PortNames> ports;  ///< none: the connection used last
+  std::optional<PortNames> ports;      ///< none: the connection used last
+  std::optional<std::int64_t> socket;  ///< `sock(N)`: the connection of this descriptor
   bool is_icmp = false;
   TcpPacket tcp;
   IcmpPacket icmp;

@@ -39,6 +39,8 @@ Witness::Witness(const Plan& plan, bool ours)
     : ours_(ours),
       local_(plan.local),
       own_(sim::allowances_of(plan.config)),
+      reading_(plan.config.tcp.options_lenient ? sim::OptionReading::lenient
+                                               : sim::OptionReading::strict),
       violations_(terms_of_script(plan.config).violations_max),
       referee_(terms_of_script(plan.config), violations_) {}
 
@@ -65,7 +67,7 @@ void Witness::left(Instant at, std::span<const std::byte> packet) {
 void Witness::came(Instant at, std::span<const std::byte> packet) {
   ++shown_;
   SegmentView view;
-  if (sim::read_frame(LinkType::ip, packet, view) == FrameContent::tcp) {
+  if (sim::read_frame(LinkType::ip, packet, view, reading_) == FrameContent::tcp) {
     referee::Sighting said = sim::sighting_of(view, at);
     said.packet = shown_;
     referee_.see(said);

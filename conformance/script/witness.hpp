@@ -11,6 +11,7 @@
 
 #include "conformance/script/settings.hpp"
 #include "sim/checkers/referee/referee.hpp"
+#include "sim/checkers/segment_view.hpp"
 
 namespace lockstep::conformance::script {
 
@@ -40,6 +41,7 @@ class Witness {
   bool ours_;
   IpAddress local_;
   sim::referee::Allowances own_;
+  sim::OptionReading reading_;
   sim::referee::Violations violations_;
   sim::referee::Referee referee_;
   std::optional<Broken> unreadable_;

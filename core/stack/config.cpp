@@ -207,7 +207,24 @@ Config profile_linux() {
   tcp.window_shift_automatic = false;
   tcp.window_shift = 7;
   tcp.challenges_per_second = Count{1000};
-  tcp.challenges_per_connection = Count{2};
+  tcp.answer_interval = Duration::milliseconds(500);
+  tcp.unsent_answered = false;
+  tcp.timer_steps = true;
+  tcp.probe_from_answer = true;
+  tcp.syn_after_bad_ack = Duration::milliseconds(2);
+  tcp.syn_received_timeout = Duration::seconds(63);
+  tcp.options_lenient = true;
+  tcp.bad_cookie_reset = true;
+  tcp.soft_errors_end_open = true;
+  tcp.segment_half_window = true;
+  tcp.window_smaller_ignored = true;
+  tcp.shrunk_retransmitted = true;
+  tcp.path_mtu_stalled = Duration::seconds(3);
+  tcp.path_mtu_plateaus = false;
+  tcp.path_mtu_slow_start = false;
+  tcp.duplicates_in_flight = true;
+  tcp.timestamps_required = false;
+  tcp.timestamps_behind = Count{1};
   tcp.receive_buffer_max = Bytes{6 << 20};
   tcp.send_buffer_max = Bytes{4 << 20};
   tcp.path_mtu_probing = false;
@@ -227,6 +244,8 @@ Config profile_linux() {
   tcp.window_update_doubles = true;
   tcp.fast_open_by_addresses = true;
   tcp.buffers_doubled = true;
+  tcp.errors_like_linux = true;
+  tcp.recovery_held = true;
   return config;
 }
 

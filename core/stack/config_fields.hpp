@@ -59,10 +59,12 @@ constexpr void visit_tcp_pools(C& tcp, Visit&& visit) {
   visit("delayed_acks", Unit::boolean, FieldRange{0, 1}, tcp.delayed_acks);
   visit("delayed_ack", Unit::duration, FieldRange{1, 499'999'999}, tcp.delayed_ack);
   visit("ack_each_second", Unit::boolean, FieldRange{0, 1}, tcp.ack_each_second);
-  visit("quick_acks", Unit::count, FieldRange{0, 64}, tcp.quick_acks);
+  visit("quick_acks", Unit::count, FieldRange{0, 31}, tcp.quick_acks);
   visit("window_each_ack", Unit::boolean, FieldRange{0, 1}, tcp.window_each_ack);
   visit("receive_buffer_rounded", Unit::boolean, FieldRange{0, 1}, tcp.receive_buffer_rounded);
   visit("buffers_doubled", Unit::boolean, FieldRange{0, 1}, tcp.buffers_doubled);
+  visit("errors_like_linux", Unit::boolean, FieldRange{0, 1}, tcp.errors_like_linux);
+  visit("recovery_held", Unit::boolean, FieldRange{0, 1}, tcp.recovery_held);
   visit("ack_stretch_segments", Unit::count, FieldRange{2, 1024}, tcp.ack_stretch_segments);
   visit("ack_stretch_after_bytes", Unit::bytes, FieldRange{0, 1 << 30}, tcp.ack_stretch_after);
   visit("sws_override", Unit::duration, FieldRange{100 * million, 1000 * million},
@@ -100,13 +102,16 @@ constexpr void visit_tcp_extras(C& tcp, Visit&& visit) {
   visit("fast_open_retry", Unit::duration, FieldRange{0, day}, tcp.fast_open_retry);
   visit("path_mtu_probing", Unit::boolean, FieldRange{0, 1}, tcp.path_mtu_probing);
   visit("path_mtu_low_bytes", Unit::bytes, FieldRange{68, 65'535}, tcp.path_mtu_low);
+  visit("path_mtu_stalled", Unit::duration, FieldRange{0, day}, tcp.path_mtu_stalled);
+  visit("path_mtu_plateaus", Unit::boolean, FieldRange{0, 1}, tcp.path_mtu_plateaus);
+  visit("path_mtu_slow_start", Unit::boolean, FieldRange{0, 1}, tcp.path_mtu_slow_start);
   visit("syn_cache_max", Unit::count, FieldRange{0, million * 4}, tcp.syn_cache_max);
   visit("syn_cache_after_percent", Unit::count, FieldRange{0, 100}, tcp.syn_cache_after);
   visit("shards", Unit::count, FieldRange{1, ShardCount::most}, tcp.shards);
   visit("shard", Unit::count, FieldRange{0, ShardCount::most - 1}, tcp.shard);
 }
 
-// For visit_fields: the timers, limits and features of tcp::Config.
+// For visit_fields: the timers of tcp::Config, congestion control and loss recovery.
 template <class C, class Visit>
 constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
   constexpr std::uint64_t million = 1'000'000;
@@ -119,7 +124,10 @@ constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
   visit("r1_retransmissions", Unit::count, FieldRange{3, 255}, tcp.r1_retransmissions);
   visit("user_timeout", Unit::duration, FieldRange{0, day}, tcp.user_timeout);
   visit("syn_timeout", Unit::duration, FieldRange{0, day}, tcp.syn_timeout);
+  visit("timer_steps", Unit::boolean, FieldRange{0, 1}, tcp.timer_steps);
+  visit("syn_received_timeout", Unit::duration, FieldRange{0, day}, tcp.syn_received_timeout);
   visit("persist_max", Unit::duration, FieldRange{1, day}, tcp.persist_max);
+  visit("probe_from_answer", Unit::boolean, FieldRange{0, 1}, tcp.probe_from_answer);
   visit("keepalive", Unit::boolean, FieldRange{0, 1}, tcp.keepalive);
   visit("keepalive_garbage", Unit::boolean, FieldRange{0, 1}, tcp.keepalive_garbage);
   visit("keepalive_idle", Unit::duration, FieldRange{1, day}, tcp.keepalive_idle);
@@ -133,6 +141,7 @@ constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
   visit("time_wait_reuse", Unit::boolean, FieldRange{0, 1}, tcp.time_wait_reuse);
   visit("slow_start_segments", Unit::count, FieldRange{1, 65'535}, tcp.slow_start_segments);
   visit("duplicate_acks", Unit::count, FieldRange{1, 255}, tcp.duplicate_acks);
+  visit("duplicates_in_flight", Unit::boolean, FieldRange{0, 1}, tcp.duplicates_in_flight);
   visit("limited_transmit", Unit::boolean, FieldRange{0, 1}, tcp.limited_transmit);
   visit("restart_after_idle", Unit::boolean, FieldRange{0, 1}, tcp.restart_after_idle);
   visit("hystart", Unit::boolean, FieldRange{0, 1}, tcp.hystart);
@@ -154,17 +163,31 @@ constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
   visit("frto", Unit::boolean, FieldRange{0, 1}, tcp.frto);
   visit("undo", Unit::boolean, FieldRange{0, 1}, tcp.undo);
   visit("undo_by_timestamps", Unit::boolean, FieldRange{0, 1}, tcp.undo_by_timestamps);
+}
+
+// For visit_fields: which segments are answered, the options, ports and the path MTU.
+template <class C, class Visit>
+constexpr void visit_tcp_answers(C& tcp, Visit&& visit) {
+  constexpr std::uint64_t million = 1'000'000;
+  constexpr std::uint64_t day = Duration::seconds(86'400).ns;
   visit("challenges_per_second", Unit::count, FieldRange{0, million}, tcp.challenges_per_second);
   visit("challenge_jitter", Unit::boolean, FieldRange{0, 1}, tcp.challenge_jitter);
   visit("challenges_per_connection", Unit::count, FieldRange{1, 65'535},
         tcp.challenges_per_connection);
   visit("empty_answers_per_second", Unit::count, FieldRange{1, 65'535},
         tcp.empty_answers_per_second);
+  visit("answer_interval", Unit::duration, FieldRange{0, day}, tcp.answer_interval);
+  visit("unsent_answered", Unit::boolean, FieldRange{0, 1}, tcp.unsent_answered);
+  visit("syn_after_bad_ack", Unit::duration, FieldRange{0, day}, tcp.syn_after_bad_ack);
+  visit("bad_cookie_reset", Unit::boolean, FieldRange{0, 1}, tcp.bad_cookie_reset);
+  visit("options_lenient", Unit::boolean, FieldRange{0, 1}, tcp.options_lenient);
+  visit("soft_errors_end_open", Unit::boolean, FieldRange{0, 1}, tcp.soft_errors_end_open);
   visit("window_scale", Unit::boolean, FieldRange{0, 1}, tcp.window_scale);
   visit("window_shift_automatic", Unit::boolean, FieldRange{0, 1}, tcp.window_shift_automatic);
   visit("window_shift", Unit::octet, FieldRange{0, 14}, tcp.window_shift);
   visit("timestamps", Unit::boolean, FieldRange{0, 1}, tcp.timestamps);
   visit("timestamps_required", Unit::boolean, FieldRange{0, 1}, tcp.timestamps_required);
+  visit("timestamps_behind", Unit::count, FieldRange{0, 1000}, tcp.timestamps_behind);
   //= rfc7323#5.4
   //# 7323:TS-20 a tick of 1 ms to 1 s
   visit("timestamp_tick", Unit::duration, FieldRange{million, 1000 * million}, tcp.timestamp_tick);
@@ -172,6 +195,9 @@ constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
   visit("port_last", Unit::port, FieldRange{1, 65'535}, tcp.port_last);
   visit("port_tries", Unit::count, FieldRange{1, 65'535}, tcp.port_tries);
   visit("path_mtu_discovery", Unit::boolean, FieldRange{0, 1}, tcp.path_mtu_discovery);
+  visit("segment_half_window", Unit::boolean, FieldRange{0, 1}, tcp.segment_half_window);
+  visit("window_smaller_ignored", Unit::boolean, FieldRange{0, 1}, tcp.window_smaller_ignored);
+  visit("shrunk_retransmitted", Unit::boolean, FieldRange{0, 1}, tcp.shrunk_retransmitted);
   visit("mss_least_bytes", Unit::bytes, FieldRange{28, 536}, tcp.mss_least);
   visit("path_mtu_least_bytes", Unit::bytes, FieldRange{68, 1280}, tcp.path_mtu_least);
   visit("ttl", Unit::octet, FieldRange{1, 255}, tcp.ttl);
@@ -233,6 +259,7 @@ constexpr void visit_fields(C& config, Visit&& visit) {
   visit("path_age", Unit::duration, FieldRange{Duration::seconds(300).ns, day}, config.path_age);
   visit_tcp_pools(config.tcp, visit);
   visit_tcp_rules(config.tcp, visit);
+  visit_tcp_answers(config.tcp, visit);
   visit_tcp_extras(config.tcp, visit);
 }
 

@@ -89,11 +89,15 @@ namespace {
     out.drop = Drop::tcp_to_group;
     return;
   }
+  tcp::Config const& tcp = b.config.tcp;
   out.drop = wire::parse(packet.payload, out.segment);
   if (out.drop != Drop::none) {
-    return;
+    if (out.drop != Drop::tcp_option_malformed || !tcp.options_lenient) {
+      return;
+    }
+    wire::parse_options_leniently(packet.payload, out.segment);
+    out.drop = Drop::none;
   }
-  tcp::Config const& tcp = b.config.tcp;
   if (tcp.shards.value != 1) [[unlikely]] {
     FourTuple const tuple{{packet.header.destination, out.segment.destination},
                           {packet.header.source, out.segment.source}};

@@ -68,18 +68,36 @@ void grow(Engine& e, Connection& c, InFlightState& a, Bytes newly, bool marked) 
   clamp_marks(c, a);
 }
 
+// With Config's window_smaller_ignored: whether the window of the segment is not taken. To be asked
+// after SND.UNA has advanced, when WL2 is its value from before.
+[[gnu::cold]] bool lacks_news(const Connection& c, const wire::Segment& s, Bytes offered) {
+  bool const news = c.send.wl2.before(s.acknowledgment) || c.send.wl1.before(s.sequence);
+  return !news && offered < c.send.wnd && !offered.empty();
+}
+bool ignores_window(const Engine& e, const Connection& c, const wire::Segment& s, Bytes offered) {
+  return e.config.window_smaller_ignored && lacks_news(c, s, offered);
+}
+
 //= rfc5681#2
 //# 5681:CC-38 data in flight; no data, SYN or FIN; the same ACK and window
 // At a zero window an ACK answers a probe and does not indicate a loss.
-bool is_duplicate(const Connection& c, const wire::Segment& segment, Bytes offered) {
+bool is_duplicate(const Engine& e, const Connection& c, const wire::Segment& segment,
+                  Bytes offered) {
   return segment.acknowledgment == c.send.una && !flight_size(c).empty() && !offered.empty() &&
-         segment.length().empty() && offered == c.send.wnd;
+         segment.length().empty() &&
+         (offered == c.send.wnd || ignores_window(e, c, segment, offered));
+}
+
+// How many segments are in flight beyond the first: each can draw one duplicate.
+std::uint32_t followers_in_flight(const Connection& c) {
+  return (flight_size(c).count + c.mss - 1) / c.mss - 1;
 }
 
 [[gnu::cold]] void process_duplicate(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   CongestionVariables& v = c.congestion;
-  v.duplicates = static_cast<std::uint8_t>(std::min(v.duplicates + 1, 255));
+  std::uint32_t const most = e.config.duplicates_in_flight ? followers_in_flight(c) : 255u;
+  v.duplicates = static_cast<std::uint8_t>(std::min({v.duplicates + 1u, most, 255u}));
   if (a.watch != TimeoutWatch::off) {
     spurious::on_plain_duplicate(e, c);
   }
@@ -129,12 +147,12 @@ void restart_timer(Engine& e, Connection& c, InFlightState& a) {
   bool const partial = c.congestion.recovering;
   if (a.mode == RetransmitMode::persist && c.send.wnd.empty()) [[unlikely]] {
     // A probe was accepted; data beyond it is still outside the window.
-    a.retransmit_due = e.state->now + probe_interval(e, c);
+    a.retransmit_due = due_in(e, probe_interval(e, c));
   } else if (!partial || !c.congestion.partial_seen) {
     //= rfc6298#5.3
     //# 6298:RTO-12 an ACK of new data restarts the timer
     a.mode = RetransmitMode::retransmit;
-    a.retransmit_due = e.state->now + c.rtt.rto();
+    a.retransmit_due = due_in(e, c.rtt.rto());
   }
   c.congestion.partial_seen = partial;
   set_give_up(e, c, a);
@@ -246,6 +264,9 @@ void update_window(Engine& e, Connection& c, const wire::Segment& segment) {
     return;
   }
   Bytes const offered = offered_window(c, segment);
+  if (ignores_window(e, c, segment, offered)) [[unlikely]] {
+    return;
+  }
   bool const opened = offered > c.send.wnd;
   c.send.wnd = offered;
   c.send.wnd_max = most(c.send.wnd_max, offered);
@@ -296,7 +317,7 @@ void process_ack(Engine& e, Connection& c, const wire::Segment& segment) {
     //= rfc5681#3.2
     //# 5681:CC-19, 3042:LTX-3 if SACK is negotiated, a duplicate without SACK blocks has no effect
     bool const news = !c.sack || segment.options.sack_count != 0;
-    if (is_duplicate(c, segment, offered) && news) {
+    if (is_duplicate(e, c, segment, offered) && news) {
       process_duplicate(e, c);
       if (added::possible(e)) [[unlikely]] {
         added::restore(e, c);

@@ -8,6 +8,13 @@
 
 namespace lockstep::tcp {
 
+// Whether answers to such unacceptable segments have a limit: to those without data, SYN and FIN,
+// and with Config's answer_interval also to SYNs.
+inline bool is_limited(const Engine& e, const wire::Segment& s) {
+  bool const syn = s.flags.syn() && e.config.answer_interval != Duration{};
+  return s.length().empty() || syn;
+}
+
 // What act() needs of the record that a segment is for:
 //   bool may_answer(Engine&), bool may_challenge(Engine&): the limits of core/tcp/challenge.hpp
 //   void acknowledge(Engine&, const InboundSegment&, const wire::Segment&): sends or queues an ACK
@@ -25,8 +32,8 @@ template <class Record>
       break;
     case Action::acknowledge:
       //= rfc5961#7
-      //# 5961:BLIND-7 those without data, SYN or FIN within a limit: ACKs of ACKs might never end
-      if (!s.length().empty() || record.may_answer(e)) {
+      //# 5961:BLIND-7 those of empty segments within a limit: ACKs of ACKs might never end
+      if (!is_limited(e, s) || record.may_answer(e)) {
         record.acknowledge(e, arrival, s);
       }
       break;

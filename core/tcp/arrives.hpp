@@ -56,6 +56,7 @@ struct ConnectionView {
   bool ts_recent_outdated() const { return is_outdated(e, c); }
   bool timestamps() const { return c.options.has(negotiated::timestamps); }
   bool timestamps_required() const { return e.config.timestamps_required; }
+  std::uint32_t timestamps_behind() const { return e.config.timestamps_behind.value; }
   bool syn_received() const { return c.state == State::syn_received; }
   bool passive() const { return c.passive; }
   ResetPolicy reset_policy() const { return e.config.reset_policy; }
@@ -63,6 +64,7 @@ struct ConnectionView {
   bool syn_is_new() const { return false; }
   bool resets_ignored() const { return false; }
   bool acks_at_edge() const { return peer_may_be_at_edge(e, c); }
+  bool unsent_answered() const { return e.config.unsent_answered || c.state != State::established; }
 };
 
 // Copies the settings that the listener has for its connections, from the SYN-ACK on.

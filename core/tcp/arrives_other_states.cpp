@@ -1,4 +1,5 @@
 // SEGMENT ARRIVES in SYN-RECEIVED and every later state (RFC 9293 3.10.7.4).
+#include "core/tcp/ack_pace.hpp"
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/act.hpp"
 #include "core/tcp/arrives.hpp"
@@ -280,8 +281,8 @@ Drop process_segment(Engine& e, Connection& c, const InboundSegment& arrival,
   if (!step.go_on) {
     return step.drop;
   }
-  if (e.state->now.since(c.heard_at) > e.config.rto_min) {
-    c.unbroken = {};  // after a pause the peer starts with a small congestion window again
+  if (e.state->now.since(c.heard_at) > e.config.rto_min && !ack_pace::is_on(e)) {
+    c.ack_pace = 0;  // after a pause the peer starts with a small congestion window again
   }
   c.heard_at = e.state->now;
   reset_unanswered_probes(e, c);
@@ -362,7 +363,10 @@ Drop arrives_other_states(Engine& e, Connection& c, const InboundSegment& arriva
   ecn::process_syn_again(c, arrival.segment.flags);
   process_options_again(c, arrival.segment);
   if (!acks_our_syn(c, arrival.segment)) {
-    send_syn_again(e, c);
+    // With an interval between answers, not for each copy of the SYN.
+    if (e.config.answer_interval == Duration{} || may_answer(e, c)) {
+      send_syn_again(e, c);
+    }
     return Drop::tcp_out_of_window;
   }
   //= rfc9293#A.2

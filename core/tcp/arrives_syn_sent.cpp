@@ -12,6 +12,7 @@
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/opening/fast_open.hpp"
 #include "core/tcp/output.hpp"
+#include "core/tcp/path.hpp"
 #include "core/tcp/pending_ack.hpp"
 #include "core/tcp/reassembly.hpp"
 #include "core/tcp/replies.hpp"
@@ -50,6 +51,17 @@ Drop process_rest(Engine& e, Connection& c, const wire::Segment& s) {
   }
   SegmentData const data = data_after_syn(c, s);
   return data.bytes.empty() && !data.fin ? Drop::none : accept_data(e, c, data, s);
+}
+
+// After an unacceptable ACK: the stale connection of the peer, if there was one, is gone now. Not a
+// SYN with Fast Open: sent again so soon it would seem that the path drops such SYNs.
+void hasten_syn(Engine& e, Connection& c) {
+  InFlightState& a = e.active(c);
+  bool const first = c.retries == 0 && !a.retransmit_due.is_never();
+  if (e.config.syn_after_bad_ack != Duration{} && first && !a.fast_open_used) {
+    a.retransmit_due = earlier(a.retransmit_due, due_in(e, e.config.syn_after_bad_ack));
+    arm(e, a);
+  }
 }
 
 }  // namespace
@@ -103,6 +115,11 @@ void establish(Engine& e, Connection& c) {
   enter(e, c, State::established);
   congestion::begin(e, c, Count{c.retries});
   begin_data(c.rtt, c.syn_lost, e.config);
+  if (e.config.segment_half_window) [[unlikely]] {
+    // The window of the handshake's last segment alone: that of a SYN may be one without a scale.
+    c.send.wnd_max = c.send.wnd;
+    c.mss = static_cast<std::uint16_t>(std::min<std::uint32_t>(c.mss, half_window_of(c)));
+  }
   if (a.reused_time_wait != nil) {
     forget_time_wait(e, a.reused_time_wait);
     a.reused_time_wait = nil;
@@ -158,6 +175,7 @@ void establish(Engine& e, Connection& c) {
     if (!s.flags.rst()) {
       reply_reset(e, arrival);
     }
+    hasten_syn(e, c);
     return Drop::tcp_syn_sent_ack;
   }
   if (s.flags.rst()) {

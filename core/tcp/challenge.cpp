@@ -24,10 +24,28 @@ std::uint32_t budget_of(const Config& config, Instant second) {
   return limit / 2 + static_cast<std::uint32_t>(hash.finish() % (limit + 1ull));
 }
 
+// Whether `interval` has passed since the last ACK of this kind; notes one of now. The record keeps
+// the millisecond of the last one, which repeats after 49 days, in its two fields.
+template <class Record>
+bool interval_passed(Record& c, Instant now, Duration interval) {
+  auto const ms = static_cast<std::uint32_t>(now.ns / 1'000'000) + 1;
+  std::uint32_t const last = std::uint32_t{c.answers} << 16 | c.answers_second;
+  if (last != 0 && ms - last < (interval.ns + 999'999) / 1'000'000) {
+    return false;
+  }
+  c.answers = static_cast<std::uint16_t>(ms >> 16);
+  c.answers_second = static_cast<std::uint16_t>(ms);
+  return true;
+}
+
 // Whether the connection's own limit permits one more in the second of `now`. A limit above the
 // largest count is no limit.
 template <class Record, class Number>
-bool within_share(Record& c, Number Record::* count, Instant now, Count limit) {
+bool within_share(const Config& config, Record& c, Number Record::* count, Instant now,
+                  Count limit) {
+  if (config.answer_interval != Duration{}) {
+    return interval_passed(c, now, config.answer_interval);
+  }
   auto const second = static_cast<decltype(c.answers_second)>(now.ns / 1'000'000'000);
   if (c.answers_second != second) {
     c.answers_second = second;
@@ -67,7 +85,8 @@ namespace {
 template <class Record>
 bool may_challenge_within(Engine& e, Record& c) {
   // Its own limit comes first, so that a flood on one connection leaves the stack's to the others.
-  if (!within_share(c, &Record::challenges, e.state->now, e.config.challenges_per_connection)) {
+  if (!within_share(e.config, c, &Record::challenges, e.state->now,
+                    e.config.challenges_per_connection)) {
     ++e.counters->challenges_limited;
     return false;
   }
@@ -76,7 +95,8 @@ bool may_challenge_within(Engine& e, Record& c) {
 
 template <class Record>
 bool may_answer_within(Engine& e, Record& c) {
-  if (!within_share(c, &Record::answers, e.state->now, e.config.empty_answers_per_second)) {
+  if (!within_share(e.config, c, &Record::answers, e.state->now,
+                    e.config.empty_answers_per_second)) {
     ++e.counters->answers_limited;
     return false;
   }

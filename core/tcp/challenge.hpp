@@ -5,9 +5,9 @@
 
 namespace lockstep::tcp {
 
-// Whether one more challenge ACK may be sent in this second; counts it, or the refusal. Besides the
-// limit of the stack each connection has one of its own, so that a flood on one connection does not
-// use up the challenges of others. O(1).
+// Whether one more challenge ACK may be sent now; counts it, or the refusal. Besides the limit of
+// the stack each connection has one of its own, a number in a second or Config's answer_interval,
+// so that a flood on one connection does not use up the challenges of others. O(1).
 [[nodiscard]] bool may_challenge(Engine& e, Connection& c);
 [[nodiscard]] bool may_challenge(Engine& e, HalfOpen& half_open);
 [[nodiscard]] bool may_challenge(Engine& e, TimeWait& record);

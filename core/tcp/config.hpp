@@ -90,8 +90,9 @@ struct Config {
   // Whether any second segment gets its ACK at once, also one that is not full (RFC 1122 4.2.3.2
   // permits it; FreeBSD's frames show it).
   bool ack_each_second = false;
-  // The first segments of a connection that are acknowledged at once, until it sends data: Linux's
-  // quick ACKs at the start of a connection (tcp(7), TCP_QUICKACK).
+  // How many ACKs leave at once when data begins to arrive, after a pause of an RTO and after a
+  // copy of old data; then, and once this side answers within the pauses of the peer, ACKs are
+  // delayed: Linux's quick ACKs (tcp(7), TCP_QUICKACK), as its frames show them. 0: off.
   Count quick_acks{0};
   // Each ACK advertises the whole free space, without waiting for a full segment more (RFC 9293
   // 3.8.6.2.2 is kept for a window that is nearly closed), as FreeBSD's frames show it ...
@@ -101,6 +102,12 @@ struct Config {
   bool receive_buffer_rounded = false;
   // SO_RCVBUF and SO_SNDBUF return twice what was set, within Linux's limits (socket(7)).
   bool buffers_doubled = false;
+  // A write on a socket without a connection gives EPIPE and connect() on a listener EISCONN, as
+  // Linux's calls return; else ENOTCONN and EOPNOTSUPP (POSIX; send(2) and connect(2) list both).
+  bool errors_like_linux = false;
+  // Without SACK tcpi_ca_state stays in Recovery or Loss until an octet above `recover` is
+  // acknowledged, as Linux's tcp_info shows. It changes nothing that is sent.
+  bool recovery_held = false;
   Duration sws_override = Duration::milliseconds(200);
   Count quantum_segments{8};
 
@@ -122,8 +129,15 @@ struct Config {
   Duration user_timeout_advertised;
   Duration user_timeout_least = Duration::seconds(100);
   Duration user_timeout_most = Duration::seconds(3600);
+  // Timers of retransmissions, probes and delayed ACKs fire at the next of steps of 1 ms, from 64
+  // ms on of up to an eighth of the delay, as those of Linux with HZ=1000 do (its timer wheel).
+  bool timer_steps = false;
   Duration syn_timeout = Duration::seconds(180);  // R2 of a SYN
+  Duration syn_received_timeout{};                // R2 of a SYN-ACK; 0: as syn_timeout
   Duration persist_max = Duration::seconds(60);
+  // The interval to the next probe of a closed window begins with the answer to the last, as
+  // Linux's frames show it, not with that probe.
+  bool probe_from_answer = false;
   // A closed window is probed by an octet that was not acknowledged (RFC 9293 3.8.6.1); without it
   // by an empty segment before SND.UNA, as Linux's frames show it.
   bool window_probe_data = true;
@@ -163,6 +177,9 @@ struct Config {
   // Linux's tcpi_snd_cwnd shows it; without it, up to twice.
   bool slow_start_below_twice = false;
   Count duplicate_acks{3};
+  // Without SACK no more duplicates count than segments are in flight beyond the first, as Linux's
+  // frames show it.
+  bool duplicates_in_flight = false;
   bool limited_transmit = true;
   bool restart_after_idle = true;
 
@@ -195,7 +212,23 @@ struct Config {
   bool challenge_jitter = true;
   Count challenges_per_connection{10};  // in a second; beyond 255 there is no limit
   Count empty_answers_per_second{100};  // of a connection, to empty segments out of its window
+  // In place of both limits of a connection: the least time from one such ACK to the next, as
+  // Linux's frames show it (ip-sysctl, tcp_invalid_ratelimit). 0: off.
+  Duration answer_interval{};
+  // In ESTABLISHED a segment that acknowledges what was never sent draws an ACK (RFC 9293
+  // 3.10.7.4); Linux drops it in silence.
+  bool unsent_answered = true;
+  // After an unacceptable ACK in SYN-SENT, and the reset that it draws, the SYN is sent again so
+  // soon, as Linux's frames show it; 0: when its timer expires.
+  Duration syn_after_bad_ack{};
 
+  // In SYN-SENT soft ICMP errors end the connection, too, as those of Linux do.
+  bool soft_errors_end_open = false;
+  // An ACK with a wrong SYN cookie draws a reset, as in Linux; without it, nothing.
+  bool bad_cookie_reset = false;
+  // Options in front of a malformed one count, and one of a wrong length for its kind is skipped,
+  // as Linux's frames show it; without it the segment is dropped (RFC 9293 MUST-7).
+  bool options_lenient = false;
   wire::OptionOrder option_order = wire::OptionOrder::like_linux;  // of a SYN's options
   SynCookies syn_cookies = SynCookies::on;
   // RFC 4987 3.5: half-open connections beyond syn_cache_after percent of a listener's backlog go
@@ -210,6 +243,7 @@ struct Config {
   std::uint8_t window_shift = 0;
   bool timestamps = true;
   bool timestamps_required = true;  // segments without them are dropped if they were negotiated
+  Count timestamps_behind{0};       // a timestamp older than TS.Recent by so many ticks is accepted
   Duration timestamp_tick = Duration::milliseconds(1);
 
   // RFC 7413. A listener must also enable it by its Backlog, a client by its Open.
@@ -240,6 +274,15 @@ struct Config {
 
   // Use packet-too-big messages (RFC 1191, 8201). Without it IPv6 packets have 1280 octets at most.
   bool path_mtu_discovery = true;
+  // A segment has at most half of the largest window that the peer has offered since the handshake,
+  // or all of it if that is 536 octets or less, as Linux's frames show it.
+  bool segment_half_window = false;
+  // Of a segment that neither acknowledges nor carries anything new a window smaller than the last
+  // one is ignored unless it is 0, as tcpi_snd_wnd of Linux shows it.
+  bool window_smaller_ignored = false;
+  // While data is in flight a window that shrank to zero is not probed: the first segment is
+  // retransmitted into it, as Linux's frames show it.
+  bool shrunk_retransmitted = false;
   // The smallest segments, TCP options included, that a peer's MSS option or a router's message may
   // cause: smaller ones would be mostly headers (CVE-2019-11479).
   Bytes mss_least{48};
@@ -248,6 +291,14 @@ struct Config {
   // path_mtu_low octets follow, and then probes of larger ones. Nothing is probed before.
   bool path_mtu_probing = true;
   Bytes path_mtu_low{1024};
+  // ... and at least so long after the oldest data in flight was sent, as Linux's frames show it.
+  Duration path_mtu_stalled{};
+  // A router's message without an MTU means the next plateau below the packet (RFC 1191 7); without
+  // this, path_mtu_least.
+  bool path_mtu_plateaus = true;
+  // Data that was too large for the path is sent again by slow start (RFC 1191 6.4); without this
+  // within the same cwnd, as Linux's frames show it.
+  bool path_mtu_slow_start = true;
 
   std::uint8_t ttl = 64;
 

@@ -272,7 +272,9 @@ struct Connection {
   Instant heard_at;                   // last acceptable segment
   std::uint32_t keepalive_idle_ms = 0;
   Bytes receive_buffer;
-  Bytes unbroken;              // octets in order since the last gap or pause; saturates
+  // Octets in order since the last gap or pause, which saturate; with Config's quick_acks the
+  // variables of ack_pace.cpp.
+  std::uint32_t ack_pace = 0;
   Sequence tuned_from;         // since tuned_us the application has read from here on
   std::uint32_t tuned_us = 0;  // microseconds; wraps
   std::uint32_t segments_sent = 0;
@@ -285,7 +287,8 @@ struct Connection {
   std::uint16_t pending = 0;   // mask of EventKind to report in this turn
   std::uint16_t deferred = 0;  // mask of EventKind to report in the next turn
   // Answers to unacceptable segments, in the second of that number. The numbers repeat after 18
-  // hours: at worst an old count suppresses a few answers for one second.
+  // hours: at worst an old count suppresses a few answers for one second. With Config's
+  // answer_interval both hold the millisecond of the last answer: see challenge.cpp.
   std::uint16_t answers = 0;  // to empty segments
   std::uint16_t answers_second = 0;
   std::uint8_t challenges = 0;  // 255: or more

@@ -2,6 +2,7 @@
 #include "core/tcp/ecn.hpp"
 
 #include "core/tcp/accounts.hpp"
+#include "core/tcp/ack_pace.hpp"
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/lifecycle.hpp"
@@ -101,6 +102,13 @@ bool process_field(Engine& e, Connection& c, std::uint8_t field, wire::Flags fla
   //# 8257:DCTCP-3 an ACK for the older packets in the old state, and one for the newest
   cut_by_echo(e, c);
   c.ecn.echo = echo;
+  if (ack_pace::is_on(e)) [[unlikely]] {
+    // CE and CWR are acknowledged at once: the peer's window may be as small as one segment.
+    if (echo) {
+      ack_pace::hasten(e, c, {2});
+    }
+    return true;
+  }
   return by_packet;
 }
 

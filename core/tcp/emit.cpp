@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/tcp/accounts.hpp"
+#include "core/tcp/ack_pace.hpp"
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/congestion/adapter.hpp"
 #include "core/tcp/congestion/pacing.hpp"
@@ -195,6 +196,10 @@ void fill_urgent(const Connection& c, const InFlightState& a, const SegmentPlan&
     a.burst_left = 0;
     return false;
   }
+  if (plan.data.count > c.send.wnd_max.count / 2) {
+    a.burst_left = 0;
+    return true;  // the peer has no room for a second
+  }
   if (a.burst_left == 0) {
     std::uint32_t const burst = std::min(burst_of(e, c, a, plan.sequence), 255u);
     a.burst_left = static_cast<std::uint8_t>(burst < 2 ? 0 : burst);
@@ -326,7 +331,7 @@ void start_timers(Engine& e, Connection& c, InFlightState& a, const SegmentPlan&
   //# 6298:RTO-10, 6298:RTO-22 a transmission or retransmission starts the timer if it is off
   if (a.mode == RetransmitMode::idle || a.mode == RetransmitMode::sws_override) {
     a.mode = RetransmitMode::retransmit;
-    a.retransmit_due = e.state->now + c.rtt.rto();
+    a.retransmit_due = due_in(e, c.rtt.rto());
   }
   if (a.give_up_due.is_never()) {
     set_give_up(e, c, a);
@@ -369,6 +374,9 @@ void note_departure(Engine& e, Connection& c, InFlightState& a, const SegmentPla
   }
   if (accounts_kept(e)) [[unlikely]] {
     accounts::note_departure(e, c, plan);
+  }
+  if (!plan.data.empty() && ack_pace::is_on(e)) [[unlikely]] {
+    ack_pace::data_leaves(e, c);
   }
   c.sent_at = e.state->now;
   a.override = false;

@@ -9,6 +9,7 @@
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/opening/fast_open.hpp"
+#include "core/tcp/output.hpp"
 #include "core/tcp/path.hpp"
 #include "core/tcp/path_probe.hpp"
 #include "core/tcp/pending_ack.hpp"
@@ -48,7 +49,7 @@ void count(Engine& e, TimerKind kind) {
   bool const bounded = c.user_timeout_ms != 0;
   Duration const share = Duration::milliseconds(c.user_timeout_ms / 3);
   a.retransmit_due =
-      e.state->now + (bounded ? std::min(interval, std::max(share, c.rtt.rto())) : interval);
+      due_in(e, bounded ? std::min(interval, std::max(share, c.rtt.rto())) : interval);
   if (c.reading_over) {
     bound_closed_window(e, c);
   }
@@ -77,11 +78,16 @@ void advise(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   //= rfc9293#3.8.6
   //# 9293:MUST-35 the window was shrunk to zero: probe instead
-  if (synchronized(c.state) && c.send.wnd.empty()) {
+  bool const shut = synchronized(c.state) && c.send.wnd.empty();
+  if (shut && !retransmits_into_zero(e, c, a)) {
     a.retransmit_end = a.retransmit_next;
     a.timing = false;
     probe(e, c);
     return;
+  }
+  // Nobody waits for ever for a peer that answers and lets nothing in.
+  if (shut && c.reading_over) [[unlikely]] {
+    bound_closed_window(e, c);
   }
   c.retries = static_cast<std::uint8_t>(std::min(c.retries + 1, 255));
   ++e.counters->timeouts;
@@ -89,7 +95,9 @@ void advise(Engine& e, Connection& c) {
     accounts::note_timeout(e, c);
   }
   if (synchronized(c.state)) {
-    path_probe::on_timeout(e, c);
+    if (!shut) {
+      path_probe::on_timeout(e, c);
+    }
     //= rfc9293#3.8.2
     //# 9293:MUST-19 slow start after a timeout
     spurious::remember(e, c, true);
@@ -118,12 +126,14 @@ void advise(Engine& e, Connection& c) {
   //= rfc6298#5.6
   //# 6298:RTO-15, 6298:RTO-9 the timer restarts with the doubled RTO
   a.mode = RetransmitMode::retransmit;
-  a.retransmit_due = e.state->now + c.rtt.rto();
+  a.retransmit_due = due_in(e, c.rtt.rto());
   if (a.pending_mtu != 0) [[unlikely]] {
     apply_pending_mtu(e, c);
   }
   make_ready(e, c);
-  advise(e, c);
+  if (!shut) {
+    advise(e, c);
+  }
 }
 
 void expire_retransmit(Engine& e, Connection& c) {
@@ -259,6 +269,18 @@ bool due(Instant instant, Instant now) { return instant <= now; }
   }
 }
 
+[[gnu::cold]] Instant stepped(Instant now, Duration delay) {
+  constexpr std::uint64_t ms = 1'000'000, first = 64;
+  std::uint64_t step = 1;
+  while (delay.ns / ms >= first * step && step < 1u << 18) {
+    step *= 8;
+  }
+  // Of our clock; Linux's steps lie there if it runs in virtual time as a device does.
+  constexpr std::uint64_t phase = 16;
+  std::uint64_t const into = (phase % step) * ms;
+  return {((now + delay + Duration{step * ms - into}).ns / (step * ms)) * step * ms + into};
+}
+
 namespace {
 
 Duration limit_of(std::uint32_t user_timeout_ms) {
@@ -280,6 +302,20 @@ Duration syn_limit(const Engine& e, std::uint32_t user_timeout_ms) {
   return e.config.syn_timeout.ns == 0 ? user : std::min(user, e.config.syn_timeout);
 }
 
+namespace {
+
+// R2 of our SYN-ACK, with Config's syn_received_timeout. Not inlined: most timeouts are of data.
+[[gnu::cold, gnu::noinline]] Duration own_syn_received_limit(const Engine& e, const Connection& c) {
+  return syn_received_limit(e, c.user_timeout_ms);
+}
+
+}  // namespace
+
+Duration syn_received_limit(const Engine& e, std::uint32_t user_timeout_ms) {
+  Duration const own = e.config.syn_received_timeout;
+  return own.ns == 0 ? syn_limit(e, user_timeout_ms) : std::min(limit_of(user_timeout_ms), own);
+}
+
 void set_give_up(const Engine& e, const Connection& c, InFlightState& a) {
   //= rfc9293#3.8.3
   //# 9293:MUST-21 the application sets R2; infinity is possible
@@ -289,8 +325,11 @@ void set_give_up(const Engine& e, const Connection& c, InFlightState& a) {
   //# 9293:P-CLOSE-TOABORT so a CLOSE that cannot complete becomes an ABORT
   //= rfc9293#3.6
   //# 9293:P-CLOSE-NOACK and so does a FIN that is never acknowledged
-  Duration const limit =
+  Duration limit =
       synchronized(c.state) ? limit_of(c.user_timeout_ms) : syn_limit(e, c.user_timeout_ms);
+  if (c.state == State::syn_received && e.config.syn_received_timeout.ns != 0) [[unlikely]] {
+    limit = own_syn_received_limit(e, c);
+  }
   a.give_up_due = e.state->now + limit;
 }
 
@@ -300,7 +339,9 @@ namespace {
 [[gnu::cold]] void note_probe_answer(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   if (!a.give_up_due.is_never()) {
-    a.retransmit_due = later(a.retransmit_due, c.sent_at + probe_interval(e, c));
+    a.retransmit_due = e.config.probe_from_answer
+                           ? due_in(e, probe_interval(e, c))
+                           : later(a.retransmit_due, c.sent_at + probe_interval(e, c));
     a.give_up_due = Instant::never();
     arm(e, c);
   }
@@ -318,8 +359,12 @@ void reset_unanswered_probes(Engine& e, Connection& c) {
   //= rfc9293#3.8.6.1
   //# 9293:MUST-37 as long as probes are answered the connection stays open
   // R2 starts at the first unanswered probe, however long the probe interval is.
-  if (c.send.wnd.empty() && c.active != nil && e.active(c).mode == RetransmitMode::persist) {
-    note_probe_answer(e, c);
+  if (c.send.wnd.empty() && c.active != nil) {
+    if (e.active(c).mode == RetransmitMode::persist) {
+      note_probe_answer(e, c);
+    } else if (e.config.shrunk_retransmitted && !e.active(c).give_up_due.is_never()) {
+      set_give_up(e, c, e.active(c));
+    }
   }
 }
 
@@ -339,7 +384,9 @@ void begin_orphan(Engine& e, Connection& c) {
   if (c.slow) {
     set_slow(e, c, Instant::never());
   }
-  if (c.active != nil && e.active(c).mode == RetransmitMode::persist && c.send.wnd.empty()) {
+  bool const waits = c.active != nil &&
+                     (e.active(c).mode == RetransmitMode::persist || e.config.shrunk_retransmitted);
+  if (waits && c.send.wnd.empty()) {
     bound_closed_window(e, c);
   }
 }

@@ -10,12 +10,21 @@ namespace lockstep::tcp {
 // the node for the next.
 void expire_connection(Engine& e, Connection& c);
 
+// With Config's timer_steps: when a timer of that delay fires. Its steps are 1 ms below 64 ms, then
+// 8 ms below 512 ms, and so on: from 8 ms on at most an eighth of the delay. Always the next step.
+Instant stepped(Instant now, Duration delay);
+// When a timer of that delay, begun now, fires.
+inline Instant due_in(const Engine& e, Duration delay) {
+  return e.config.timer_steps ? stepped(e.state->now, delay) : e.state->now + delay;
+}
+
 // Starts the user timeout (or R2 of a SYN): the connection ends then unless the peer answers.
 void set_give_up(const Engine& e, const Connection& c, InFlightState& a);
 // Delay before the next zero-window probe.
 Duration probe_interval(const Engine& e, const Connection& c);
-// R2 of a SYN or SYN-ACK, given a user timeout (0: none).
+// R2 of a SYN, and of a SYN-ACK, given a user timeout (0: none).
 Duration syn_limit(const Engine& e, std::uint32_t user_timeout_ms);
+Duration syn_received_limit(const Engine& e, std::uint32_t user_timeout_ms);
 // An acceptable segment arrived: resets the counts of unanswered persist and keep-alive probes.
 void reset_unanswered_probes(Engine& e, Connection& c);
 // Whether keep-alives apply: more data from either side is possible.

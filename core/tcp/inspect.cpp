@@ -114,7 +114,7 @@ void visit_variables(const Connection& c, FieldSink& sink) {
     sink.add(value);
   }
   for (Bytes value : {c.send.wnd, c.send.wnd_max, c.congestion.cwnd, c.congestion.ssthresh,
-                      c.congestion.acked, c.receive_buffer, c.unbroken}) {
+                      c.congestion.acked, c.receive_buffer, Bytes{c.ack_pace}}) {
     sink.add(value);
   }
   WritingVariables const writing = c.accepted_unreported ? WritingVariables{} : c.writing;

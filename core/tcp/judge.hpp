@@ -50,6 +50,7 @@ concept ReceiverView = requires(const View& view) {
   { view.ts_recent_outdated() } -> std::same_as<bool>;  // any timestamp is accepted
   { view.timestamps() } -> std::same_as<bool>;          // both sides negotiated them
   { view.timestamps_required() } -> std::same_as<bool>;
+  { view.timestamps_behind() } -> std::same_as<std::uint32_t>;  // ticks below TS.Recent that pass
   { view.syn_received() } -> std::same_as<bool>;  // the state; all others are synchronized
   { view.passive() } -> std::same_as<bool>;       // opened by a listener
   { view.reset_policy() } -> std::same_as<ResetPolicy>;
@@ -64,6 +65,7 @@ concept ReceiverView = requires(const View& view) {
   { view.resets_ignored() } -> std::same_as<bool>;
   // ACKs exactly at the right edge are processed, which the four-case test refuses.
   { view.acks_at_edge() } -> std::same_as<bool>;
+  { view.unsent_answered() } -> std::same_as<bool>;  // an ACK of what was never sent draws one
 };
 
 // PAWS. Drop::none, tcp_timestamp_missing or tcp_timestamp_old.
@@ -86,7 +88,11 @@ template <ReceiverView View>
   //# 7323:TS-17 R1: older than TS.Recent, while that is valid
   //= rfc7323#5.5
   //# 7323:TS-49 after a long silence an older one is accepted
-  bool const old = is_older({s.options.timestamp_value, view.ts_recent()});
+  std::uint32_t const stamp = s.options.timestamp_value;
+  if (!is_older({stamp, view.ts_recent()})) [[likely]] {
+    return Drop::none;
+  }
+  bool const old = is_older({stamp + view.timestamps_behind(), view.ts_recent()});
   return old && !view.ts_recent_outdated() ? Drop::tcp_timestamp_old : Drop::none;
 }
 
@@ -143,7 +149,7 @@ template <ReceiverView View>
   //= rfc9293#3.5.2
   //# 9293:P-RST-GRP3 in TIME-WAIT, too
   if (s.acknowledgment.after(view.send_nxt())) {
-    return {Action::challenge, Drop::tcp_ack_of_unsent};
+    return {view.unsent_answered() ? Action::challenge : Action::drop, Drop::tcp_ack_of_unsent};
   }
   //= rfc9293#3.10.7.4
   //# 9293:P-ACK-5961, 9293:MAY-12, 9293:P-ACK-MAXWND one older than the largest window, too

@@ -24,6 +24,7 @@ struct View {
   bool ts_recent_outdated_ = false;
   bool timestamps_ = false;
   bool timestamps_required_ = true;
+  std::uint32_t timestamps_behind_ = 0;
   bool syn_received_ = false;
   bool passive_ = false;
   ResetPolicy reset_policy_ = ResetPolicy::rfc5961;
@@ -31,6 +32,7 @@ struct View {
   bool syn_is_new_ = false;
   bool resets_ignored_ = false;
   bool acks_at_edge_ = false;
+  bool unsent_answered_ = true;
 
   ReceiveWindow window() const { return window_; }
   Sequence receive_nxt() const { return receive_nxt_; }
@@ -41,6 +43,7 @@ struct View {
   bool ts_recent_outdated() const { return ts_recent_outdated_; }
   bool timestamps() const { return timestamps_; }
   bool timestamps_required() const { return timestamps_required_; }
+  std::uint32_t timestamps_behind() const { return timestamps_behind_; }
   bool syn_received() const { return syn_received_; }
   bool passive() const { return passive_; }
   ResetPolicy reset_policy() const { return reset_policy_; }
@@ -48,6 +51,7 @@ struct View {
   bool syn_is_new() const { return syn_is_new_; }
   bool resets_ignored() const { return resets_ignored_; }
   bool acks_at_edge() const { return acks_at_edge_; }
+  bool unsent_answered() const { return unsent_answered_; }
 };
 
 View established() { return {}; }
@@ -157,6 +161,14 @@ TEST(Judge, PawsComesBeforeTheSequenceNumber) {
     View const outdated = with(stamped(view), [](View& v) { v.ts_recent_outdated_ = true; });
     expect_rows({
         {"older", stamped(view), {.stamp = 69}, "acknowledge tcp_timestamp_old"},
+        {"a tick older, which Config accepts",
+         with(stamped(view), [](View& v) { v.timestamps_behind_ = 1; }),
+         {.stamp = 69},
+         "accept none"},
+        {"two ticks older",
+         with(stamped(view), [](View& v) { v.timestamps_behind_ = 1; }),
+         {.stamp = 68},
+         "acknowledge tcp_timestamp_old"},
         {"older, outside", stamped(view), {.seq = 5, .stamp = 69}, "acknowledge tcp_timestamp_old"},
         {"missing", stamped(view), {}, "drop tcp_timestamp_missing"},
         {"missing, not required", lax, {}, "accept none"},
@@ -264,6 +276,10 @@ TEST(Judge, TheAckField) {
     std::uint32_t const oldest = view.send_una_.value - 200;
     expect_rows({
         {"of what was never sent", view, {.ack = 601}, "challenge tcp_ack_of_unsent"},
+        {"the same, unanswered",
+         with(view, [](View& v) { v.unsent_answered_ = false; }),
+         {.ack = 601},
+         "drop tcp_ack_of_unsent"},
         {"the oldest", view, {.ack = oldest}, "accept none"},
         {"older", view, {.ack = oldest - 1}, "challenge tcp_ack_too_old"},
         {"older, RFC 793", rfc793(view), {.ack = oldest - 1}, "accept none"},

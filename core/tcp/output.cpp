@@ -5,6 +5,7 @@
 
 #include "core/tcp/accounts.hpp"
 #include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/congestion/adapter.hpp"
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/congestion/pacing.hpp"
 #include "core/tcp/expiry.hpp"
@@ -23,6 +24,9 @@
 
 namespace lockstep::tcp {
 
+namespace {
+
+// The right edge of what may be retransmitted.
 //= rfc7323#2.4
 //# 7323:TS-36, 7323:TS-37 at first even beyond the window, later by less than one unit of its scale
 //# 7323:TS-38 and no further
@@ -37,6 +41,16 @@ Sequence retransmit_right_edge(const Connection& c, const InFlightState& a) {
   Sequence const rounded = right + Bytes{(1u << shift) - 1};
   Sequence const sent = c.send.nxt;
   return last_of(right, c.retries <= 1 ? sent : first_of(sent, rounded));
+}
+
+}  // namespace
+
+std::uint32_t retransmission_room(const Engine& e, const Connection& c, const InFlightState& a,
+                                  Sequence begin) {
+  std::uint32_t const most = eff_snd_mss(c, a);
+  std::uint32_t const window = retransmit_right_edge(c, a).since(begin).count;
+  bool const beyond = c.send.wnd.empty() && begin == c.send.una && retransmits_into_zero(e, c, a);
+  return beyond ? most : std::min(window, most);
 }
 
 namespace {
@@ -90,11 +104,10 @@ SegmentPlan syn_plan(const Connection& c, bool retransmitted) {
   if (!first && next.since(c.send.una) + Bytes{c.mss} > c.congestion.cwnd) {
     return plan;
   }
-  // A refused probe leaves one octet: new data fills its segment.
-  bool const tiny = flight_size(c).count <= 1;
+  // A refused probe leaves one octet: new data fills its segment, once there is a window for it.
+  bool const tiny = flight_size(c).count <= 1 && !c.send.wnd.empty();
   Sequence const last = tiny ? window.end : first_of(c.send.nxt, window.end);
-  std::uint32_t const allowed =
-      std::min(retransmit_right_edge(c, a).since(next).count, eff_snd_mss(c, a));
+  std::uint32_t const allowed = retransmission_room(e, c, a, next);
   plan.data = within_record(e, c, a, next, {std::min(last.since(next).count, allowed)});
   plan.sequence = next;
   plan.retransmitted = true;
@@ -246,12 +259,12 @@ std::uint32_t worth_sending(const Engine& e, const Connection& c, const InFlight
     //= rfc9293#3.8.6.1
     //# 9293:SHLD-30 an acknowledged probe opens no window: the interval does not shrink
     a.mode = RetransmitMode::persist;
-    a.retransmit_due = e.state->now + probe_interval(e, c);
+    a.retransmit_due = due_in(e, probe_interval(e, c));
   } else {
     //= rfc9293#3.9.1.2
     //# 9293:MUST-60 data without a PUSH is not held back without limit
     a.mode = RetransmitMode::sws_override;
-    a.retransmit_due = e.state->now + e.config.sws_override;
+    a.retransmit_due = due_in(e, e.config.sws_override);
   }
   arm(e, c);
 }
@@ -335,6 +348,12 @@ void plan_new(Engine& e, Connection& c, InFlightState& a, SegmentPlan& plan) {
     pacing::wait(e, c);
     return;
   }
+  if (added::possible(e) && !plan.fin) [[unlikely]] {
+    Bytes const room{std::min(sendable.usable, sendable.cwnd)};
+    if (room.count < sendable.queued && added::gathers(e, c, room)) {
+      return;
+    }
+  }
   plan.kind = PlanKind::data;
 }
 
@@ -394,7 +413,7 @@ void begin_sending(Engine& e, Connection& c, Sequence iss) {
       }
       // Data in flight has a timer from now on, even if the link accepts no frame for a while.
       a.mode = RetransmitMode::retransmit;
-      a.retransmit_due = e.state->now + c.rtt.rto();
+      a.retransmit_due = due_in(e, c.rtt.rto());
       set_give_up(e, c, a);
       arm(e, a);
     }

@@ -49,9 +49,17 @@ inline Sequence bare_sequence(const Connection& c) {
       excess >> c.options.send_scale.shift != 0 || (excess == 1 && c.send.wnd.empty());
   return beyond && synchronized(c.state) ? right : c.send.nxt;
 }
-// How far retransmissions may go. Data that lay in the window when it was sent may be retransmitted
-// although the edge moved left by the rounding of a scale.
-Sequence retransmit_right_edge(const Connection& c, const InFlightState& a);
+// With Config's shrunk_retransmitted: whether the first segment is sent again although the window
+// has shrunk to zero. Data that left with our SYN was in no window: that waits for one.
+inline bool retransmits_into_zero(const Engine& e, const Connection& c, const InFlightState& a) {
+  bool const early = a.early && c.send.una.before(a.early_end);
+  return e.config.shrunk_retransmitted && c.send.una != c.send.nxt && !early;
+}
+// How much may be retransmitted from `begin` on, at most a segment. Data that lay in the window
+// when it was sent may be retransmitted although the edge moved left by the rounding of a scale;
+// with Config's shrunk_retransmitted the first segment also into a window of zero.
+std::uint32_t retransmission_room(const Engine& e, const Connection& c, const InFlightState& a,
+                                  Sequence begin);
 // The send variables of a new connection: all at `iss`, the SYN still to be sent.
 void begin_sending(Engine& e, Connection& c, Sequence iss);
 // Queues a retransmission of our SYN, which is a SYN-ACK if the peer's SYN has arrived.

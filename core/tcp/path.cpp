@@ -34,8 +34,9 @@ std::uint16_t reported_mtu(const Engine& e, const Connection& c, const internet:
   }
   //= rfc1191#3
   //# 1191:PMTU-6 a router that gives no MTU: the next plateau below the size sent
-  std::uint16_t const reported =
-      error.mtu != 0 ? error.mtu : internet::plateau_below(error.quoted_bytes);
+  std::uint16_t const supposed =
+      e.config.path_mtu_plateaus ? internet::plateau_below(error.quoted_bytes) : least;
+  std::uint16_t const reported = error.mtu != 0 ? error.mtu : supposed;
   //= rfc1191#3
   //# 1191:PMTU-3 never below 68, nor below Config's minimum, because the message may be forged
   return std::max(reported, least);
@@ -58,8 +59,10 @@ void apply_mtu(Engine& e, Connection& c, std::uint16_t mtu) {
   if (!synchronized(c.state)) {
     return;
   }
-  c.congestion.ssthresh = most(c.congestion.ssthresh, c.congestion.cwnd);
-  c.congestion.cwnd = Bytes{c.mss};
+  if (e.config.path_mtu_slow_start) {
+    c.congestion.ssthresh = most(c.congestion.ssthresh, c.congestion.cwnd);
+    c.congestion.cwnd = Bytes{c.mss};
+  }
   a.timing = false;
   if (!c.sack || !send_all_again(e, c)) {
     a.retransmit_next = c.send.una;
@@ -113,6 +116,9 @@ void follow_path(Engine& e, Connection& c) {
     return;
   }
   size -= steady_options_bytes(c).count;
+  if (e.config.segment_half_window && synchronized(c.state)) {
+    size = std::min(size, half_window_of(c));
+  }
   if (size == c.mss) {
     return;
   }

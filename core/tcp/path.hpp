@@ -38,6 +38,15 @@ inline std::uint32_t mss_most(const Engine& e, const Connection& c) {
   return std::min<std::uint32_t>(c.mss_max, e.link_mss(c.remote).count);
 }
 
+// The largest segment with Config's segment_half_window: half of the largest window that the peer
+// has offered, all of it if that is small. Never so little that it would be mostly headers, and no
+// bound before the peer has offered any.
+inline std::uint32_t half_window_of(const Connection& c) {
+  constexpr std::uint32_t small = 536, least = 48, none = 0xffff;
+  std::uint32_t const window = c.send.wnd_max.count;
+  return window == 0 ? none : std::max(window > small ? window / 2 : window, least);
+}
+
 // Sets the segment size from what is stored for the path, and from the link's MTU, which a router
 // may have lowered. Call only if path_may_differ().
 void follow_path(Engine& e, Connection& c);

@@ -62,7 +62,9 @@ bool only_the_probe(const Engine& e, const InFlightState& a) {
 //# 4821:PLP-18 R1 was reached without an ICMP message: a black hole
 //# 4821:PLP-19 each further timeout halves the size
 void detect_black_hole(Engine& e, Connection& c) {
-  bool const full_stop = c.retries >= e.config.r1_retransmissions.value;
+  Duration const stalled = e.state->now.since(e.active(c).unacked_since);
+  bool const full_stop = c.retries >= e.config.r1_retransmissions.value &&
+                         (stalled > e.config.path_mtu_stalled || e.config.path_mtu_stalled.ns == 0);
   if (!full_stop || e.active(c).pending_mtu != 0) {
     return;
   }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/tcp/ack_pace.hpp"
+#include "core/tcp/expiry.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/resources.hpp"
 #include "core/tcp/sack_report.hpp"
@@ -36,23 +38,8 @@ void append(Engine& e, const Connection& c, InFlightState& a, const PendingAck& 
 
 // How many segments one ACK may cover now.
 std::uint32_t stretch_of(const Engine& e, const Connection& c) {
-  bool const steady = c.unbroken >= e.config.ack_stretch_after;
+  bool const steady = c.ack_pace >= e.config.ack_stretch_after.count && !ack_pace::is_on(e);
   return steady ? e.config.ack_stretch_segments.value : 2;
-}
-
-// Whether this connection only receives so far, and not much; or these are the first octets that it
-// receives: what it has sent before answers none.
-bool starts(const Engine& e, const Connection& c, Bytes data) {
-  // More segments may have brought 2^31 octets, from where since() cannot tell. After 2^32 segments
-  // this holds for a moment again.
-  constexpr std::uint32_t segments_most = 1u << 15;
-  std::uint32_t const quick = e.config.quick_acks.value;
-  if (quick == 0 || c.segments_received >= segments_most) {
-    return false;
-  }
-  Bytes const received = c.receive.nxt.since(c.receive.irs.next());
-  return (c.send.nxt == c.send.iss.next() || received <= data) &&
-         received.count <= quick * c.rcv_mss;
 }
 
 void forget_delayed(InFlightState& a) {
@@ -74,6 +61,9 @@ void cut_delayed(Engine& e, Connection& c, InFlightState& a) {
   record.segments = a.delayed_segments;
   record.echo = c.ecn.echo;
   forget_delayed(a);
+  if (ack_pace::is_on(e)) [[unlikely]] {
+    ack_pace::ack_leaves(e, c);
+  }
   if (a.pending_ack_last != nil) {
     PendingAck& last = e.pending_acks[a.pending_ack_last];
     auto const merged = static_cast<std::uint32_t>(last.segments) + record.segments;
@@ -104,7 +94,10 @@ void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes data) {
   }
   a.delayed += data;
   constexpr std::uint32_t unbroken_max = 1u << 30;
-  c.unbroken = {std::min(c.unbroken.count + std::min(data.count, unbroken_max), unbroken_max)};
+  bool const paced = ack_pace::is_on(e);
+  if (!paced) {
+    c.ack_pace = std::min(c.ack_pace + std::min(data.count, unbroken_max), unbroken_max);
+  }
   a.delayed_segments = static_cast<std::uint8_t>(std::min(a.delayed_segments + 1, 255));
   make_ready(e, c, a);
   //= rfc9293#3.8.6.3
@@ -113,7 +106,8 @@ void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes data) {
   //# 5681:CC-26, 5681:CC-27, 5681:CC-43 at least every second full-sized segment
   bool const second =
       a.delayed_segments > 1 && (a.delayed.count >= 2u * c.rcv_mss || e.config.ack_each_second);
-  if (!c.delayed_acks || second || a.ack_now || starts(e, c, data)) {
+  bool const quick = paced && ack_pace::data_arrived(e, c, a);
+  if (!c.delayed_acks || second || a.ack_now || quick) {
     cut_delayed(e, c, a);
     return;
   }
@@ -123,8 +117,47 @@ void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes data) {
   //# 5681:CC-37 within 500 ms of the first unacknowledged segment
   if (a.delayed_segments == 1) {
     // leave_ready() sets the timer if the ACK is still pending then: usually data carries it.
-    a.delayed_ack_due = e.state->now + e.config.delayed_ack;
+    Duration const delay = paced ? ack_pace::delay_of(e, c) : e.config.delayed_ack;
+    constexpr Duration most{499'999'999};
+    a.delayed_ack_due = e.config.timer_steps
+                            ? earlier(stepped(e.state->now, delay), e.state->now + most)
+                            : e.state->now + delay;
   }
+}
+
+// Takes the only pending ACK back, which is one of data: it may be delayed after all.
+[[gnu::cold]] static bool take_back(Engine& e, InFlightState& a) {
+  if (a.pending_ack_first == nil) {
+    return true;
+  }
+  PendingAck const& only = e.pending_acks[a.pending_ack_first];
+  if (a.pending_ack_first != a.pending_ack_last || a.delayed_segments != 0 || only.cut ||
+      only.kind != PendingAck::Kind::cumulative) {
+    return false;
+  }
+  keep_duplicate(e, a, a.pending_ack_first);
+  PendingAck const record = pop_pending_ack(e, a);
+  a.delayed_begin = record.begin;
+  a.delayed = record.end.since(record.begin);
+  a.delayed_segments = static_cast<std::uint8_t>(std::min<std::uint32_t>(record.segments, 255));
+  return true;
+}
+
+[[gnu::cold]] void ack_for_fin(Engine& e, Connection& c) {
+  bool const open = c.state == State::established;
+  InFlightState* const a = open ? ensure_active(e, c) : nullptr;
+  if (a == nullptr || !c.delayed_acks || a->ack_now || !take_back(e, *a) ||
+      ack_pace::fin_arrived(c, *a)) {
+    ack_now(e, c);
+    return;
+  }
+  if (a->delayed_segments == 0) {
+    a->delayed_begin = c.receive.nxt.previous();
+    a->delayed_segments = 1;
+  }
+  a->delayed += Bytes{1};
+  a->delayed_ack_due = due_in(e, ack_pace::delay_of(e, c));
+  make_ready(e, c, *a);
 }
 
 void ack_now(Engine& e, Connection& c) {
@@ -168,7 +201,11 @@ void ack_now(Engine& e, Connection& c) {
   //= rfc9293#3.10.7.4
   //# 9293:MUST-58 replaces the delayed ACK and is sent at once
   forget_delayed(*a);
-  c.unbroken = {};
+  if (!ack_pace::is_on(e)) {
+    c.ack_pace = 0;
+  } else if (!segment.length().empty() && segment.sequence.before(c.receive.nxt)) {
+    ack_pace::hasten(e, c, e.config.quick_acks);
+  }
   // A window closed because the store was full may be open again: report it to the probe.
   if (c.receive.edge == c.receive.nxt) {
     advance_edge(e, c);
@@ -238,6 +275,9 @@ void clear_delayed_acks(Engine& e, InFlightState& a) {
   while (a.pending_ack_first != nil &&
          e.pending_acks[a.pending_ack_first].kind == PendingAck::Kind::cumulative) {
     pop_pending_ack(e, a);
+  }
+  if (a.delayed_segments != 0 && ack_pace::is_on(e)) [[unlikely]] {
+    ack_pace::ack_leaves(e, e.connection(a.owner));
   }
   forget_delayed(a);
   a.ack_now = false;

@@ -10,6 +10,8 @@ namespace lockstep::tcp {
 void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes data);
 // Queues an ACK to be sent immediately: for a FIN, a filled gap, a probe.
 void ack_now(Engine& e, Connection& c);
+// The peer's FIN was taken, and Config has quick_acks: its ACK leaves as that of data.
+void ack_for_fin(Engine& e, Connection& c);
 // Queues a separate ACK for a segment that requires one: out of order, duplicate or unacceptable.
 void ack_duplicate(Engine& e, Connection& c, const wire::Segment& segment);
 // The ECN echo is about to change: the pending ACK is sent separately.

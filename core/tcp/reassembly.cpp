@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/tcp/accounts.hpp"
+#include "core/tcp/ack_pace.hpp"
 #include "core/tcp/autotune.hpp"
 #include "core/tcp/ecn.hpp"
 #include "core/tcp/gaps.hpp"
@@ -386,7 +387,11 @@ void process_fin_if_due(Engine& e, Connection& c) {
   c.receive.nxt = c.receive.nxt.next();
   c.receive.edge = last_of(c.receive.edge, c.receive.nxt);
   clear_duplicate_acks(e, c, a);
-  ack_now(e, c);
+  if (ack_pace::is_on(e)) [[unlikely]] {
+    ack_for_fin(e, c);
+  } else {
+    ack_now(e, c);
+  }
   //= rfc9293#3.6
   //# 9293:P-CLOSE-SIGNAL the peer's close is reported even if the application is not reading
   notify(e, c, EventKind::peer_finished);

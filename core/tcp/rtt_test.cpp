@@ -1,6 +1,8 @@
 // RFC 6298's estimator, by hand and compared with a more precise model.
 #include "core/tcp/rtt.hpp"
 
+#include "core/tcp/expiry.hpp"
+
 #include <gtest/gtest.h>
 
 #include "core/units/random.hpp"
@@ -15,6 +17,23 @@ Config no_floor() {
   config.rto_min = Duration{1};
   config.rto_granularity = ms(10);
   return config;
+}
+
+TEST(TimerSteps, AreAnEighthOfTheDelayAtMostAndAlwaysTheNext) {
+  struct Row {
+    Instant now;
+    Duration delay;
+    Duration at;
+  };
+  for (Row const& row :
+       {Row{{}, ms(2), ms(3)}, Row{{}, ms(63), ms(64)}, Row{{}, ms(64), ms(72)},
+        Row{{}, ms(300), ms(304)}, Row{{}, ms(511), ms(512)}, Row{{}, ms(512), ms(528)},
+        Row{{}, ms(4095), ms(4112)}, Row{{}, ms(4096), ms(4112)},
+        Row{Instant{} + ms(100), ms(300), ms(408)}, Row{Instant{} + ms(408), ms(600), ms(1040)},
+        Row{{}, Duration::seconds(86'400), ms(86'507'536)}}) {
+    EXPECT_EQ(stepped(row.now, row.delay).ns, row.at.ns) << row.delay.ns;
+    EXPECT_GT(stepped(row.now, row.delay), row.now + row.delay);
+  }
 }
 
 //= rfc6298#2.2

@@ -222,7 +222,8 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
   //# 5927:ICMP-3 in a synchronized state every error is soft
   //= rfc9293#3.8.3
   //# 9293:P-SYN-FAIL an open can fail this way
-  if (hard && !synchronized(c.state)) {
+  bool const ends = hard || (e.config.soft_errors_end_open && c.state == State::syn_sent);
+  if (ends && !synchronized(c.state)) {
     enter(e, c, State::closed);
     detach(e, c, cause);
     return Drop::none;

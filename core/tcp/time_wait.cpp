@@ -154,6 +154,7 @@ struct TimeWaitView {
   bool ts_recent_outdated() const { return false; }  // 2 MSL are far less than 24 days
   bool timestamps() const { return t.options.has(negotiated::timestamps); }
   bool timestamps_required() const { return config.timestamps_required; }
+  std::uint32_t timestamps_behind() const { return config.timestamps_behind.value; }
   bool syn_received() const { return false; }
   bool passive() const { return false; }
   ResetPolicy reset_policy() const { return config.reset_policy; }
@@ -161,6 +162,7 @@ struct TimeWaitView {
   bool syn_is_new() const { return reopens; }
   bool resets_ignored() const { return config.time_wait_ignores_reset; }
   bool acks_at_edge() const { return false; }
+  bool unsent_answered() const { return true; }
 };
 
 }  // namespace

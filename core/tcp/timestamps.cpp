@@ -85,8 +85,13 @@ void process_echo(Engine& e, Connection& c, const wire::Segment& segment) {
   }
   //= rfc6298#3
   //# 6298:RTO-23 it does not matter which transmission was received: the sample counts
+  // Nor can it be the value of what this ACK covers if it is older than all that was in flight.
+  Duration const tick = e.config.timestamp_tick;
+  if (tick * ticks > e.state->arrived.since(a.unacked_since) + tick * 2) {
+    return;
+  }
   // A round trip takes more than zero time.
-  Duration const measured = std::max(e.config.timestamp_tick * ticks, Duration{1});
+  Duration const measured = std::max(tick * ticks, Duration{1});
   add_rtt_sample(c.rtt, measured, e.config, samples_expected(c));
   if (accounts_kept(e)) [[unlikely]] {
     accounts::note_rtt(e, c, measured);

@@ -39,6 +39,11 @@ Drop parse(std::span<const std::byte> bytes, Segment& out) {
   return Drop::none;
 }
 
+[[gnu::cold]] void parse_options_leniently(std::span<const std::byte> bytes, Segment& out) {
+  std::size_t const header = bytes.size() - out.payload.size();
+  parse_leniently(bytes.subspan(tcp_header_bytes, header - tcp_header_bytes), out.options);
+}
+
 Bytes header_bytes(const Segment& segment) {
   return Bytes{tcp_header_bytes} + options_bytes(segment.options);
 }

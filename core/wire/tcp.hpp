@@ -97,6 +97,9 @@ inline constexpr std::uint32_t tcp_checksum_offset = 16;
 // Drop::none, or tcp_too_short, tcp_data_offset, tcp_option_malformed or tcp_port_zero with `out`
 // unspecified. `bytes` is the whole payload of the IP packet.
 [[nodiscard]] Drop parse(std::span<const std::byte> bytes, Segment& out);
+// After tcp_option_malformed, when all but the options of `out` is valid: reads them again,
+// leniently (parse_leniently()).
+void parse_options_leniently(std::span<const std::byte> bytes, Segment& out);
 
 // The sum of the fixed header: whole 32-bit words.
 inline Partial fixed_header_sum(const std::byte* at) {

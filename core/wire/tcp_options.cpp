@@ -68,7 +68,7 @@ void read_fast_open(std::span<const std::byte> option, Options& out) {
   }
 }
 
-// One option including kind and length octets. False: wrong length for its kind.
+// One option including kind and length octets. False, and nothing read: wrong length for its kind.
 bool read_option(std::span<const std::byte> option, Options& out) {
   std::byte const* const at = option.data();
   switch (load8(at)) {
@@ -270,6 +270,22 @@ Drop parse(std::span<const std::byte> bytes, Options& out) {
     at += length;
   }
   return Drop::none;
+}
+
+[[gnu::cold]] void parse_leniently(std::span<const std::byte> bytes, Options& out) {
+  out = Options{};
+  while (!bytes.empty() && load8(bytes.data()) != kind_end) {
+    if (load8(bytes.data()) == kind_nop) {
+      bytes = bytes.subspan(1);
+      continue;
+    }
+    std::size_t const length = bytes.size() < 2 ? 0 : load8(bytes.data() + 1);
+    if (length < 2 || length > bytes.size()) {
+      return;
+    }
+    static_cast<void>(read_option(bytes.first(length), out));
+    bytes = bytes.subspan(length);
+  }
 }
 
 Bytes options_bytes(const Options& options) {

@@ -68,6 +68,10 @@ struct Options {
 // under 2, beyond the header, or wrong for a known kind. At most 40 steps. RFC 9293 3.1, 3.2.
 [[nodiscard]] Drop parse(std::span<const std::byte> bytes, Options& out);
 
+// The same, but lenient: options in front of a malformed one are kept, and one of a wrong length
+// for its kind is skipped.
+void parse_leniently(std::span<const std::byte> bytes, Options& out);
+
 // The length that write() produces: a multiple of 4.
 Bytes options_bytes(const Options& options);
 

@@ -271,6 +271,29 @@ TEST(TcpOptions, Defect10_AnInvalidLengthOnlyDropsTheSegment) {
   EXPECT_EQ(parse(five_blocks, options), Drop::tcp_option_malformed);
 }
 
+// What a lenient reader keeps: all but the malformed option and, if its length leads nowhere, what
+// follows it.
+TEST(TcpOptions, ALenientReaderKeepsWhatIsWhole) {
+  struct Row {
+    Octets octets;
+    std::uint16_t mss;
+    bool sack_permitted;
+  };
+  for (Row const& row : {Row{octets_of({2, 4, 1, 2, 4, 2, 1, 1}), 0x102, true},
+                         Row{octets_of({2, 4, 1, 2, 254, 0, 4, 2}), 0x102, false},
+                         Row{octets_of({2, 4, 1, 2, 4, 3, 9, 1}), 0x102, false},
+                         Row{octets_of({2, 3, 9, 4, 2, 1, 1, 1}), 0, true},
+                         Row{octets_of({2, 4, 1, 2, 0, 1, 4, 2}), 0x102, false},
+                         Row{octets_of({4, 2, 1, 1, 1, 1, 2, 4}), 0, true},
+                         Row{octets_of({4, 2, 1, 1, 1, 1, 1, 2}), 0, true}}) {
+    Options options;
+    parse_leniently(row.octets, options);
+    EXPECT_EQ(options.mss, row.mss);
+    EXPECT_EQ(options.has_mss, row.mss != 0);
+    EXPECT_EQ(options.has_sack_permitted, row.sack_permitted);
+  }
+}
+
 //= rfc7413#4.1.1
 //= type=test
 //# 7413:TFO-3 kind 34, empty or 4 to 16 octets and even; anything else is ignored

@@ -11,7 +11,8 @@
 namespace lockstep::sim {
 namespace {
 
-FrameContent read_packet(std::span<const std::byte> bytes, SegmentView& view) {
+FrameContent read_packet(std::span<const std::byte> bytes, SegmentView& view,
+                         OptionReading reading) {
   wire::IpPacket packet;
   if (internet::read_packet(bytes, packet) != Drop::none) {
     return FrameContent::malformed;
@@ -33,8 +34,12 @@ FrameContent read_packet(std::span<const std::byte> bytes, SegmentView& view) {
   wire::PseudoHeader const pseudo{packet.header.source, packet.header.destination,
                                   static_cast<std::uint8_t>(wire::IpProtocol::tcp),
                                   Bytes{static_cast<std::uint32_t>(packet.payload.size())}};
-  if (wire::parse(packet.payload, view.segment) != Drop::none ||
-      !wire::checksum_verifies(pseudo, packet.payload)) {
+  Drop drop = wire::parse(packet.payload, view.segment);
+  if (drop == Drop::tcp_option_malformed && reading == OptionReading::lenient) {
+    wire::parse_options_leniently(packet.payload, view.segment);
+    drop = Drop::none;
+  }
+  if (drop != Drop::none || !wire::checksum_verifies(pseudo, packet.payload)) {
     return FrameContent::malformed;
   }
   view.source = {packet.header.source, view.segment.source};
@@ -46,9 +51,10 @@ FrameContent read_packet(std::span<const std::byte> bytes, SegmentView& view) {
 
 }  // namespace
 
-FrameContent read_frame(LinkType link, std::span<const std::byte> frame, SegmentView& view) {
+FrameContent read_frame(LinkType link, std::span<const std::byte> frame, SegmentView& view,
+                        OptionReading reading) {
   if (link == LinkType::ip) {
-    return read_packet(frame, view);
+    return read_packet(frame, view, reading);
   }
   wire::EthernetFrame parsed;
   if (wire::parse(frame, parsed) != Drop::none) {
@@ -61,7 +67,7 @@ FrameContent read_frame(LinkType link, std::span<const std::byte> frame, Segment
   }
   bool const ip =
       parsed.header.type == wire::EtherType::ipv4 || parsed.header.type == wire::EtherType::ipv6;
-  return ip ? read_packet(parsed.payload, view) : FrameContent::other;
+  return ip ? read_packet(parsed.payload, view, reading) : FrameContent::other;
 }
 
 }  // namespace lockstep::sim

@@ -23,7 +23,12 @@ struct SegmentView {
   std::uint8_t ecn = 0;            // the lower two bits of the traffic class
 };
 
+// How a segment with a malformed option is read: as malformed, as RFC 9293 MUST-7 asks, or as a
+// stack with Config's options_lenient does.
+enum class OptionReading : std::uint8_t { strict, lenient };
+
 // `view` is valid only if the result is tcp. Linear in the frame's length.
-FrameContent read_frame(LinkType link, std::span<const std::byte> frame, SegmentView& view);
+FrameContent read_frame(LinkType link, std::span<const std::byte> frame, SegmentView& view,
+                        OptionReading reading = OptionReading::strict);
 
 }  // namespace lockstep::sim

@@ -163,7 +163,13 @@ void draw_congestion(Dice& dice, tcp::Config& tcp) {
 
 }  // namespace
 
-Config draw_profile(Dice& dice) { return profile_at(dice.below32(profile_count)); }
+Config draw_profile(Dice& dice) {
+  Config config = profile_at(dice.below32(profile_count));
+  // Words that the fault `substitute` exchanges between options and data are in no checksum: only
+  // the malformed options that come of it protect the stream.
+  config.tcp.options_lenient = false;
+  return config;
+}
 
 // The settings that an administrator would keep.
 void draw_plain(Dice& dice, Config& config) {

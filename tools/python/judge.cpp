@@ -13,12 +13,14 @@ Judge::Judge(const Config& config)
     : link_(config.link),
       mtu_(config.mtu),
       may_(sim::allowances_of(config)),
+      reading_(config.tcp.options_lenient ? sim::OptionReading::lenient
+                                          : sim::OptionReading::strict),
       violations_(sim::host_terms(config).violations_max),
       referee_(sim::host_terms(config), violations_) {}
 
 void Judge::arrived(Instant at, std::span<const std::byte> packet) {
   SegmentView view;
-  if (sim::read_frame(link_, packet, view) == FrameContent::tcp) {
+  if (sim::read_frame(link_, packet, view, reading_) == FrameContent::tcp) {
     referee_.see(sim::sighting_of(view, at));
   }
 }

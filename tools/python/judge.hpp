@@ -10,6 +10,7 @@
 #include "core/stack/config.hpp"
 #include "core/units/time.hpp"
 #include "sim/checkers/referee/referee.hpp"
+#include "sim/checkers/segment_view.hpp"
 
 namespace lockstep::tools::python {
 
@@ -36,6 +37,7 @@ class Judge {
   LinkType link_;
   Bytes mtu_;
   sim::referee::Allowances may_;
+  sim::OptionReading reading_;
   sim::referee::Violations violations_;
   sim::referee::Referee referee_;
   std::vector<Wrong> unreadable_;

@@ -46,8 +46,9 @@ def test_the_readme_leads_from_an_edit_to_a_plot(tmp_path):
     (tmp_path / "build/venv").symlink_to(ROOT / "build/venv")
     done = subprocess.run(["bash", "-euc", commands], cwd=tmp_path, capture_output=True, text=True,
                           check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert (tmp_path / "build/own.png").stat().st_size > 10_000
+    # stderr may have notes: of cc, or of matplotlib, which builds its font cache once.
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "build/controllers.png").stat().st_size > 10_000
     # CUBIC fills the queue of 100 packets; Vegas keeps two to four there.
     cubic, vegas = re.findall(r"ms +([\d.]+) ms +[\d.]+ ms +[\d,]+ +[\d.]+ s", done.stdout)
     assert float(cubic) > 80 and float(vegas) < 50
@@ -179,6 +180,21 @@ def test_what_a_method_raises_is_raised_by_the_run():
         world("broken").advance("300ms")
     with pytest.raises(lockstep.BadInput, match="controller absurd of host a set cwnd to 0"):
         world("absurd").advance("300ms")
+
+
+@pytest.mark.parametrize("name, returned", [("none", None), ("float", 7000.0), ("minus", -1),
+                                            ("text", "7000"), ("vast", 1 << 64)])
+def test_what_reduced_returns_must_be_octets(name, returned):
+    class Wrong(lockstep.Controller):
+        """Returns no ssthresh."""
+
+        def reduced(self, connection, state, signal):
+            return returned
+
+    Wrong.name = name
+    lockstep.add_controller(Wrong())
+    with pytest.raises(lockstep.BadInput, match=rf"'{name}': reduced\(\) returned {returned!r}, "):
+        world(name).run()
 
 
 def test_a_state_that_cannot_be_is_refused():

@@ -1,6 +1,5 @@
 """The public names: each has a docstring and types; README's examples run."""
 
-import importlib.util
 import inspect
 import pathlib
 import re
@@ -65,13 +64,17 @@ def test_the_package_says_that_it_is_typed():
         assert re.search(rf"^(def |class )?{name}\b", stub, re.M), name
 
 
-def test_the_examples_of_the_readme_run(capsys):
+def examples():
     text = (ROOM / "README.md").read_text(encoding="utf-8")
-    examples = re.findall(r"```python\n(.*?)```\n+(?:It prints:\n+```text\n(.*?)```)?", text, re.S)
-    assert examples
-    for code, expected in examples:
-        if "series=True" in code and importlib.util.find_spec("pandas") is None:
-            continue
-        exec(compile(code, "README.md", "exec"), {})  # pylint: disable=exec-used
-        printed = capsys.readouterr().out
-        assert not expected or printed == expected
+    found = re.findall(r"```python\n(.*?)```\n+(?:It prints:\n+```text\n(.*?)```)?", text, re.S)
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("code, expected", examples())
+def test_an_example_of_the_readme_runs(code, expected, capsys):
+    if "series=True" in code:
+        pytest.importorskip("pandas")
+    exec(compile(code, "README.md", "exec"), {})  # pylint: disable=exec-used
+    printed = capsys.readouterr().out
+    assert not expected or printed == expected

@@ -68,6 +68,16 @@ def test_no_segment_has_two_records():
     assert all(each.flags.P for each in sent)
 
 
+def test_a_controller_is_set_by_its_name_or_number():
+    def fingerprint_with(value):
+        stack, connection = established()
+        stack.set(connection, "congestion", value)
+        return stack.fingerprint()
+
+    assert fingerprint_with("dctcp") == fingerprint_with(2) != fingerprint_with("cubic")
+    assert fingerprint_with("cubic") == fingerprint_with(1)
+
+
 def test_a_referee_finds_nothing_in_a_conversation_and_an_ack_of_what_it_has_not_seen():
     stack = lockstep.Stack("default", addresses=[US])
     assert stack.wrongs() == []
@@ -246,6 +256,8 @@ WRONG = [
     (lambda s, c: s.write(c, "text"), "data is str, expected bytes"),
     (lambda s, c: s.read(c, -1), "most is -1, expected 0 to"),
     (lambda s, c: s.set(c, "nagel", 1), "the setting is 'nagel', expected one of nagle"),
+    (lambda s, c: s.set(c, "congestion", "cubik"), "'cubik', expected one of reno, cubic, dctcp"),
+    (lambda s, c: s.set(c, "nagle", "reno"), "value is 'reno', expected a whole number"),
 ]
 
 

@@ -7,6 +7,7 @@
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/congestion/added.hpp"
 #include "core/tcp/congestion/controller.hpp"
+#include "core/tcp/congestion/pacing.hpp"
 #include "core/tcp/output.hpp"
 #include "core/tcp/recovery/sack.hpp"
 #include "core/tcp/rtt.hpp"
@@ -117,6 +118,18 @@ void fill_plain_sample(const Engine& e, const Connection& c, const AddedState& s
   }
 }
 
+// The controller of the connection begins, with the window as it is.
+void start(Engine& e, Connection& c) {
+  state_of(e, c).cwnd = c.congestion.cwnd;
+  state_of(e, c).quantum_end = c.send.nxt;
+  lockstep_controller const* const controller = controller_of(e, c);
+  if (controller != nullptr && controller->begin != nullptr) {
+    lockstep_connection view = view_of(e, c, *controller);
+    controller->begin(&view);
+    take(e, c, view, true);
+  }
+}
+
 }  // namespace
 
 const lockstep_controller* controller_of(const Engine& e, const Connection& c) {
@@ -124,15 +137,16 @@ const lockstep_controller* controller_of(const Engine& e, const Connection& c) {
 }
 
 void begin(Engine& e, Connection& c) {
+  state_of(e, c) = AddedState{};
+  start(e, c);
+}
+
+void change(Engine& e, Connection& c) {
   AddedState& state = state_of(e, c);
-  state = AddedState{};
-  state.cwnd = c.congestion.cwnd;
-  lockstep_controller const* const controller = controller_of(e, c);
-  if (controller != nullptr && controller->begin != nullptr) {
-    lockstep_connection view = view_of(e, c, *controller);
-    controller->begin(&view);
-    take(e, c, view, true);
-  }
+  state.words = {};
+  state.pacing_rate = 0;
+  state.lost_told = state.lost;
+  start(e, c);
 }
 
 void on_ack(Engine& e, Connection& c, const Delivery& delivery) {
@@ -165,6 +179,7 @@ void on_ack(Engine& e, Connection& c, const Delivery& delivery) {
     take(e, c, view, owns || grows);
   }
   state.sampled = false;
+  state.limited = false;
   restore(e, c);
 }
 
@@ -188,9 +203,30 @@ std::uint64_t pacing_rate(const Engine& e, const Connection& c) {
   return controller_of(e, c) == nullptr ? 0 : state_of(e, c).pacing_rate;
 }
 
+bool gathers(Engine& e, Connection& c, Bytes room) {
+  AddedState& state = state_of(e, c);
+  lockstep_controller const* const controller = controller_of(e, c);
+  InFlightState const& a = e.active(c);
+  bool const paces = controller != nullptr && (controller->flags & LOCKSTEP_CONTROLLER_PACES) != 0;
+  bool const begun = c.send.nxt.before(state.quantum_end);
+  if (!paces || begun || recovery_of(e, c) != LOCKSTEP_OPEN || a.board.order.first == nil) {
+    return false;
+  }
+  Bytes const quantum = pacing::quantum_of(e, c, pacing::rate_of(e, c));
+  Bytes const third{least(c.send.wnd, c.congestion.cwnd).count / 3};
+  // If the next ACK is far, the link must not be idle until then.
+  Duration const age = e.state->now.since(e.sent[a.board.order.first].sent_at);
+  if (room < least(quantum, third) && age >= Duration{srtt_of(c.rtt).ns / 2}) {
+    return true;
+  }
+  state.quantum_end = c.send.nxt + least(room, quantum);
+  return false;
+}
+
 void note_sent(Engine& e, Connection& c, Bytes flight) {
   AddedState& state = state_of(e, c);
   InFlightState const& a = e.active(c);
+  state.quantum_end = last_of(state.quantum_end, c.send.nxt);
   // All queued data is sent, and the window has space for more.
   bool const all_sent = c.send.nxt.at_or_after(queue_begin(c) + a.send.length());
   Bytes const pipe = outstanding(e, c);
@@ -245,6 +281,7 @@ void visit(const Engine& e, const Connection& c, FieldSink& sink) {
     sink.add(value);
   }
   sink.add(state.cwnd);
+  sink.add(state.quantum_end);
   sink.add(state.delivered_at);
   sink.add(state.first_sent_at);
   if (c.active == nil) {

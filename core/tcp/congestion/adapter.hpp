@@ -13,8 +13,11 @@ const lockstep_controller* controller_of(const Engine& e, const Connection& c);
 
 // Call the following only if possible(): they are not on the normal path.
 
-// The handshake is complete, cwnd is the initial window; or the connection changes its controller.
+// The handshake is complete, cwnd is the initial window.
 [[gnu::cold]] void begin(Engine& e, Connection& c);
+// The connection has another controller from now on. What was delivered and lost stays counted,
+// because the stamps of data in flight have the counts of when it was sent.
+[[gnu::cold]] void change(Engine& e, Connection& c);
 
 // One ACK that the scoreboard, if there is one, contains.
 struct Delivery {
@@ -34,6 +37,9 @@ struct Delivery {
 // Its pacing rate in octets per second; 0: pacing.hpp computes one.
 std::uint64_t pacing_rate(const Engine& e, const Connection& c);
 
+// Whether new data waits for more `room` in the windows, as a paced controller sends in quanta:
+// until there is room for a quantum, or a third of the window. Not in recovery.
+[[gnu::cold]] bool gathers(Engine& e, Connection& c, Bytes room);
 // New data was sent. `flight`: octets in flight before it.
 [[gnu::cold]] void note_sent(Engine& e, Connection& c, Bytes flight);
 // Octets on the scoreboard were found lost.

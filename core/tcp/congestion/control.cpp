@@ -106,7 +106,7 @@ void choose(Engine& e, Connection& c, Congestion congestion) {
   ControllerState& state = c.active == nil ? fresh : e.active(c).controller;
   state = ControllerState{};
   if (added::possible(e)) {
-    added::begin(e, c);
+    added::change(e, c);
   }
   if (row(e, c).begin != nullptr) {
     Subject subject{c.congestion, state, e.config, Bytes{c.mss}, e.state->now};

@@ -20,7 +20,9 @@
 
 /* Flags. OWNS_WINDOW: the controller sets cwnd after every ACK, in recovery and after a timeout,
  * too. Without it the stack's recovery (PRR) does that, and cwnd becomes what `reduced` returned.
- * PACES: new data leaves at the rate `pacing_rate`, in bursts of Config::pacing_quantum. */
+ * PACES: new data leaves at the rate `pacing_rate`, in bursts of Config::pacing_quantum. It waits
+ * until a burst, or a third of the window, can be sent, unless the next ACK is far; but not in
+ * recovery, where what is left shows the loss of a retransmission. */
 #define LOCKSTEP_CONTROLLER_OWNS_WINDOW 1u
 #define LOCKSTEP_CONTROLLER_PACES 2u
 
@@ -33,7 +35,7 @@ enum lockstep_signal { LOCKSTEP_LOSS, LOCKSTEP_MARK, LOCKSTEP_TIMEOUT };
 
 /* One connection. The first four are the controller's to change. */
 struct lockstep_connection {
-  uint64_t* state;      /* `state_words` words, all 0 when the connection begins */
+  uint64_t* state;      /* `state_words` words, all 0 when the controller begins */
   uint64_t cwnd;        /* congestion window; one segment is the least that is used */
   uint64_t ssthresh;    /* ignored if the controller owns the window */
   uint64_t pacing_rate; /* 0: 120 % of cwnd / SRTT, 200 % in slow start */
@@ -61,7 +63,8 @@ struct lockstep_ack {
   uint64_t sample_in_flight; /* in_flight when it was sent, with it */
   uint64_t sample_lost;      /* found lost since it was sent */
   uint64_t sample_limited;   /* 1: the application, not the window, was the limit then */
-  uint64_t limited;          /* 1: less than cwnd was in flight for this round trip */
+  uint64_t limited;          /* 1: less than cwnd was in flight for this round trip, and `newly`
+                                is not 0 */
   uint64_t marked;           /* 1: this ACK has ECE */
 };
 
@@ -70,7 +73,8 @@ struct lockstep_controller {
   uint32_t state_words; /* at most LOCKSTEP_CONTROLLER_STATE_MAX */
   uint32_t flags;
   const char* name; /* lower-case letters, digits, `_` and `-`, at most 15; not one that is taken */
-  /* The handshake is complete; cwnd is the initial window. May be null. */
+  /* The handshake is complete; cwnd is the initial window. Or an open connection gets this
+   * controller: cwnd, `delivered` and `lost` go on from what they are. May be null. */
   void (*begin)(struct lockstep_connection* c);
   /* Every ACK that delivers data. In recovery, and with ECE, a change of cwnd has no effect unless
    * the controller owns the window. */

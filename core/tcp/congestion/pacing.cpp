@@ -19,14 +19,6 @@ Duration time_of(Bytes octets, std::uint64_t rate) {
   return {(octets.count * second_ns + rate - 1) / rate};
 }
 
-// Octets that may be sent back to back: rate times Config's quantum, at least one segment.
-Bytes quantum_of(const Engine& e, const Connection& c, std::uint64_t rate) {
-  std::uint64_t const ns = std::min(e.config.pacing_quantum.ns, second_ns);
-  std::uint64_t const octets = std::min(rate, std::uint64_t{1} << 34) * ns / second_ns;
-  return {std::max(static_cast<std::uint32_t>(std::min<std::uint64_t>(octets, quantum_max)),
-                   std::uint32_t{c.mss})};
-}
-
 // The round trip that cwnd is spread over: the last sample where that is shorter than SRTT, in
 // which a delayed ACK of an earlier request may still count. At least 1 us, so that no rate
 // overflows.
@@ -39,6 +31,13 @@ Duration round_trip(const Engine& e, const Connection& c) {
 }
 
 }  // namespace
+
+Bytes quantum_of(const Engine& e, const Connection& c, std::uint64_t rate) {
+  std::uint64_t const ns = std::min(e.config.pacing_quantum.ns, second_ns);
+  std::uint64_t const octets = std::min(rate, std::uint64_t{1} << 34) * ns / second_ns;
+  return {std::max(static_cast<std::uint32_t>(std::min<std::uint64_t>(octets, quantum_max)),
+                   std::uint32_t{c.mss})};
+}
 
 std::uint64_t rate_of(Engine& e, Connection& c) {
   std::uint64_t const asked = congestion::pacing_rate(e, c);

@@ -109,10 +109,11 @@ struct AddedState {
   std::uint64_t limited_until = 0;  // data is application-limited until `delivered` exceeds this
   Instant delivered_at;             // of the last ACK that delivered data
   Instant first_sent_at;            // when the segment of the last sample was sent
+  Sequence quantum_end;             // of the quantum that is being sent; SND.NXT or above
   SentStamp newest;                 // of the segment sent last that this ACK delivers
   bool sampled = false;             // `newest` is valid
   bool newest_again = false;        // that segment was retransmitted: its RTT is unknown
-  bool limited = false;             // Acked::limited of the last ACK
+  bool limited = false;             // Acked::limited of this ACK; false between ACKs
 };
 
 // The first window out of range that a controller has set. It was replaced by the nearest one.

@@ -141,6 +141,9 @@ Drop arrives_cookie(Engine& e, Index at_listener, const InboundSegment& arrival)
     return arrives_closed(e, arrival);
   }
   if (!read.good) {
+    if (e.config.bad_cookie_reset) {
+      reply_reset(e, arrival);
+    }
     return Drop::tcp_cookie_unproven;
   }
   if (accept_queue_full(e.listeners[at_listener])) {

@@ -299,7 +299,7 @@ void doubt_fast_open(Engine& e, Connection& c) {
     static_cast<void>(Scoreboard(e, a).begin({c.send.una, c.send.nxt}, c.sent_at));
   }
   a.mode = RetransmitMode::retransmit;
-  a.retransmit_due = e.state->now + c.rtt.rto();
+  a.retransmit_due = due_in(e, c.rtt.rto());
   set_give_up(e, c, a);
   arm(e, a);
 }

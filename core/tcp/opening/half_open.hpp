@@ -43,7 +43,7 @@ struct HalfOpen {
   std::uint16_t local_address = 0;  // index of our addresses
   std::uint16_t mss = 0;
   std::uint16_t user_timeout = 0;  // as on the wire; 0: none
-  std::uint16_t answers = 0;       // to unacceptable empty segments, in `answers_second`
+  std::uint16_t answers = 0;       // as of a connection
   std::uint16_t answers_second = 0;
   std::uint8_t brought = 0;
   WindowScale scale;       // of the SYN

@@ -90,7 +90,7 @@ Duration timeout_after(const Config& config, std::uint8_t tries) {
 }
 
 Instant give_up_of(const Engine& e, const HalfOpen& h) {
-  return h.opened + syn_limit(e, e.fresh.user_timeout_ms);
+  return h.opened + syn_received_limit(e, e.fresh.user_timeout_ms);
 }
 
 // One queue holds the records with the same number of retransmissions. All of them have the same
@@ -98,7 +98,7 @@ Instant give_up_of(const Engine& e, const HalfOpen& h) {
 // is older than one with fewer.
 void enqueue(Engine& e, Index at) {
   HalfOpen& h = e.half_opens[at];
-  h.due = earlier(e.state->now + timeout_after(e.config, h.tries), give_up_of(e, h));
+  h.due = earlier(due_in(e, timeout_after(e.config, h.tries)), give_up_of(e, h));
   e.half_open_queue(h.tries).push_back(at);
   e.state->half_open_tries |= std::uint64_t{1} << h.tries;
   if (h.due < e.wheel.due(e.half_open_timer())) {
@@ -300,7 +300,7 @@ void fill(Engine& e, Connection& c, const HalfOpen& h) {
   c.retries = h.tries;
   c.syn_lost = h.tries != 0;
   c.rtt.set_rto(timeout_after(e.config, h.tries));
-  c.sent_at = h.tries == 0 ? h.opened : h.due - c.rtt.rto();
+  c.sent_at = h.tries == 0 ? h.opened : earlier(h.due - c.rtt.rto(), e.state->now);
   c.segments_sent = h.sent;
   c.segments_received = h.received;
   c.retransmissions = h.retransmitted;
@@ -317,6 +317,7 @@ void fill(Engine& e, Connection& c, const HalfOpen& h) {
   a.timed = c.send.nxt;
   a.timed_at = h.opened;
   a.mode = RetransmitMode::retransmit;
+  a.unacked_since = h.opened;
   a.retransmit_due = h.due;
   a.give_up_due = give_up_of(e, h);
 }
@@ -461,7 +462,9 @@ Index find_half_open(const Engine& e, const FourTuple& tuple, std::uint16_t loca
   if (is_same_syn(h, s)) {
     process_syn_again(e, h, c, s);
     if (!s.flags.ack() || s.acknowledgment != c.send.nxt) {
-      send_syn_ack(e, h, &arrival);
+      if (e.config.answer_interval == Duration{} || may_answer(e, h)) {
+        send_syn_ack(e, h, &arrival);
+      }
       return Drop::tcp_out_of_window;
     }
     //= rfc9293#A.2

@@ -10,6 +10,7 @@
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/congestion/reno.hpp"
 #include "core/tcp/ecn.hpp"
+#include "core/tcp/expiry.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/path_probe.hpp"
 #include "core/tcp/record_ends.hpp"
@@ -210,7 +211,7 @@ void settle_timer(Engine& e, Connection& c, Instant wait, bool advances) {
   bool const probing = a.mode == RetransmitMode::loss_probe && !repairs(c, a);
   if (a.mode != RetransmitMode::retransmit && !probing) {
     a.retransmit_due =
-        a.mode == RetransmitMode::loss_probe ? a.timeout_due : e.state->now + c.rtt.rto();
+        a.mode == RetransmitMode::loss_probe ? a.timeout_due : due_in(e, c.rtt.rto());
     a.mode = RetransmitMode::retransmit;
     arm(e, c);
   }
@@ -381,7 +382,7 @@ void expire_reordering(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   Scoreboard board(e, a);
   a.mode = RetransmitMode::retransmit;
-  a.retransmit_due = e.state->now + c.rtt.rto();
+  a.retransmit_due = due_in(e, c.rtt.rto());
   //= rfc8985#6.2
   //# 8985:RACK-19 also when the reordering timer fires
   Instant const wait = rack::find_losses(e, c, board, e.state->now);
@@ -430,8 +431,7 @@ SegmentPlan plan_range(const Engine& e, const Connection& c, const InFlightState
   SegmentPlan plan;
   Sequence const data_end = c.send.una + a.send.length();
   Sequence const right = c.send.una + c.send.wnd;
-  std::uint32_t const allowed =
-      std::min(retransmit_right_edge(c, a).since(range.begin).count, eff_snd_mss(c, a));
+  std::uint32_t const allowed = retransmission_room(e, c, a, range.begin);
   Bytes const data{std::min(first_of(range.end, data_end).since(range.begin).count, allowed)};
   plan.data = within_record(e, c, a, range.begin, data);
   plan.sequence = range.begin;

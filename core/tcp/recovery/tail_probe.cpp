@@ -5,6 +5,7 @@
 
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/congestion/control.hpp"
+#include "core/tcp/expiry.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/record_ends.hpp"
 #include "core/tcp/recovery/sack.hpp"
@@ -56,7 +57,7 @@ void schedule(Engine& e, Connection& c) {
     a.mode = RetransmitMode::loss_probe;
     a.timeout_due = a.retransmit_due;
   }
-  a.retransmit_due = earlier(e.state->now + probe_delay(e, c), a.timeout_due);
+  a.retransmit_due = earlier(due_in(e, probe_delay(e, c)), a.timeout_due);
   arm(e, c);
 }
 
@@ -65,7 +66,7 @@ void schedule(Engine& e, Connection& c) {
 void expire(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   a.mode = RetransmitMode::retransmit;
-  a.retransmit_due = e.state->now + c.rtt.rto();
+  a.retransmit_due = due_in(e, c.rtt.rto());
   a.tail.wanted = true;
   make_ready(e, c);
 }

@@ -282,11 +282,11 @@ def files_of(root):
     ids = citing.read(root).code
     paths = {str(path.relative_to(root)): path for path in sorted((root / "core").rglob("*"))}
     files = [File(root, name, ids.get(name, {})) for name, path in paths.items()
-             if path.suffix in (".cpp", ".hpp")
+             if path.suffix in (".cpp", ".hpp", ".h")
              and not path.stem.endswith(("_test", "_fuzz", "_kit", "fuzz_input"))]
     included = set(INCLUDED.findall("".join(file.text for file in files)))
     for file in files:
-        if file.path.endswith(".hpp") and file.path not in included:
+        if file.path.endswith((".hpp", ".h")) and file.path not in included:
             file.left += [(site.line, sorted(site.rows), "nothing in core/ includes it")
                           for site in file.sites.values()]
             file.sites = {}

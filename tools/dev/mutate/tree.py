@@ -18,7 +18,7 @@ INPUTS = ("pcaps", "conformance/script")  # what the program lockstep reads
 RUNTIME = pathlib.Path(__file__).resolve().parent / "runtime"
 NO_SOURCE = re.compile(r"(_test|_fuzz|_main|/main)\.cpp$")  # as in lockstep_collect
 OPTIMIZES = re.compile(r"-(O\w|g\w?|Werror)$")
-ERROR = re.compile(r"(core/[\w/]+\.[ch]pp):(\d+):\d+: error: (.*)")
+ERROR = re.compile(r"(core/[\w/]+\.(?:cpp|hpp|h)):(\d+):\d+: (?:fatal )?error: (.*)")
 
 
 class Unable(Exception):

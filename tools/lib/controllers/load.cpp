@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -71,6 +72,12 @@ std::string load_controller(const std::string& file) {
   add_controller_of(file, controller);
   loaded().emplace(controller, controller->name);
   return controller->name;
+}
+
+tcp::Congestion congestion_of(const std::string& file) {
+  const std::string name = load_controller(file);
+  const auto words = tcp::congestion_words();
+  return static_cast<tcp::Congestion>(std::ranges::find(words, name) - words.begin());
 }
 
 std::string controller_fault_of(const sim::Kernel& kernel) {

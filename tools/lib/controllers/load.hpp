@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/tcp/config.hpp"
 #include "sim/kernel/kernel.hpp"
 
 namespace lockstep::tools {
@@ -11,6 +12,9 @@ namespace lockstep::tools {
 /// this process. Returns its name. The same file twice is added once. Throws Failure, in one line
 /// with the file's name, if it cannot be used.
 std::string load_controller(const std::string& file);
+
+/// The same as a value of Config.
+tcp::Congestion congestion_of(const std::string& file);
 
 /// The same for a structure lockstep_controller; `origin` says where it is from, in messages.
 void add_controller_of(const std::string& origin, const void* controller);

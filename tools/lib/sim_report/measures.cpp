@@ -4,34 +4,46 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <vector>
 
 #include "tools/base/output/table.hpp"
 #include "tools/base/text/units.hpp"
 
 namespace lockstep::tools {
+namespace {
+
+int width_of(std::uint64_t value) { return static_cast<int>(std::bit_width(value)); }
+
+}  // namespace
 
 using sim::Flow;
 using sim::FlowEnd;
 using sim::Side;
 
-namespace {
-
-std::uint64_t jain_millionths_of(const std::vector<std::uint64_t>& rates) {
-  double sum = 0;
-  double squares = 0;
+// Rates count as fractions of the largest, with as many bits as fit into the sum of their squares.
+std::uint64_t jain_millionths_of(std::span<const std::uint64_t> rates) {
+  const std::uint64_t count = rates.size();
+  const std::uint64_t largest = count == 0 ? 0 : *std::ranges::max_element(rates);
+  if (largest == 0) {
+    return 0;
+  }
+  const int down = std::max(width_of(largest) - 34, 0);
+  const int bits = (62 - width_of(count)) / 2;
+  std::uint64_t sum = 0;
+  std::uint64_t squares = 0;
   for (std::uint64_t const rate : rates) {
-    const auto share = static_cast<double>(rate);
+    const std::uint64_t share = ((rate >> down) << bits) / (largest >> down);
     sum += share;
     squares += share * share;
   }
-  return squares == 0 ? 0
-                      : static_cast<std::uint64_t>(std::llround(
-                            1e6 * sum * sum / (static_cast<double>(rates.size()) * squares)));
+  const std::uint64_t mean = sum / count;
+  const std::uint64_t mean_square = squares / count;
+  // A million times this fits into 64 bits.
+  const int extra = std::max(width_of(mean_square) - 43, 0);
+  const std::uint64_t divisor = mean_square >> extra;
+  return ((mean * mean >> extra) * 1'000'000 + divisor / 2) / divisor;
 }
-
-}  // namespace
 
 Side busy_side(const Flow& flow) {
   return flow.end(Side::acceptor).written > flow.end(Side::opener).written ? Side::acceptor

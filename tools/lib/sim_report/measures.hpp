@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,10 @@ Instant ended(const sim::Flow& flow, Instant now);
 
 /// The host or device at an end.
 std::string_view host_of(const sim::Kernel& kernel, const sim::FlowEnd& end);
+
+/// Jain's index of fairness in millionths, rounded; 0 if all rates are. In integers, so that every
+/// build prints the same.
+std::uint64_t jain_millionths_of(std::span<const std::uint64_t> rates);
 
 /// All connections that were accepted.
 struct Totals {

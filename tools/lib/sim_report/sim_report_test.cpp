@@ -253,6 +253,26 @@ TEST(Recorder, GoesBackWithTheRun) {
   EXPECT_EQ(continued(), first);
 }
 
+TEST(Totals, JainsIndexIsRoundedToMillionths) {
+  const auto index = [](std::vector<std::uint64_t> const& rates) {
+    return jain_millionths_of(rates);
+  };
+  EXPECT_EQ(index({}), 0u);
+  EXPECT_EQ(index({0, 0}), 0u);
+  EXPECT_EQ(index({7}), 1'000'000u);
+  EXPECT_EQ(index({5, 5, 5}), 1'000'000u);
+  EXPECT_EQ(index({1, 0}), 500'000u);
+  EXPECT_EQ(index({3, 1}), 800'000u);
+  EXPECT_EQ(index({1, 2, 3}), 857'143u);
+  EXPECT_EQ(index({9'400'000, 1'000}), 500'106u);
+  const std::uint64_t most = ~std::uint64_t{0};
+  EXPECT_EQ(index({most, most, 0, 0}), 500'000u) << "the square of a sum is above 64 bits";
+  std::vector<std::uint64_t> many(100'000, 1'000'000);
+  EXPECT_EQ(index(many), 1'000'000u);
+  std::fill(many.begin(), many.begin() + 50'000, 0);
+  EXPECT_EQ(index(many), 500'000u);
+}
+
 TEST(Totals, AreThoseOfAllConnections) {
   Recorded const run(routed, 3);
   Totals const totals = totals_of(run.kernel);

@@ -180,7 +180,7 @@ Result Sockets::connect_again(Socket& s) {
     case Phase::connecting:
       return -EALREADY;
     case Phase::listening:
-      return -EOPNOTSUPP;
+      return stack_.config().tcp.errors_like_linux ? -EISCONN : -EOPNOTSUPP;
     case Phase::failed: {
       Result const error = take_error(s);
       disconnect(s);

@@ -40,12 +40,22 @@ std::uint32_t in_units(Duration duration, std::uint64_t unit_ns) {
 }
 std::uint32_t microseconds(Duration duration) { return in_units(duration, 1000); }
 
-std::uint8_t mood_of(const ConnectionInfo& info) {
+/// Whether nothing above `recover` was acknowledged since the last loss.
+bool holds_recovery(const ConnectionInfo& info) {
+  bool const lost_once = info.recover != info.send.iss;
+  return lost_once && !info.sack && !info.send.una.previous().after(info.recover);
+}
+
+std::uint8_t mood_of(const ConnectionInfo& info, bool held) {
+  constexpr std::uint8_t recovery = 3, loss = 4;
   if (info.retries != 0) {
-    return 4;
+    return loss;
   }
   if (info.fast_recovery) {
-    return 3;
+    return recovery;
+  }
+  if (held && holds_recovery(info)) {
+    return info.account.timeouts == 0 ? recovery : loss;
   }
   return info.duplicate_acks != 0 || !info.sacked.empty() ? 1 : 0;
 }
@@ -139,7 +149,7 @@ lockstep_tcp_info Sockets::info_of(const Socket& s) const {
     return out;
   }
   out.tcpi_state = number_of(info.state);
-  out.tcpi_ca_state = mood_of(info);
+  out.tcpi_ca_state = mood_of(info, config.tcp.recovery_held);
   out.tcpi_retransmits = static_cast<std::uint8_t>(std::min(info.retries, 255u));
   out.tcpi_probes = static_cast<std::uint8_t>(info.persist_backoff);
   out.tcpi_backoff = std::max(out.tcpi_retransmits, out.tcpi_probes);

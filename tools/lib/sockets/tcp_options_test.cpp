@@ -137,6 +137,20 @@ TEST_F(TcpOptionsTest, FastOpenByTheOptionOfAClientTakesTheDataAtOnce) {
   }
 }
 
+TEST_F(TcpOptionsTest, ErrorsOfCallsAreThoseOfLinuxIfConfigSaysSo) {
+  PairOf of;
+  of.left.tcp.errors_like_linux = true;
+  SocketPair pair_of(of);
+  lockstep_sockets* const a = pair_of.left.c();
+  int const fd = make(a);
+  EXPECT_EQ(outcome(send(a, fd, "x")), "EPIPE");
+  EXPECT_EQ(receive(a, fd), "ENOTCONN");
+  EXPECT_EQ(outcome(bind(a, fd, name4(0, port))), "0");
+  EXPECT_EQ(outcome(lockstep_listen(a, fd, 5)), "0");
+  EXPECT_EQ(outcome(send(a, fd, "x")), "EPIPE");
+  EXPECT_EQ(outcome(connect(a, fd, name4(2, port))), "EISCONN");
+}
+
 TEST_F(TcpOptionsTest, BuffersAreDoubledIfConfigSaysSo) {
   PairOf of;
   of.left.tcp.buffers_doubled = true;

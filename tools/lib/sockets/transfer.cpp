@@ -140,7 +140,7 @@ Result Sockets::may_write(Socket& s) {
     case Phase::unconnected:
     case Phase::listening:
     case Phase::armed:
-      return -ENOTCONN;
+      return stack_.config().tcp.errors_like_linux ? -EPIPE : -ENOTCONN;
     case Phase::connecting:
       s.no_space = true;
       return -EAGAIN;

@@ -2,12 +2,12 @@
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tools.dev.test import kernel
 from tools.proofs.bbr import cells
 from tools.proofs.bbr.causes import cause_of
 
@@ -18,7 +18,7 @@ EPILOG = """\
 goodput in kbit/s, median round trip in us; the ratio is ours (version 1) to Linux's, in percent.
 Version 3 is shown beside both and has no limit: it is another algorithm.
 example: tools/evidence bbr --only 10M
-exit: 0 version 1 is within 10 %% of Linux, or the difference has a known cause; 1 it is not;
+exit: 0 version 1 is within 10 % of Linux, or the difference has a known cause; 1 it is not;
 2 bad usage; 3 a world could not be run"""
 
 
@@ -35,17 +35,15 @@ DRAWN = cells.Cell("10M", "100ms", "0.1%", "none")
 def draw(options: argparse.Namespace, kept: Path) -> Path:
     """cwnd, round trip and goodput of the three senders side by side, on one path."""
     for name in cells.SENDERS:
-        series = kept / f"{name}.csv"
-        if not series.exists():
-            cells.simulate(DRAWN, name, 1, options.lockstep, options.into, kept,
-                           "--series", series)
+        cells.simulate(DRAWN, name, 1, options.lockstep, options.into, kept, "--series",
+                       kept / f"{name}.csv")
     out = options.into / "bbr.png"
     subprocess.run([sys.executable, str(SOURCES / "plot.py"), str(out),
                     *(f"{name}={kept / name}.csv" for name in cells.SENDERS)], check=True)
     return out
 
 
-def options_of() -> argparse.Namespace:
+def options_of(words: list | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="tools/evidence bbr", epilog=EPILOG,
                                      formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -60,33 +58,38 @@ def options_of() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="runs at once (default: 2)")
     parser.add_argument("--no-plot", action="store_true", help="only the table")
     parser.add_argument("--json", action="store_true", help="also write bbr.json into the folder")
-    return parser.parse_args()
+    return parser.parse_args(words)
 
 
 def line_of(cell: cells.Cell, found: dict) -> tuple:
     """The line of a cell, and whether it is within the limit or has a known cause."""
     ratio = found["bbr"]["kbit"] * 1000 // found["linux"]["kbit"]
     within = abs(ratio - 1000) <= 10 * LIMIT
-    cause = "" if within else cause_of(cell)
+    cause = "" if within else cause_of(cell, ratio)
     verdict = "holds" if within else cause or "DIFFERS"
     shown = "  ".join(f"{found[name]['kbit']:>7} {found[name]['rtt_us']:>7} "
                       f"{found[name]['again']:>5}" for name in cells.SENDERS)
     return f"{cell.name} {shown}  {ratio // 10:>4}.{ratio % 10}  {verdict}", within or bool(cause)
 
 
-def main() -> int:
-    options = options_of()
+def main(words: list | None = None) -> int:
+    options = options_of(words)
     kept = options.into / "runs"
     kept.mkdir(parents=True, exist_ok=True)
     if not options.lockstep.exists():
         print(f"bbr: {options.lockstep} is missing: build it with ninja -C build/release lockstep",
               file=sys.stderr)
         return 3
-    linux = os.environ.get("LOCKSTEP_LINUX", ROOT / "build/linux/linux-6.12")
-    if not Path(linux).exists():
-        print("bbr: there is no Linux: tools/setup --with linux builds it", file=sys.stderr)
+    linux = kernel.find()
+    if not Path(linux).is_file():
+        place = f" at {linux}" if linux else ""
+        print(f"bbr: there is no Linux{place}: tools/setup --with linux builds it", file=sys.stderr)
         return 3
-    compile_controllers(options.into)
+    try:
+        compile_controllers(options.into)
+    except OSError:
+        print("bbr: cc is missing: tools/setup installs it", file=sys.stderr)
+        return 3
     chosen = [cell for cell in cells.sixth()
               if all(word in cell.name.split() for word in options.only.split())]
     heads = "  ".join(f"{name:>7} {'rtt':>7} {'again':>5}" for name in cells.SENDERS)

@@ -1,6 +1,9 @@
 """The cells: a sixth of the paths of the reorder matrix, and one run of a cell."""
 
+import functools
+import hashlib
 import json
+import os
 import subprocess
 from dataclasses import dataclass
 from itertools import product
@@ -148,10 +151,28 @@ def simulate(cell: Cell, sender: str, seed: int, program: Path, controllers: Pat
                         f"{' '.join(said)}")
 
 
+@functools.lru_cache
+def digest_of(file: Path) -> str:
+    """The hash of a file; empty if there is none."""
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
+
+
+def stamp(cell: Cell, sender: str, program: Path, controllers: Path) -> str:
+    """Of all that a run consists of but its seed: another world, program, controller or kernel has
+    another."""
+    files = [program, controllers / f"{sender}.so"]
+    if sender == "linux":
+        files = [program, program.parent / "devices/linux.so",
+                 Path(os.environ.get("LOCKSTEP_LINUX", ""))]
+    parts = [cell.world(sender), *map(digest_of, files)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+
+
 def run(cell: Cell, sender: str, seed: int, program: Path, controllers: Path, kept: Path) -> dict:
-    """The goodput, retransmissions and median RTT of one run; results in `kept` are not run again.
-    """
-    result = kept / f"{'-'.join(cell.name.split())}-{sender}-{seed}.json"
+    """The goodput, retransmissions and median RTT of one run; results in `kept` of the same run are
+    not run again."""
+    marked = stamp(cell, sender, program, controllers)
+    result = kept / f"{'-'.join(cell.name.split())}-{sender}-{seed}-{marked}.json"
     if not result.exists():
         part = result.with_name(result.name + ".part")
         simulate(cell, sender, seed, program, controllers, kept, "--json", part)

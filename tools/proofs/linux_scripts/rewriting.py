@@ -43,8 +43,12 @@ TRUTH = {"true": "1", "false": "0"}
 # Profile rfc has none of these.
 PLAIN = {"net.ipv4.tcp_sack": "0", "net.ipv4.tcp_timestamps": "0",
          "net.ipv4.tcp_window_scaling": "0", "net.ipv4.tcp_ecn": "0"}
+# A fixed key of Fast Open cookies, and what stands for the cookie of a script's profile under it.
+COOKIE_KEY = "net.ipv4.tcp_fastopen_key", "a1a1a1a1-b2b2b2b2-c3c3c3c3-d4d4d4d4"
+COOKIES = {"b35475fbe31c30b5": "3021b9d889017eeb"}
 # The kernel's timers are later by an eighth and a tick.
 TOLERANCE = ["--tolerance_usecs=2000", "--tolerance_percent=13"]
+LATE = 0.13
 ROUNDS = 80
 
 
@@ -65,6 +69,10 @@ def for_linux(text):
                 sysctls[SYSCTLS[setting[1]]] = words.get(setting[2], setting[2])
             elif not setting and not word.startswith(("--profile", "--tolerance")):
                 head.append(word)
+    if any(re.search(r"<.*\bFO\b", line) for line in body):
+        sysctls.setdefault(*COOKIE_KEY)
+        for own, cookie in COOKIES.items():
+            body = [line.replace(own, cookie) for line in body]
     shell = "`sysctl -q " + " ".join(f"{name}={value}" for name, value in sysctls.items()) + "`"
     return "\n".join(["--profile=linux", *TOLERANCE, *head, shell, *body]) + "\n"
 
@@ -91,12 +99,65 @@ def _mended_packet(line, fields, after):
     return None if packet.startswith("> a packet") else without_window(f"{time} {packet}")
 
 
+def _sent_later(lines, at, following):
+    """The expected packet with the time of the next one, if that is the same and only late: the
+    kernel's timers are. None: it is not."""
+    found = re.match(r"the next one is sent at ([\d.]+): (> .*)", following)
+    packet = lines[at].split(" ", 1)[-1]
+    begins = times(lines)
+    if not found or begins[at] is None:
+        return None
+    numbers = [re.search(r"\d+:\d+\(\d+\)", text) for text in (packet, found[2])]
+    same = all(numbers) and numbers[0][0] == numbers[1][0]
+    late = float(found[1]) - begins[at]
+    following = lines[at + 1] if at + 1 < len(lines) else "+0"
+    if not same or late > begins[at] * LATE or not following.startswith("+"):
+        return None
+    return without_window(f"{begins[at]:.9f}~{found[1]} {found[2]}")
+
+
 def _mended_assertion(line, what):
     asked = re.findall(r"tcpi_\w+ == \w+", line)
     seen = re.search(r"(tcpi_\w+) = (\d+)$", what)
     if len(asked) == 1 and seen and " and " not in line and f"{seen[1]} ==" in asked[0]:
         return line.replace(asked[0], f"{seen[1]} == {seen[2]}")
     return "// " + line
+
+
+def times(lines):
+    """When the event of each line begins, in seconds; None: no event, or its time is open."""
+    out, base = [], 0.0
+    for line in lines:
+        word = line.split(" ", 1)[0]
+        begin = re.fullmatch(r"(\+?)(\d*\.?\d+)(\.\.\.\S+)?", word)
+        if begin and (not begin[1] or base is not None):
+            base = float(begin[2]) + (base if begin[1] else 0.0)
+            out.append(base)
+        else:
+            base = None if word == "*" or "~" in word else base
+            out.append(None)
+    return out
+
+
+def _fixed(lines, at):
+    """The line with its own time in place of one that is relative to the line before; no line
+    behind the last."""
+    begin = times(lines)[at] if at < len(lines) else None
+    word = lines[at].split(" ", 1)[0] if at < len(lines) else ""
+    if begin is None or not word.startswith("+") or "..." in word:
+        return lines[at:at + 1]
+    return [re.sub(r"^\S+", f"{begin:.9f}".rstrip("0").rstrip("."), lines[at], count=1)]
+
+
+def _with_packet(lines, at, when, packet):
+    """`lines` with a packet in front of the event `at` and of what comes later than it, or behind
+    the event if that has caused it."""
+    begins = [*times(lines), None]
+    if begins[at] is not None and begins[at] <= float(when):
+        return [*lines[:at + 1], f"{when} {packet}", *_fixed(lines, at + 1), *lines[at + 2:]]
+    while at > 0 and begins[at - 1] is not None and begins[at - 1] > float(when):
+        at -= 1
+    return [*lines[:at], f"{when} {packet}", *_fixed(lines, at), *lines[at + 1:]]
 
 
 def mended(text, result):
@@ -107,14 +168,34 @@ def mended(text, result):
     new = None
     if what == "the packet sent is not the one expected":
         new = _mended_packet(line, fields, result["next"])
+        when = fields["time"]["actual"]
+        begins = [begin for begin in times(lines)[:at] if begin is not None]
+        if new and begins and fields["time"]["differs"] and float(when) < begins[-1]:
+            lines = [*lines[:at], *_fixed(lines, at + 1), *lines[at + 2:]]
+            return "\n".join(_with_packet(lines, at, when, new.split(" ", 1)[1])) + "\n"
     elif what.startswith("a packet that the script does not expect was sent at "):
         packet = fields["packet"]["actual"]
         if packet.startswith("> a packet"):
             return None
-        lines.insert(at, without_window(f"{what.rsplit(' ', 1)[1]} {packet}"))
+        when = what.rsplit(" ", 1)[1]
+        lines = _with_packet(lines, at, when, without_window(f"{when} {packet}").split(" ", 1)[1])
         return "\n".join(lines) + "\n"
+    elif what.startswith("it is already "):
+        # A late timer came first; the event follows it.
+        new = re.sub(r"^\S+", re.search(r"[\d.]+\d", what)[0], line, count=1)
     elif what.startswith("no packet was sent by "):
-        new = "// " + line
+        new = _sent_later(lines, at, result.get("next", "")) or "// " + line
+        if new.startswith("//"):
+            lines[at + 1:at + 2] = _fixed(lines, at + 1)
+    elif what.endswith(" returned at another time"):
+        begin = times(lines)[at]
+        new = (None if begin is None or "..." not in line.split(" ", 1)[0] else
+               re.sub(r"^\S+", f"{begin:.9f}...{fields['time']['actual']}", line, count=1))
+    elif what.startswith("ioctl: it is "):
+        new = re.sub(r"\[\d+\]\)", f"[{re.search(r'-?[0-9]+', what)[0]}])", line)
+    elif what.startswith("poll: revents is "):
+        seen = int(re.search(r"0x\w+", what)[0], 16)
+        new = re.sub(r"revents=[\w|]+", f"revents={seen}", line) if "},{" not in line else None
     elif what.endswith(" returned another result") and "=" in line:
         new = line[:line.rindex("=")] + "= " + fields["result"]["actual"]
     elif what.startswith("assert "):

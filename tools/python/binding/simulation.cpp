@@ -6,6 +6,7 @@
 
 #include <new>
 
+#include "core/tcp/congestion/added.hpp"
 #include "sim/kernel/snapshot.hpp"
 #include "tools/lib/controllers/load.hpp"
 #include "tools/lib/sim_report/measures.hpp"
@@ -130,6 +131,15 @@ nb::list connections(Simulation& in) {
   return out;
 }
 
+/// The names of controllers; the setting `congestion` of a connection is an index.
+nb::list congestion_words() {
+  nb::list out;
+  for (std::string_view const word : tcp::congestion_words()) {
+    out.append(to_python(word));
+  }
+  return out;
+}
+
 std::string controller_fault(Simulation& in) { return controller_fault_of(in.kernel()); }
 
 nb::object next_at(Simulation& in) { return to_python(in.kernel().next_at()); }
@@ -144,6 +154,7 @@ void bind_simulation(nb::module_& module) {
         add_controller_of(origin, reinterpret_cast<const void*>(controller));
       },
       "origin"_a, "controller"_a);
+  module.def("congestion_words", &congestion_words, nb::sig("def congestion_words() -> list[str]"));
   nb::class_<Kept>(module, "SimulationSnapshot", "All of a simulation in mid run.");
   nb::class_<Simulation>(module, "Simulation", "A world that runs step by step.")
       .def("__init__", &construct, "text"_a, "name"_a, "is_file"_a, "settings"_a, "seed"_a,

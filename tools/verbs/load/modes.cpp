@@ -46,6 +46,7 @@ void refuse_of_a_world(const LoadOptions& options) {
 void refuse_of_a_run(const LoadOptions& options) {
   refuse_each({{"--address", !options.addresses.empty()},
                {"--mtu", options.mtu != 0},
+               {"--controller", !options.controller.empty()},
                {"--time-wait", !options.time_wait.empty()},
                {"--fail-if", !options.fail_if.empty()},
                {"--json", !options.json.empty()},

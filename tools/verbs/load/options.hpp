@@ -39,6 +39,7 @@ struct LoadOptions {
   std::vector<std::string> hosts;      ///< addresses for the kernel's end of a TAP, with prefixes
   std::string gateway;
   std::string profile = "default";
+  std::string controller;    ///< a shared object with a congestion controller; empty: none
   std::uint32_t window = 0;  ///< receive window; 0: the profile's
   std::uint32_t mtu = 0;     ///< 0: 1500 on a TAP, else the interface's MTU
   std::uint32_t shards = 1;

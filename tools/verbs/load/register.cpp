@@ -88,6 +88,10 @@ void add_place(CLI::App& verb, LoadOptions& options) {
       "only write the files that the load requests to this folder, for another server");
   where->require_option(1);
   verb.add_option(
+      "--controller", options.controller,
+      "a shared object with a congestion controller: on an interface that of our stack; "
+      "in a world one that --set NAME.congestion may name");
+  verb.add_option(
           "--mtu", options.mtu,
           "largest IP packet in octets, at least 576 on an interface; in a world that of both "
           "hosts (default: 1500 on a TAP and in a world, else the interface's MTU)")

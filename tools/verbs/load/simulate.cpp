@@ -13,6 +13,7 @@
 #include "tools/base/output/progress.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/lib/controllers/load.hpp"
 #include "tools/lib/http/server.hpp"
 #include "tools/lib/load/cache_server.hpp"
 #include "tools/lib/load/client.hpp"
@@ -242,6 +243,9 @@ std::string sim_json(const SimulatedLoad& run) {
 }  // namespace
 
 SimulatedLoad simulate(const LoadOptions& options, const load::LoadPlan& plan) {
+  if (!options.controller.empty()) {
+    load_controller(options.controller);
+  }
   sim::World world = read_world(options.sim, options.settings);
   Cast const cast = cast_of(options, plan, world);
   fit_host(world, cast.client, options, plan);

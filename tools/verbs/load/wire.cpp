@@ -205,6 +205,7 @@ ServePlan place_of(const LoadOptions& options, const load::LoadPlan& plan) {
   where.hosts = options.hosts;
   where.gateway = options.gateway;
   where.profile = options.profile;
+  where.controller = options.controller;
   where.mtu = options.mtu;
   where.window = options.window;
   where.port = 0;  // no listener

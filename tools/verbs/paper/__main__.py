@@ -83,7 +83,6 @@ def as_dict(module, result) -> dict:
 
 def save(name: str, module, result, out: Path) -> list:
     from tools.verbs.plot import style
-    out.mkdir(parents=True, exist_ok=True)
     files = style.save(module.draw(result), out / name, ("png", "svg"))
     (out / f"{name}.json").write_text(json.dumps(as_dict(module, result), indent=1) + "\n")
     return files
@@ -114,6 +113,17 @@ def main(words: list) -> int:
     if options.list:
         return print_list(options.json)
     program = options.program or Path("build/release/lockstep")
+    if not program.is_file():
+        print(f"lockstep paper: {program}: there is no such program: build the preset release",
+              file=sys.stderr)
+        return 3
+    if not options.no_figure:
+        try:
+            options.out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            print(f"lockstep paper: {options.out}: cannot be a folder ({error.strerror}): name "
+                  "another --out", file=sys.stderr)
+            return 3
     with tempfile.TemporaryDirectory() as scratch:
         place = Place(program.resolve(), Path(scratch), options.quick)
         try:
@@ -127,7 +137,9 @@ def main(words: list) -> int:
                   file=sys.stderr)
             return 3
         except OSError as error:
-            print(f"lockstep paper: {error.filename}: {error.strerror}", file=sys.stderr)
+            place.clear()
+            print(f"lockstep paper: {error.filename or options.out}: {error.strerror or error}",
+                  file=sys.stderr)
             return 3
 
 

@@ -6,13 +6,13 @@ NAME = "incast"
 TITLE = "Goodput of striped reads: the minimum of the retransmission timeout"
 SOURCE = ("Phanishayee and others, FAST 2008; Vasudevan and others, SIGCOMM 2009 (1 Gbit/s, blocks "
           "of 1 MB, 64 KB a port)")
-SECONDS = 20
+SECONDS = 45
 
 BLOCK = 1_000_000  # octets
 PORT = 80
 LOOK_NS = 20_000   # how often the application looks for data
 SERVERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 40, 47)
-QUICK = (1, 4, 8, 16, 47)
+QUICK = (1, 3, 4, 8, 16, 47)
 ARMS = {
     "200 ms": ["*.rto_min=200ms"],
     "200 us": ["*.rto_min=200us"],
@@ -58,7 +58,7 @@ def measure(place) -> Result:
     for i, (arm, n) in enumerate(wanted):
         place.progress(i / len(wanted), f"{arm}, {n} servers")
         result.data.setdefault(arm, {})[n] = goodput(
-            lockstep, place.world("incast.toml"), n, ARMS[arm], 10 if place.quick else 50)
+            lockstep, place.world("incast.toml"), n, ARMS[arm], 40 if place.quick else 100)
     coarse, fine = result.data["200 ms"], result.data["200 us"]
     best = coarse[1]["mbit_s"]
     knee = min((n for n in coarse if coarse[n]["mbit_s"] <= best / 2), default=0)
@@ -67,16 +67,20 @@ def measure(place) -> Result:
     result.gates += [
         Gate("one server, 200 ms", "the link, less headers", f"{best} Mbit/s", ">= 900",
              best >= 900),
-        Gate("200 ms: half the goodput is lost from", "few servers", f"{knee} servers", "2 to 16",
-             2 <= knee <= 16),
+        Gate("200 ms: half the goodput is lost from", "few servers, 4 to 16", f"{knee} servers",
+             "4 to 16", 4 <= knee <= 16),
         Gate("200 ms: worst loss of goodput", "up to 90 %", f"{1 - worst / best:.0%}", ">= 80 %",
              worst <= 0.2 * best),
         Gate("200 us: worst goodput of all", "no collapse to 47 servers",
-             f"{least} Mbit/s, {least / best:.0%}", ">= 80 %", least >= 0.8 * best),
+             f"{least} Mbit/s, {least / best:.1%}", ">= 90 %", least >= 0.9 * best),
     ]
     result.notes += [
         "With 200 us the rest is lost to timers that double: from about 15 servers on the first "
-        "windows alone, three segments of each, overflow the port's 43 packets.",
+        "windows alone, three segments of each, overflow the port's 43 packets. RTO is then near "
+        "1.5 ms, since the port's queue adds up to 0.5 ms to a round trip, and a block waits for a "
+        "server that lost the same segment two or three times. Without doubling it would be 94 %.",
+        "The client advertises 20 segments, ns-2's default. With a window of 1 MiB two servers "
+        "overflow the port, and lose half the goodput to 200 ms for the end of a window.",
         "The third curve is not published: tail loss probes help up to six servers. From then on "
         "whole windows are lost, probes included, and only the timer remains.",
     ]
@@ -92,10 +96,10 @@ def draw(result: Result):
         axes.plot(list(rows), [each["mbit_s"] for each in rows.values()], marker + style.DASHES[i],
                   color=style.COLOURS[i], label=f"minimum RTO {arm}")
     best = result.data["200 ms"][1]["mbit_s"]
-    for share, words in ((0.1, "published: a collapse by up to 90 %"),
-                         (0.8, "gate for 200 us: 80 %")):
+    for share, above, words in ((0.1, 14, "published: a collapse by up to 90 %"),
+                                (0.9, -38, "gate for 200 us: 90 %")):
         axes.axhline(share * best, color="grey", linewidth=1, linestyle="-.")
-        axes.text(47.5, share * best - 38, words, ha="right", color="dimgrey", fontsize=10)
+        axes.text(47.5, share * best + above, words, ha="right", color="dimgrey", fontsize=10)
     axes.set_xlim(0, 48)
     axes.set_ylim(0, 1000)
     axes.legend(loc="center right", frameon=False, bbox_to_anchor=(1, 0.5))

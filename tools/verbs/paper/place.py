@@ -57,7 +57,8 @@ class Place:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if not report.exists() or done.returncode not in (0, 1):
             said = (done.stderr or done.stdout).strip().splitlines()
-            raise RunFailed(said[-1] if said else f"{' '.join(command)}: exit {done.returncode}")
+            what = said[-1].removeprefix("lockstep: ") if said else f"exit {done.returncode}"
+            raise RunFailed(f"{world} cannot be run: {what}")
         found = json.loads(report.read_text())
         report.unlink()
         if not series:

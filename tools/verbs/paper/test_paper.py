@@ -8,6 +8,7 @@ import pytest
 
 from tools.verbs.paper import __main__ as verb
 from tools.verbs.paper import experiments, prr
+from tools.verbs.paper.place import Place, RunFailed
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = ROOT / "build/release/lockstep"
@@ -42,6 +43,36 @@ def test_a_gate_that_fails_is_a_finding(monkeypatch, capsys):
     assert code == 1 and not found["holds"]
     assert [gate["what"] for gate in found["gates"] if not gate["holds"]] == [
         "PRR-CRB, 15 of 20 lost: sent"]
+
+
+def test_what_cannot_be_done_gets_one_line(tmp_path, capsys, monkeypatch):
+    def said(*words):
+        assert verb.main(list(map(str, words))) == 3
+        (line,) = capsys.readouterr().err.splitlines()
+        return line.removeprefix("lockstep paper: ")
+
+    gone, file = tmp_path / "gone", tmp_path / "file"
+    assert said("--program", gone, "prr") == (
+        f"{gone}: there is no such program: build the preset release")
+    file.write_text("")
+    monkeypatch.setattr(prr, "measure", None)  # not called: the folder comes first
+    assert said("--program", PROGRAM, "prr", "--out", file) == (
+        f"{file}: cannot be a folder (File exists): name another --out")
+
+    def full(_):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(prr, "measure", full)
+    assert said("--program", PROGRAM, "prr", "--out", tmp_path) == (
+        f"{tmp_path}: No space left on device")
+
+
+def test_a_world_that_cannot_be_run_is_named_once(tmp_path):
+    place = Place(PROGRAM, tmp_path, True)
+    with pytest.raises(RunFailed) as failed:
+        place.run("dctcp.toml", {"nobody.sack": "true"})
+    assert str(failed.value).startswith("dctcp.toml cannot be run: ")
+    assert "lockstep:" not in str(failed.value) and "nobody" in str(failed.value)
 
 
 def test_the_command():

@@ -147,6 +147,9 @@ class Constructs {
     if (packet.ports) {
       ++counts_["ports of a packet"];
     }
+    if (packet.socket) {
+      ++counts_["socket of a packet"];
+    }
     for (script::Option const& option : packet.tcp.options) {
       std::string const text = script::options_text({option});
       ++counts_["option " + text.substr(0, text.find(' '))];

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 from tools.verbs.plot.reading import BadInput, Run, Series, begin_of
@@ -120,7 +120,7 @@ def title_of(file: Path) -> str:
 
 def names_of(flows: list, apps: dict) -> list:
     """The app of each flow, with the number of the connection where an app has several."""
-    several = {app for app in apps.values() if list(apps.values()).count(app) > 1}
+    several = {app for app, count in Counter(apps.values()).items() if count > 1}
     names = []
     for connection, side in flows:
         app = apps.get(connection, "connection")

@@ -194,15 +194,6 @@ def test_wrong_words_are_one_line(capsys):
     assert "'colour' is not one of cwnd, rtt, pacing, queue, throughput, retransmissions" in error
 
 
-@pytest.fixture(name="program")
-def program_of_the_build():
-    """The built program, of which `plot` is a verb."""
-    program = Path("build/release/lockstep")
-    if not program.exists():
-        pytest.skip("build/release/lockstep is not built")
-    return program
-
-
 def test_the_verb_draws(tmp_path, program):
     run = write_run(tmp_path / "run")
     done = subprocess.run([program, "plot", run, "--only", "queue", "--format", "svg", "--json"],

@@ -118,6 +118,12 @@ def test_what_is_wrong_has_its_line(tmp_path, capsys, name, line, text, words):
     assert error.count("\n") == 1
 
 
+def test_many_connections_are_named_at_once():
+    apps = {i: f"app {i // 2}" for i in range(100_000)} | {100_000: "alone"}
+    names = sim_reading.names_of([(0, "opener"), (100_000, "acceptor")], apps)
+    assert names == ["app 0 0", "alone reply"]
+
+
 @pytest.mark.parametrize("name", ["readers.csv", "summary.json", "connections.csv"])
 def test_a_missing_table_is_named(tmp_path, capsys, name):
     run = write_run(tmp_path)
@@ -126,10 +132,7 @@ def test_a_missing_table_is_named(tmp_path, capsys, name):
     assert capsys.readouterr().err == f"lockstep plot: {run / name}: No such file or directory\n"
 
 
-def test_a_run_of_the_simulator_is_drawn(tmp_path):
-    program = ROOT / "build/release/lockstep"
-    if not program.exists():
-        pytest.skip("build/release/lockstep is not built")
+def test_a_run_of_the_simulator_is_drawn(tmp_path, program):
     run = tmp_path / "run"
     subprocess.run([program, "sim", "run", ROOT / "sim/examples/queues.toml", "--out", run],
                    check=True, capture_output=True)

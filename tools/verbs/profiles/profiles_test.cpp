@@ -95,7 +95,7 @@ TEST(Profiles, TwoSideBySideWithTheSourceOfEachValue) {
   const std::string text = profiles_diff_text(rows, linux_place, freebsd_place);
   EXPECT_THAT(text, HasSubstr("quick_acks"));
   EXPECT_THAT(text, HasSubstr("(tcp(7), TCP_QUICKACK)"));
-  EXPECT_THAT(text, Not(HasSubstr("timestamps_required")));
+  EXPECT_THAT(text, Not(HasSubstr("timestamp_tick")));
 
   CLI::App app;
   int exit_code = 7;

@@ -12,6 +12,7 @@
 #include "tools/base/output/event_log.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/lib/controllers/load.hpp"
 #include "tools/lib/host/rules.hpp"
 #include "tools/lib/journal/format.hpp"
 #include "tools/verbs/serve/metrics.hpp"
@@ -123,6 +124,17 @@ void read_driver(const ServeOptions& options, ServePlan& plan) {
     plan.place = hw::XdpPlace::native;
     plan.must_be_zero_copy = true;
   }
+}
+
+/// The stack uses the controller of --controller.
+void read_controller(const ServeOptions& options, Config& config) {
+  if (options.controller.empty()) {
+    return;
+  }
+  if (!options.record.empty()) {
+    refuse("--controller: a journal is replayed without it: leave out --record");
+  }
+  config.tcp.congestion = congestion_of(options.controller);
 }
 
 /// Determines the interface. If it exists already, its MTU and link address are used.
@@ -330,6 +342,7 @@ ServePlan plan_of(const ServeOptions& options) {
                        options.profile));
   }
   plan.config = *profile;
+  read_controller(options, plan.config);
   plan.config.address_count = Count{0};
   // Half a second, in place of RFC 5227's four to seven: a server that starts again answers soon.
   plan.config.address_probes = Count{3};

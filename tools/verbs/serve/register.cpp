@@ -72,6 +72,9 @@ void add_place(CLI::App& verb, ServeOptions& options) {
   verb.add_option("--profile", options.profile,
                   "profile of our stack: default, rfc, linux or freebsd")
       ->capture_default_str();
+  verb.add_option("--controller", options.controller,
+                  "a shared object with the congestion controller of our stack; "
+                  "sim/examples/controllers/README.md");
   verb.add_option("--mtu", options.mtu,
                   "largest IP packet in octets (default: 1500 on a TAP, else the interface's MTU)")
       ->check(CLI::Range(576, 65'000));

@@ -20,7 +20,8 @@ struct ServeOptions {
   std::uint32_t port = 80;
   std::string folder;  ///< empty: only /bytes/N
   std::string profile = "default";
-  std::uint32_t mtu = 0;     ///< 0: 1500 on a TAP, else the interface's MTU
+  std::string controller;  ///< a shared object with our congestion controller; empty: the profile's
+  std::uint32_t mtu = 0;   ///< 0: 1500 on a TAP, else the interface's MTU
   std::uint32_t window = 0;  ///< receive window; 0: the profile's
   std::string spin;          ///< polling time before the loop sleeps; empty: the default
   std::uint32_t connections = 4096;

@@ -78,7 +78,9 @@ def test_events_of_plain_servers(what, port):
                  "--host", f"{ns.KERNEL}/24", "--log", "json"], stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, text=True) as server:
             assert server.stdout.readline().startswith("serving ")
-            ns.connect(port=port).close()
+            with ns.connect(port=port) as peer:
+                peer.sendall(b"version\r\n")
+                assert peer.recv(100)  # so the server has seen the connection
             server.send_signal(signal.SIGINT)
             _, errors = server.communicate(timeout=60)
     names, events = events_of(errors)

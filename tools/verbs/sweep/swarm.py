@@ -9,7 +9,8 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from verbs.sweep.main import TRIES, Progress  # noqa: E402  (the path comes first)
+from verbs.sweep.files import AtomicFile  # noqa: E402  (the path comes first)
+from verbs.sweep.main import TRIES, Progress  # noqa: E402
 from verbs.sweep.plan import Failure  # noqa: E402
 from verbs.sweep.pools import DaskPool  # noqa: E402
 
@@ -111,22 +112,21 @@ def run_parts(parts, pool, program, options):
 
 
 def run(arguments):
-    pool = DaskPool(arguments.dask)
+    file = AtomicFile(arguments.json, "--json") if arguments.json else None
     try:
-        results = run_parts(parts_of(arguments.first, arguments.last), pool, arguments.program,
-                            arguments.options)
-    finally:
-        pool.close()
-    result = merged(arguments.first, arguments.last, results)
-    print_result(result, arguments.options)
-    if arguments.json:
+        pool = DaskPool(arguments.dask)
         try:
-            pathlib.Path(arguments.json).write_text(
-                json.dumps(result, indent=2, sort_keys=True, ensure_ascii=False) + "\n",
-                encoding="utf-8")
-        except OSError as error:
-            raise Failure(3, f"{arguments.json}: cannot be written ({error.strerror}): name"
-                             " another --json") from error
+            results = run_parts(parts_of(arguments.first, arguments.last), pool, arguments.program,
+                                arguments.options)
+        finally:
+            pool.close()
+        result = merged(arguments.first, arguments.last, results)
+        print_result(result, arguments.options)
+        if file:
+            file.keep(json.dumps(result, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+    finally:
+        if file:
+            file.discard()
     return 1 if result["failures"] or result["coverage"] else 0
 
 

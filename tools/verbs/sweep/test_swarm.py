@@ -1,17 +1,20 @@
 # A swarm in parts, on processes and on a Dask cluster, against one process.
+import argparse
+import errno
+import io
 import json
 import pathlib
 import subprocess
 
 import pytest
 
+from verbs.sweep import files, swarm
 from verbs.sweep.plan import Failure
 from verbs.sweep.pools import LocalPool
 from verbs.sweep.swarm import merged, parts_of, run_parts
 from verbs.sweep.test_sweep import PROGRAM, cluster
 
-pytestmark = pytest.mark.skipif(not PROGRAM.exists(),
-                                reason="build/release/lockstep is missing: build it")
+pytestmark = pytest.mark.usefixtures("program")
 
 
 def whole(tmp_path, seeds):
@@ -72,6 +75,51 @@ def test_a_part_that_is_killed_is_tried_three_times():
     with pytest.raises(Failure, match="seeds 0..9: the process or its worker ended 3 times"):
         run_parts([(0, 9)], pool, str(PROGRAM), [])
     assert pool.started == [0, 0, 0]
+
+
+class NoPool:
+    """A cluster on which nothing may run."""
+
+    def __init__(self, _):
+        raise AssertionError("the work began")
+
+
+def words_of(path):
+    return argparse.Namespace(first=0, last=9, dask="here", program=str(PROGRAM), options=[],
+                              json=str(path))
+
+
+def test_a_path_that_cannot_be_written_is_refused_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(swarm, "DaskPool", NoPool)
+    with pytest.raises(Failure, match="cannot be written .*: name another --json"):
+        swarm.run(words_of(tmp_path))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Failure, match="cannot be written .*: name another --json"):
+        swarm.run(words_of(tmp_path / "file/all.json"))
+
+
+def test_the_results_replace_earlier_ones_whole_or_not_at_all(tmp_path, monkeypatch):
+    out = tmp_path / "new/all.json"
+    monkeypatch.setattr(swarm, "DaskPool", lambda _: io.StringIO())
+    monkeypatch.setattr(swarm, "run_parts", lambda *_: [part(0)])
+    assert swarm.run(words_of(out)) == 0
+    before = out.read_bytes()
+    assert json.loads(before)["seeds"] == {"first": 0, "last": 9}
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    with pytest.raises(Failure, match="all.json: cannot be written .No space left on device"):
+        swarm.run(words_of(out))
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(swarm, "run_parts", killed)
+    with pytest.raises(KeyboardInterrupt):
+        swarm.run(words_of(out))
+    assert out.read_bytes() == before and list(out.parent.iterdir()) == [out]
 
 
 def test_a_cluster_gives_the_same_bytes(tmp_path):

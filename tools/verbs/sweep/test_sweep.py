@@ -27,8 +27,7 @@ seeds = "1..4"
 "*.sack" = [true, false]
 """
 
-needs_program = pytest.mark.skipif(not PROGRAM.exists(),
-                                   reason="build/release/lockstep is missing: build it")
+needs_program = pytest.mark.usefixtures("program")
 
 
 def described(folder, text=EXAMPLE):

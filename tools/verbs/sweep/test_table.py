@@ -65,7 +65,7 @@ def test_numbers_in_lists_of_other_verbs_are_averaged():
     assert found == {"frames": 5, "flows.rate": 2}
 
 
-@pytest.mark.skipif(not PROGRAM.exists(), reason="build/release/lockstep is missing: build it")
+@pytest.mark.usefixtures("program")
 def test_a_sweep_writes_its_table(tmp_path):
     file = tmp_path / "sweep.toml"
     file.write_text(f"""run = ["sim", "run", "{ROOT}/sim/examples/short_flows.toml"]

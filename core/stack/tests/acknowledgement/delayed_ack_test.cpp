@@ -311,5 +311,118 @@ TEST(DelayedAck, QuickAcksAreForTheBeginning) {
   EXPECT_EQ(flow.sent(), "A 1(0) ack " + std::to_string(at + 10));
 }
 
+// The pace of profile linux, with an RTT of 100 ms.
+Config paced() {
+  Config config = flow_config();
+  config.tcp.quick_acks = Count{16};
+  config.tcp.delayed_ack = ms(40);
+  return config;
+}
+
+struct PacedFlow : Flow {
+  PacedFlow() : Flow(paced()) {}
+
+  std::uint32_t next = 1;
+  // A segment of `octets` after `pause`; what is sent at once.
+  std::string segment(Duration pause, std::uint32_t octets = 100) {
+    advance(pause);
+    take();
+    data(next, octets);
+    next += octets;
+    return sent();
+  }
+};
+
+TEST(AckPace, TheFirstSixteenLeaveAtOnceAndThenEachWaits) {
+  PacedFlow flow;
+  for (int i = 0; i != 16; ++i) {
+    std::string const sent = flow.segment(ms(10));
+    EXPECT_EQ(sent, "A 1(0) ack " + std::to_string(flow.next)) << i;
+  }
+  EXPECT_EQ(flow.segment(ms(10)), "");
+  flow.advance(ms(40));
+  EXPECT_EQ(flow.sent(), "A 1(0) ack " + std::to_string(flow.next));
+}
+
+TEST(AckPace, ThePausesBeginWithTheConfiguredDelay) {
+  for (std::uint64_t const delay : {10u, 100u, 400u}) {
+    Config config = paced();
+    config.tcp.delayed_ack = ms(delay);
+    config.tcp.rto_min = Duration::seconds(1);
+    Flow flow(config);
+    std::uint32_t next = 1;
+    for (int i = 0; i != 17; ++i) {
+      flow.take();
+      flow.data(next, 100);
+      next += 100;
+    }
+    EXPECT_EQ(flow.sent(), "");
+    flow.advance(ms(delay) - Duration{1});
+    EXPECT_EQ(flow.sent(), "");
+    flow.advance(Duration{1});
+    EXPECT_EQ(flow.sent(), "A 1(0) ack " + std::to_string(next)) << delay;
+  }
+}
+
+TEST(AckPace, AnAnswerWithinThePeersPausesMeansThatAcksWait) {
+  PacedFlow flow;
+  EXPECT_EQ(flow.segment(ms(10)), "A 1(0) ack 101");
+  flow.advance(ms(39));
+  flow.write("soon");
+  EXPECT_EQ(flow.sent(), "PA 1(4) ack 101");
+  EXPECT_EQ(flow.segment(ms(10)), "");
+
+  PacedFlow late;
+  EXPECT_EQ(late.segment(ms(10)), "A 1(0) ack 101");
+  late.advance(ms(40));
+  late.write("late");
+  EXPECT_EQ(late.sent(), "PA 1(4) ack 101");
+  EXPECT_EQ(late.segment(ms(10)), "A 5(0) ack 201");
+}
+
+TEST(AckPace, ACopyOfOldDataBeginsAnew) {
+  PacedFlow flow;
+  flow.segment(ms(10));
+  flow.write("soon");
+  flow.take();
+  EXPECT_EQ(flow.segment(ms(10)), "");
+  flow.advance(ms(50));
+  flow.take();
+  flow.data(1, 100);
+  EXPECT_EQ(flow.sent(), "A 5(0) ack 201");
+  EXPECT_EQ(flow.segment(ms(10)), "A 5(0) ack 301");
+}
+
+// The ACK of data is taken back for its FIN, but not what it reports.
+TEST(AckPace, AFinKeepsTheReportOfADuplicate) {
+  Config config = paced();
+  config.tcp.sack = true;
+  config.tcp.dsack = true;
+  Flow flow(config, {.mss = 1000, .sack = true});
+  flow.data(1, 100);
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 101");
+  flow.deliver(
+      {.flags = flag::fin | flag::ack, .seq = 51, .ack = 1, .data = std::string(150, 'x')});
+  flow.advance(ms(200));
+  std::vector<Out> const sent = flow.take();
+  ASSERT_FALSE(sent.empty());
+  EXPECT_EQ(sent.back().ack, 202u);
+  EXPECT_EQ(sent.front().sack, "51-101");
+}
+
+TEST(AckPace, ThePeersFinInEstablishedWaitsForTheAnswer) {
+  PacedFlow flow;
+  flow.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 1});
+  EXPECT_EQ(flow.sent(), "");
+  ASSERT_EQ(flow.stack.finish(flow.id), Refusal::none);
+  flow.turn();
+  EXPECT_EQ(flow.sent(), "FA 1(0) ack 2");
+
+  PacedFlow idle;
+  idle.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 1});
+  idle.advance(ms(40));
+  EXPECT_EQ(idle.sent(), "A 1(0) ack 2");
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -253,15 +253,16 @@ TEST(Timestamps, TimeARetransmission) {
   }
 }
 
-// Invalid echoes: of the future, and zero, which broken peers send.
+// Invalid echoes: of the future, of a time before the data that is acknowledged, and zero, which
+// broken peers send.
 TEST(Timestamps, InvalidEchoesGiveNoSample) {
-  for (std::uint32_t echo : {0u, 1u}) {
+  for (std::uint32_t echo : {0u, 1u, 2u}) {
     Kit kit(stamping_config());
     open_stamped(kit);
     kit.write("lost");
     kit.advance(kit.info().retransmit_due.since(kit.now));
     Duration const rto = kit.info().rto;
-    kit.device_stamp = echo == 0 ? 0 : kit.device_stamp + 100'000;
+    kit.device_stamp = echo == 0 ? 0 : kit.device_stamp + (echo == 1 ? 100'000 : -100'000u);
     kit.deliver({.flags = flag::ack, .seq = 1, .ack = 5});
     EXPECT_EQ(kit.info().rto, rto);
   }

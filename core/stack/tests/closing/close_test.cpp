@@ -478,6 +478,30 @@ TEST(Close, AClosedWindowIsBoundedAnew) {
   EXPECT_EQ(patient.state(), State::fin_wait_1);
 }
 
+// Nor does a peer hold it longer that lets its window shrink to zero, where the first segment is
+// sent into that window again (profile linux), whether it shrank before close() or after.
+TEST(Close, FullCloseBoundsAWindowThatShrank) {
+  for (bool const before : {false, true}) {
+    for (bool const sack : {false, true}) {
+      Config config = bare_config();
+      config.tcp.shrunk_retransmitted = true;
+      Flow flow(config, {.mss = 1460, .sack = sack, .stamp = 1});
+      flow.write_octets(1000);
+      flow.take();
+      if (before) {
+        flow.ack_with_window(1, 0);
+      }
+      EXPECT_EQ(flow.stack.close(flow.id), Refusal::none);
+      flow.turn();
+      flow.ack_with_window(1, 0);
+      keep_window_closed(flow, Duration::seconds(200));
+      EXPECT_EQ(flow.state(), State::fin_wait_1) << before << sack;
+      keep_window_closed(flow, Duration::seconds(250));
+      EXPECT_EQ(flow.state(), State::closed) << before << sack;
+    }
+  }
+}
+
 // A FIN outside the window is trimmed and must be retransmitted.
 TEST(Close, AFinBeyondTheWindowIsTrimmed) {
   Config config = kit_config();

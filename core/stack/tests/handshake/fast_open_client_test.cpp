@@ -45,6 +45,23 @@ class FastClient : public Kit {
   }
 };
 
+// A bad ACK, which anybody may forge, does not hasten a SYN with Fast Open: the server would not be
+// trusted with it any more.
+TEST(FastOpenClient, ABadAckLeavesItToTheTimer) {
+  Config config = fast_config();
+  config.tcp.syn_after_bad_ack = Duration::milliseconds(2);
+  FastClient kit(config);
+  kit.learn();
+  kit.call("data");
+  kit.take();
+  kit.deliver({.flags = flag::ack, .seq = 5, .ack = 1000});
+  kit.advance(Duration::milliseconds(500));
+  EXPECT_EQ(kit.sent(), "R 1000(0)");
+  kit.part();
+  kit.call("data");
+  EXPECT_EQ(kit.take().at(0).options.cookie_bytes, 4);
+}
+
 //= rfc7413#4.2.1
 //= type=test
 //# 7413:TFO-1 a cookie is requested before any data is sent with a SYN

@@ -107,5 +107,25 @@ TEST(Close, TimeWaitLastsFourMinutes) {
   EXPECT_EQ(kit.state(), State::closed);
 }
 
+// With Config's syn_after_bad_ack a bad ACK hastens the SYN once, and never postpones it.
+TEST(Handshake, BadAcksDoNotHoldTheSynBack) {
+  Config config = kit_config();
+  config.tcp.syn_after_bad_ack = Duration::milliseconds(2);
+  Kit kit(config);
+  kit.socket_in(State::syn_sent);
+  kit.take();
+  Instant const begin = kit.now;
+  std::size_t syns = 0;
+  for (int i = 0; i != 400; ++i) {
+    kit.advance(Duration::microseconds(1500));
+    kit.deliver({.flags = flag::ack, .seq = 5, .ack = 100});
+    for (Out const& out : kit.take()) {
+      syns += out.flags == flag::syn ? 1 : 0;
+      EXPECT_TRUE(out.flags != flag::syn || out.at.since(begin) <= Duration::milliseconds(4));
+    }
+  }
+  EXPECT_EQ(syns, 1u);
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -36,7 +36,11 @@ constexpr lockstep_controller of(const char* name,
 
 // Changes nothing but its state.
 std::uint64_t step = 0;
-void note(lockstep_connection* c, const lockstep_ack*) { c->state[1] += step; }
+std::uint64_t noted = 0;
+void note(lockstep_connection* c, const lockstep_ack*) {
+  c->state[1] += step;
+  noted = c->state[1];
+}
 
 constexpr lockstep_controller noting = of("noting", note);
 constexpr lockstep_controller counting = of("counting", count_and_grow);
@@ -48,7 +52,18 @@ constexpr lockstep_controller owning = [] {
 }();
 tcp::AddedController const first{counting};
 tcp::AddedController const second{owning};
+constexpr lockstep_controller pacing = [] {
+  lockstep_controller out = owning;
+  out.name = "pacing";
+  out.flags |= LOCKSTEP_CONTROLLER_PACES;
+  out.begin = [](lockstep_connection* c) {
+    c->cwnd = wanted;
+    c->pacing_rate = 1'000'000'000;
+  };
+  return out;
+}();
 tcp::AddedController const third{noting};
+tcp::AddedController const fourth{pacing};
 
 Config with(std::string_view name) {
   Config config = flow_config();
@@ -174,6 +189,98 @@ TEST(Added, GetsRateSamplesOfSackedAndOfRetransmittedSegments) {
   EXPECT_EQ(acks[2].delivered, 1'000u);
   EXPECT_EQ(acks[2].sample_rtt, 0u) << "the segment was retransmitted";
   EXPECT_EQ(acks[2].sample_interval, 100'000'000u);
+}
+
+TEST(Added, IsChosenWithDataInFlight) {
+  wanted = 6'000;
+  Config config = with("owning");
+  config.tcp.accounts = true;
+  Flow flow(config, sacking);
+  flow.write_octets(100'000);
+  flow.advance(Duration::milliseconds(100));
+  flow.sack(3'001, {{4'001, 6'001}});
+  flow.sack(3'001, {{4'001, 8'001}});  // 3001 is lost
+  flow.advance(Duration::milliseconds(100));
+  acks.clear();
+  views.clear();
+  // 8001 to 14000 are in flight, and a retransmission.
+  ASSERT_EQ(flow.stack.set(flow.id, {SettingKind::congestion,
+                                     static_cast<std::uint64_t>(config.tcp.congestion)}),
+            Refusal::none);
+  flow.ack(10'001);
+  ASSERT_EQ(acks.size(), 1u);
+  EXPECT_EQ(views[0].delivered, 10'001u);
+  EXPECT_EQ(views[0].lost, 1'000u);
+  EXPECT_EQ(acks[0].lost, 0u) << "found before the controller began";
+  EXPECT_EQ(acks[0].sample_lost, 0u);
+  EXPECT_EQ(acks[0].sample_prior + acks[0].sample_delivered, 10'001u);
+  EXPECT_EQ(acks[0].sample_interval, 100'000'000u);
+}
+
+TEST(Added, IsChosenWithoutTheWordsOfTheOneBefore) {
+  step = 7;
+  Config config = with("noting");
+  config.tcp.accounts = true;
+  Flow flow(config, far);
+  flow.write_octets(100'000);
+  flow.ack(1'001);
+  flow.ack(2'001);
+  EXPECT_EQ(noted, 14u);
+  ASSERT_EQ(flow.stack.set(flow.id, {SettingKind::congestion,
+                                     static_cast<std::uint64_t>(config.tcp.congestion)}),
+            Refusal::none);
+  flow.ack(3'001);
+  EXPECT_EQ(noted, 7u);
+}
+
+TEST(Added, GetsLimitedOnlyWithAnAckOfNewData) {
+  wanted = 50'000;
+  Flow flow(with("owning"), sacking);
+  flow.write_octets(6'000);
+  acks.clear();
+  flow.ack(1'001);
+  flow.sack(1'001, {{3'001, 4'001}});
+  ASSERT_EQ(acks.size(), 2u);
+  EXPECT_EQ(acks[0].limited, 1u);
+  EXPECT_EQ(acks[1].limited, 0u) << "nothing new is acknowledged";
+}
+
+// Twelve segments are in flight, and data for more is queued.
+struct Paced : Flow {
+  Paced() : Flow(configured(), sacking) {
+    write_octets(100'000);
+    EXPECT_EQ(flight(), 12'000u);
+    segments();
+  }
+  static Config configured() {
+    wanted = 12'000;
+    return with("pacing");
+  }
+};
+
+TEST(Added, PacesInQuantaOfAThirdOfTheWindow) {
+  Paced flow;
+  flow.advance(Duration::milliseconds(100));
+  for (std::uint32_t const number : {1'001u, 2'001u, 3'001u}) {
+    flow.ack(number);
+    EXPECT_EQ(flow.segments(), "");
+  }
+  flow.ack(4'001);
+  EXPECT_EQ(flow.segments(), "12001+1000 13001+1000 14001+1000 15001+1000");
+}
+
+TEST(Added, PacesWithoutWaitingForAFarAck) {
+  Paced flow;
+  flow.advance(Duration::milliseconds(30));
+  flow.ack(1'001);
+  EXPECT_EQ(flow.segments(), "12001+1000");
+}
+
+TEST(Added, PacesWithoutWaitingInRecovery) {
+  Paced flow;
+  flow.advance(Duration::milliseconds(100));
+  flow.sack(1, {{1'001, 4'001}});
+  EXPECT_EQ(flow.segments(), "1+1000 12001+1000 13001+1000 14001+1000");
 }
 
 TEST(Added, AWindowOutOfRangeIsReplacedAndReported) {

@@ -157,15 +157,20 @@ class Calls:
         """Makes all queued data urgent (RFC 9293 3.8.5). Refused: stale_id, not_urgent."""
         self._core.urgent(_id(connection, Connection))
 
-    def set(self, connection: Connection, name: str, value: int) -> None:
+    def set(self, connection: Connection, name: str, value: Union[int, str]) -> None:
         """Changes a setting of one connection.
 
         nagle, delayed_ack, keepalive, soft_errors: 0 or 1. keepalive_idle_ms, user_timeout_ms:
         milliseconds. dscp: 0 to 63. ttl: 1 to 255. receive_buffer, send_buffer: bytes.
         keepalive_interval_ms, keepalive_probes (1 to 255), mss (64 to 65495 octets) and congestion
-        (0 reno, 1 cubic, 2 dctcp) need `accounts` in the configuration; a Stack has it on. Refused:
-        stale_id, bad_argument, switched_off.
+        (the name of a controller, or 0 reno, 1 cubic, 2 dctcp) need `accounts` in the
+        configuration; a Stack has it on. Refused: stale_id, bad_argument, switched_off.
         """
+        if name == "congestion" and isinstance(value, str):
+            words = _core.congestion_words()
+            if value not in words:
+                raise BadInput(f"value is {value!r}, expected one of {', '.join(words)}")
+            value = words.index(value)
         self._core.set(_id(connection, Connection), as_text(name, "the setting"),
                        as_number(value, "value", 0, NANOSECONDS_MAX))
 

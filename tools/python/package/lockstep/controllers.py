@@ -24,6 +24,7 @@ octets per second, and in integers alone::
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
 from typing import Any, Callable, Union
 
@@ -128,6 +129,18 @@ def _guarded(method: Callable[..., Any], default: int) -> Callable[..., Any]:
     return call
 
 
+def _octets(controller: Controller, returned: Any) -> int:
+    """What reduced() returned, as an integer that C can have."""
+    try:
+        octets = operator.index(returned)
+    except TypeError:
+        octets = -1
+    if not 0 <= octets < 1 << 64:
+        raise BadInput(f"controller {controller.name!r}: reduced() returned {returned!r}, expected "
+                       "the new ssthresh, an integer of octets")
+    return octets
+
+
 def _table_of(controller: Controller) -> _Table:
     words = tuple(controller.state)
     if not all(isinstance(word, str) and word.isidentifier() for word in words):
@@ -144,11 +157,13 @@ def _table_of(controller: Controller) -> _Table:
 
     on_ack = with_state(lambda connection, its, ack: controller.on_ack(connection, its,
                                                                         ack.contents))
+    reduced = with_state(lambda connection, its, signal: _octets(
+        controller, controller.reduced(connection, its, signal)))
     table = _Table(VERSION, len(words), int(controller.owns_window) | int(controller.paces) << 1,
                    controller.name.encode(),
                    _OnConnection(_guarded(with_state(controller.begin), 0)),
                    _OnAck(_guarded(on_ack, 0)),
-                   _Reduced(_guarded(with_state(controller.reduced), 0)),
+                   _Reduced(_guarded(reduced, 0)),
                    _OnConnection(_guarded(with_state(controller.on_resume), 0)))
     _kept.append((controller, state, table))
     return table

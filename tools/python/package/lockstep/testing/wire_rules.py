@@ -93,6 +93,11 @@ class Segment:
         """The value of the first option of this kind, or None."""
         return next((value for each, value in self.options if each == kind), None)
 
+    def malformed(self, kind):
+        """Whether it has an option of this kind whose length is wrong."""
+        value = self.value(kind)
+        return value is not None and len(value) + 2 not in LENGTHS[kind]
+
 
 @dataclasses.dataclass
 class Pair:
@@ -191,15 +196,16 @@ class WireRules:
             pair.pieces.append((segment.seq, segment.length))
         pair.ends.add(segment.end)
         stamps = segment.value(STAMPS)
-        if stamps:
+        if stamps and not segment.malformed(STAMPS):
             pair.stamps.add(number(stamps, 0, 4))
         if segment.flags & SYN:
             for kind in (STAMPS, SCALE, SACK_PERMITTED):
-                answers = {segment.value(kind) is not None}
-                pair.offered.setdefault(kind, set()).update({True, False} if segment.wrong
-                                                            else answers)
+                # A peer may drop what is malformed, or ignore that option.
+                doubtful = segment.wrong or segment.malformed(kind)
+                pair.offered.setdefault(kind, set()).update(
+                    {True, False} if doubtful else {segment.value(kind) is not None})
             pair.offered.setdefault(ECE, set()).add(bool(segment.flags & ECE))
-            scale = segment.value(SCALE)
+            scale = None if segment.malformed(SCALE) else segment.value(SCALE)
             pair.scale = min(scale[0], SCALE_MAX) if scale else pair.scale
         if segment.flags & ACK:
             pair.acks.add(segment.ack)
