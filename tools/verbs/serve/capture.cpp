@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "tools/base/output/event_log.hpp"
 #include "tools/base/process/failure.hpp"
@@ -157,11 +158,11 @@ void Capture::write_record(ShardId shard, std::span<std::byte> record) {
   std::memcpy(&head, record.data(), sizeof head);
   auto const frame = record.subspan(sizeof head + head.comment);
   std::string comment(reinterpret_cast<const char*>(record.data() + sizeof head), head.comment);
-  std::uint64_t const before = head.lost + place.unwritten - place.told;
+  std::uint64_t const before = head.lost + place.unwritten - place.told - place.telling;
   if (before != 0) {
     comment += fmt::format("{}{} frames before this one are not in this capture",
                            comment.empty() ? "" : "; ", grouped(before));
-    place.told += before;
+    place.telling += before;
   }
   if (head.partial != 0) {
     journal::mend_checksum(frame, link_);
@@ -227,6 +228,7 @@ void Capture::write_out() {
   for (auto const& each : places_) {
     frames_.fetch_add(each->pending);
     each->pending = 0;
+    each->told += std::exchange(each->telling, 0);
   }
 }
 
@@ -241,6 +243,7 @@ void Capture::leave_out_if(int error) {
     each->unwritten += each->pending;
     unwritten_.fetch_add(each->pending);
     each->pending = 0;
+    each->telling = 0;  // the next comment says it
   }
   if (file_.is_open() && in_file_ == 0) {
     begin_file();

@@ -81,7 +81,8 @@ class Capture {
     // Of the writing thread.
     std::uint64_t pending = 0;    // frames in `pending_`
     std::uint64_t unwritten = 0;  // frames that a file did not take
-    std::uint64_t told = 0;       // of `lost` and `unwritten`, in comments
+    std::uint64_t told = 0;       // of `lost` and `unwritten`, in comments of files
+    std::uint64_t telling = 0;    // of the rest, in comments in `pending_`
   };
 
   void work();
