@@ -148,8 +148,7 @@ TEST_F(Captures, ADiskThatFailsIsSaidOnce) {
 std::uint64_t missing_in(const std::string& text) {
   constexpr std::string_view words = " frames before this one are not in this capture";
   std::uint64_t sum = 0;
-  for (std::size_t at = text.find(words); at != std::string::npos;
-       at = text.find(words, at + 1)) {
+  for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) {
     std::size_t const before = text.find_last_not_of("0123456789", at - 1);
     sum += std::stoull(text.substr(before + 1, at - before - 1));
   }
