@@ -286,6 +286,7 @@ SimulatedLoad simulate(const LoadOptions& options, const load::LoadPlan& plan) {
   out.frames_sent = kernel.frames_sent();
   out.fingerprint = kernel.fingerprint();
   out.is_lawful = print_findings(findings);
+  out.fault = controller_fault_of(kernel);
   return out;
 }
 
@@ -298,6 +299,9 @@ int simulate_load(const LoadOptions& options, const load::LoadPlan& plan) {
       "{} after {} of virtual time, {} frames sent, fingerprint {:016x}\n",
       sim::name_of(run.ending), text_of(run.lasted), grouped(run.frames_sent), run.fingerprint);
   int const verdict = conclusion.draw(run.result, sim_json(run), last);
+  if (!run.fault.empty()) {
+    throw Failure(ExitCode::finding, run.fault);
+  }
   return run.ending == sim::Ending::completed && run.is_lawful ? verdict : 1;
 }
 

@@ -10,6 +10,7 @@
 #include "tools/base/output/event_log.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/lib/controllers/load.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -71,6 +72,7 @@ Ended ended_of(const std::vector<Ended>& shards) {
     out.kept.insert(out.kept.end(), shard.kept.begin(), shard.kept.end());
     out.kept_failed = out.kept_failed != 0 ? out.kept_failed : shard.kept_failed;
     out.duplicates = out.duplicates.empty() ? shard.duplicates : out.duplicates;
+    out.fault = out.fault.found ? out.fault : shard.fault;
   }
   return out;
 }
@@ -111,6 +113,11 @@ void fail_if_cut_short(const Ended& ended, const ServePlan& plan, const Journals
   }
   if (!ended.duplicates.empty()) {
     throw Failure(ExitCode::environment, "--address " + ended.duplicates);
+  }
+  std::string const fault = controller_fault_of(ended.fault, plan.config.tcp.congestion,
+                                                fmt::format("on {}", plan.interface));
+  if (!fault.empty()) {
+    throw Failure(ExitCode::finding, fault);
   }
   if (ended.kept_failed != 0) {
     throw Failure(

@@ -43,8 +43,8 @@ void end_capture(std::unique_ptr<Capture>& capture);
 Ended ended_of(const std::vector<Ended>& shards);
 /// One line for each file with the seconds around an event.
 std::string kept_text(const Ended& ended);
-/// Throws Failure (environment) if the interface was deleted or a journal could not be written.
-/// Call last.
+/// Throws Failure: environment if the interface was deleted or a journal could not be written, a
+/// finding if the controller has set a window out of range. Call last.
 void fail_if_cut_short(const Ended& ended, const ServePlan& plan, const Journals& journals);
 
 template <class Totals>
