@@ -3,11 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -20,6 +18,7 @@
 
 #include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/verbs/serve/disk_for_tests.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -154,27 +153,6 @@ std::uint64_t missing_in(const std::string& text) {
   }
   return sum;
 }
-
-/// While it lives no file can grow, as on a full disk.
-class FullDisk {
- public:
-  FullDisk() {
-    before_signal_ = signal(SIGXFSZ, SIG_IGN);
-    EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
-    rlimit const none{0, before_.rlim_max};
-    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
-  }
-  ~FullDisk() {
-    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before_), 0);
-    signal(SIGXFSZ, before_signal_);
-  }
-  FullDisk(const FullDisk&) = delete;
-  FullDisk& operator=(const FullDisk&) = delete;
-
- private:
-  rlimit before_{};
-  void (*before_signal_)(int) = nullptr;
-};
 
 /// Puts a frame, and waits until it is written or left out.
 void put_and_wait(Capture& capture, ShardId shard) {

@@ -122,6 +122,28 @@ def test_full_disk(tmp_path):
     assert "No space left on device: 20 lines were lost" in failure
 
 
+def test_lines_lost_in_a_burst(tmp_path):
+    """A disk that is slow, but not full: here a pipe that nobody reads while lines arrive."""
+    log, asked = tmp_path / "access.log", 1_000
+    os.mkfifo(log)
+    with ns.fresh_namespace(), open(os.open(log, os.O_RDONLY | os.O_NONBLOCK), "rb") as reader:
+        with ns.Server(tmp_path, "--access-log", str(log)) as server:
+            long = ns.get("/" + "x" * 500, "User-Agent: " + "é" * 80, "Referer: " + "é" * 80)
+            for _ in range(asked // 50):  # 1.9 MB of lines: more than pipe and buffers hold
+                assert exchange(long * 50).count(b"HTTP/1.1 404") == 50
+            server.process.send_signal(signal.SIGINT)
+            os.set_blocking(reader.fileno(), True)
+            lines = reader.read().count(b"\n")
+            _, errors = server.process.communicate(timeout=60)
+    assert server.process.returncode == 3
+    summary = json.loads(server.summary.read_text(encoding="utf-8"))
+    lost = summary["access_log"]["lost"]
+    assert 0 < lost < asked and lines == summary["access_log"]["lines"] == asked - lost
+    assert errors.decode().splitlines() == [
+        f"lockstep: --access-log {log}: {lost} lines were lost: they came faster than they could "
+        "be written; choose a faster disk"]
+
+
 def test_hangup_at_the_start(tmp_path):
     """A SIGHUP before the server has tested its addresses does not end it."""
     log = tmp_path / "access.log"
