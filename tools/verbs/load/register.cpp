@@ -90,7 +90,7 @@ void add_place(CLI::App& verb, LoadOptions& options) {
   verb.add_option(
       "--controller", options.controller,
       "a shared object with a congestion controller: on an interface that of our stack; "
-      "in a world one that --set NAME.congestion may name");
+      "in a world one that a host's congestion must name, as by --set HOST.congestion=NAME");
   verb.add_option(
           "--mtu", options.mtu,
           "largest IP packet in octets, at least 576 on an interface; in a world that of both "

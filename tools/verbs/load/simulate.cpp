@@ -240,13 +240,31 @@ std::string sim_json(const SimulatedLoad& run) {
       .dump();
 }
 
+/// The world, in which hosts may name the controller of the options. Throws Failure if none does:
+/// the load would not be of that controller.
+sim::World world_of(const LoadOptions& options) {
+  if (options.controller.empty()) {
+    return read_world(options.sim, options.settings);
+  }
+  tcp::Congestion const congestion = congestion_of(options.controller);
+  sim::World world = read_world(options.sim, options.settings);
+  bool const is_used = std::ranges::any_of(world.hosts, [&](const sim::HostSpec& host) {
+    return host.config.tcp.congestion == congestion;
+  });
+  if (!is_used) {
+    std::string const name = load_controller(options.controller);
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("--controller {}: no host of {} has congestion = \"{}\": add --set "
+                              "HOST.congestion={}",
+                              options.controller, options.sim, name, name));
+  }
+  return world;
+}
+
 }  // namespace
 
 SimulatedLoad simulate(const LoadOptions& options, const load::LoadPlan& plan) {
-  if (!options.controller.empty()) {
-    load_controller(options.controller);
-  }
-  sim::World world = read_world(options.sim, options.settings);
+  sim::World world = world_of(options);
   Cast const cast = cast_of(options, plan, world);
   fit_host(world, cast.client, options, plan);
   for (sim::HostIndex const server : cast.servers) {

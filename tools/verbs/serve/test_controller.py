@@ -84,13 +84,20 @@ def test_a_load_in_a_world_may_name_it(tmp_path, file):
     took = {}
     for name in ("cubic", "segment"):
         report = tmp_path / f"{name}.json"
-        done = load("--sim", WORLD, "--controller", file, "--set", f"*.congestion={name}", "--json",
-                    report)
+        words = ["--controller", file] if name == "segment" else []
+        done = load("--sim", WORLD, *words, "--set", f"*.congestion={name}", "--json", report)
         assert done.returncode == 0, done.stderr
         took[name] = json.loads(report.read_text())["measured_ns"]
     assert took["segment"] > 2 * took["cubic"]
     done = load("--sim", WORLD, "--set", "*.congestion=segment")
     assert done.returncode == 2 and "segment" in done.stderr
+
+
+def test_a_load_in_a_world_must_name_it(file):
+    done = load("--sim", WORLD, "--controller", file)
+    assert done.returncode == 2
+    assert done.stderr == (f"lockstep: --controller {file}: no host of {WORLD} has congestion = "
+                           "\"segment\": add --set HOST.congestion=segment\n")
 
 
 def test_its_fault_in_a_world_is_a_finding(tmp_path, shut):
