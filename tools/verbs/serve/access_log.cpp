@@ -20,7 +20,7 @@
 namespace lockstep::tools {
 namespace {
 
-/// Counts SIGHUP; each log compares it with what it has seen.
+/// SIGHUPs that the log of this process has not acted upon yet.
 std::atomic<std::uint32_t> hangups{0};
 
 void on_hangup(int) { hangups.fetch_add(1); }

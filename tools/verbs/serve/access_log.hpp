@@ -42,7 +42,8 @@ class AccessLog {
   AccessFormat format() const { return format_; }
   /// Call from the shard's own thread.
   void put(ShardId shard, std::string_view line);
-  /// From now on SIGHUP opens the files of all logs anew. A handler that is set later replaces it.
+  /// From now on SIGHUP does not end the program: the log of this process, if it exists by then,
+  /// opens its file anew. hw::StopSignals leaves this handler in place.
   static void heed_hangup();
   /// As SIGHUP does.
   void reopen() { reopen_.store(true); }

@@ -104,6 +104,21 @@ std::uint64_t Capture::lost() const {
   return sum;
 }
 
+std::string Capture::lost_text() const {
+  if (lost() == 0) {
+    return {};
+  }
+  return unwritten_ == 0
+             ? fmt::format(
+                   "--pcapng {}: {} frames are not in the capture: they came faster than "
+                   "they could be written; choose a faster disk",
+                   settings_.path, grouped(lost()))
+             : fmt::format(
+                   "--pcapng {}: {}: {} frames are not in the capture; free space "
+                   "on the disk",
+                   settings_.path, std::strerror(error_), grouped(lost()));
+}
+
 void Capture::put(ShardId shard, const Note& note, std::span<const std::byte> frame) {
   Place& place = *places_[shard.value];
   std::uint64_t const lost = place.lost.load(std::memory_order_relaxed);
@@ -212,7 +227,7 @@ void Capture::write_out() {
       continue;
     }
     if (written <= 0) {
-      int const error = errno;
+      int const error = written < 0 ? errno : EIO;
       static_cast<void>(!ftruncate(file_.number(), static_cast<off_t>(in_file_)));
       lseek(file_.number(), static_cast<off_t>(in_file_), SEEK_SET);
       leave_out_if(error);
@@ -238,6 +253,7 @@ void Capture::leave_out_if(int error) {
     return;
   }
   rest_ = settings_.rest;
+  error_ = error;
   pending_.clear();
   for (auto const& each : places_) {
     each->unwritten += each->pending;
@@ -256,8 +272,9 @@ void Capture::tell_failure(int error) {
     failing_ = true;
     log_event({LogLevel::warning, "capture_failed",
                fmt::format("{}: {}: frames are not captured; the program goes on, and tries again "
-                           "every ten seconds",
-                           last_name(), std::strerror(error))},
+                           "every {:.3g} s",
+                           last_name(), std::strerror(error),
+                           std::chrono::duration<double>(settings_.rest * every).count())},
               {{"frames_lost", lost()}});
   }
 }

@@ -278,6 +278,7 @@ struct Ended {
   int kept_failed = 0;            ///< the errno of the first that could not be written
   std::string duplicates;         ///< addresses of ours that another host had first
   tcp::ControllerFault fault;     ///< of the controller of --controller
+  std::string not_captured;       ///< what is said of frames that --pcapng left out
 };
 
 template <class Totals>

@@ -73,6 +73,7 @@ Ended ended_of(const std::vector<Ended>& shards) {
     out.kept_failed = out.kept_failed != 0 ? out.kept_failed : shard.kept_failed;
     out.duplicates = out.duplicates.empty() ? shard.duplicates : out.duplicates;
     out.fault = out.fault.found ? out.fault : shard.fault;
+    out.not_captured = out.not_captured.empty() ? shard.not_captured : out.not_captured;
   }
   return out;
 }
@@ -86,12 +87,13 @@ std::unique_ptr<Capture> capture_of(const ServePlan& plan) {
       plan.capture, CapturedInterface{plan.interface, plan.shards, plan.config.link}, origin_ns);
 }
 
-void end_capture(std::unique_ptr<Capture>& capture) {
+void end_capture(std::unique_ptr<Capture>& capture, Ended& ended) {
   if (capture != nullptr) {
     capture->finish();
     fmt::print("captured         {} frames, up to {}{}\n", grouped(capture->frames()),
                capture->last_name(),
                capture->lost() == 0 ? "" : fmt::format("; {} left out", grouped(capture->lost())));
+    ended.not_captured = capture->lost_text();
     capture.reset();
   }
 }
@@ -132,6 +134,9 @@ void fail_if_cut_short(const Ended& ended, const ServePlan& plan, const Journals
                     fmt::format("{}: {}: the journal ends after {} octets; free space on the disk",
                                 writer->path(), std::strerror(writer->failed()), writer->bytes()));
     }
+  }
+  if (!ended.not_captured.empty()) {
+    throw Failure(ExitCode::environment, ended.not_captured);
   }
 }
 

@@ -1,12 +1,10 @@
-// A disk that is full for a while, and waiting for another thread, for tests.
+// A disk that is full for a while, for tests.
 #pragma once
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <chrono>
 #include <csignal>
-#include <thread>
 
 namespace lockstep::tools {
 
@@ -30,19 +28,5 @@ class FullDisk {
   rlimit before_{};
   void (*before_signal_)(int) = nullptr;
 };
-
-/// Waits for what another thread does; false if that does not happen within a minute, so that the
-/// test ends.
-template <class Condition>
-bool happens(Condition&& condition) {
-  auto const end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) {
-      return false;
-    }
-    std::this_thread::yield();
-  }
-  return true;
-}
 
 }  // namespace lockstep::tools
