@@ -16,8 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Ran run_on_linux(const std::string& text) {
-  Overrides overrides;
+Ran run_on_linux(const std::string& text, Overrides overrides = {}) {
   overrides.device = LOCKSTEP_BINARY_DIR "/devices/linux.so";
   Arena arena;
   return run(parse("linux.pkt", "--profile=linux\n" + text, {}), overrides, arena);
@@ -95,6 +94,22 @@ TEST(ScriptOnLinux, ComparesWindowsPushAndAcks) {
                                  "+.1 < P. 1:11(10) ack 1 win 65535\n"
                                  "+.2 > . 1:1(0) ack 11\n");
   EXPECT_EQ(early.verdict, Verdict::failed);
+}
+
+// The RTO of 300 ms expires 304 ms after the write: at a step of the kernel's timer wheel.
+TEST(ScriptOnLinux, AStepOfTheTimerWheelIsNoFindingUnlessTimesAreExact) {
+  std::string const text = std::string(accepted) +
+                           "+0 write(4, ..., 100) = 100\n"
+                           "+0 > P. 1:101(100) ack 1\n"
+                           "+.3 > P. 1:101(100) ack 1\n";
+  Ran const ran = run_on_linux(text);
+  if (is_missing(ran)) {
+    GTEST_SKIP() << ran.reason;
+  }
+  EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
+  Overrides exact;
+  exact.exact_times = true;
+  EXPECT_EQ(run_on_linux(text, exact).verdict, Verdict::failed);
 }
 
 TEST(ScriptOnLinux, WhatItCannotTakeLeavesTheScriptOut) {

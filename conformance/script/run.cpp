@@ -46,6 +46,7 @@ Runner::Runner(const Script& script, const Overrides& overrides, Arena& arena, R
       strict_(script.head.strict_segments.value_or(false) || overrides.strict_segments),
       trailing_(script.head.allow_trailing.value_or(script.upstream) || overrides.allow_trailing),
       lenient_(overrides.lenient),
+      exact_(overrides.exact_times),
       keeps_(overrides.keep_capture),
       cut_(overrides.cut),
       world_owner_(world_of(plan_, overrides, arena)),
@@ -229,7 +230,8 @@ Duration Runner::tolerance_at(Instant at) const {
   std::uint64_t const passed = at > base_ ? at.since(base_).ns : 0;
   std::uint64_t const part = passed / 1'000'000 * script_.head.tolerance_ppm +
                              passed % 1'000'000 * script_.head.tolerance_ppm / 1'000'000;
-  return Duration{std::max(script_.head.tolerance_ns, part)} + world_.tolerance(Duration{passed});
+  Duration const own{std::max(script_.head.tolerance_ns, part)};
+  return exact_ ? own : own + world_.tolerance(Duration{passed});
 }
 
 Instant Runner::begin_of(const Event& event) const {

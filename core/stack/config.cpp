@@ -228,6 +228,7 @@ Config profile_linux() {
   tcp.receive_buffer_max = Bytes{6 << 20};
   tcp.send_buffer_max = Bytes{4 << 20};
   tcp.path_mtu_probing = false;
+  tcp.path_mtu_low = Bytes{1064};
   tcp.hystart = false;
   tcp.slow_start_segments = Count{65'535};
   tcp.quick_acks = Count{16};
@@ -245,7 +246,10 @@ Config profile_linux() {
   tcp.fast_open_by_addresses = true;
   tcp.buffers_doubled = true;
   tcp.errors_like_linux = true;
+  tcp.urgent_apart = true;
   tcp.recovery_held = true;
+  tcp.user_timeout_while_answered = true;
+  tcp.simultaneous_answered = true;
   return config;
 }
 

@@ -64,6 +64,7 @@ constexpr void visit_tcp_pools(C& tcp, Visit&& visit) {
   visit("receive_buffer_rounded", Unit::boolean, FieldRange{0, 1}, tcp.receive_buffer_rounded);
   visit("buffers_doubled", Unit::boolean, FieldRange{0, 1}, tcp.buffers_doubled);
   visit("errors_like_linux", Unit::boolean, FieldRange{0, 1}, tcp.errors_like_linux);
+  visit("urgent_apart", Unit::boolean, FieldRange{0, 1}, tcp.urgent_apart);
   visit("recovery_held", Unit::boolean, FieldRange{0, 1}, tcp.recovery_held);
   visit("ack_stretch_segments", Unit::count, FieldRange{2, 1024}, tcp.ack_stretch_segments);
   visit("ack_stretch_after_bytes", Unit::bytes, FieldRange{0, 1 << 30}, tcp.ack_stretch_after);
@@ -123,8 +124,11 @@ constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
   visit("rto_granularity", Unit::duration, FieldRange{1, day}, tcp.rto_granularity);
   visit("r1_retransmissions", Unit::count, FieldRange{3, 255}, tcp.r1_retransmissions);
   visit("user_timeout", Unit::duration, FieldRange{0, day}, tcp.user_timeout);
+  visit("user_timeout_while_answered", Unit::boolean, FieldRange{0, 1},
+        tcp.user_timeout_while_answered);
   visit("syn_timeout", Unit::duration, FieldRange{0, day}, tcp.syn_timeout);
   visit("timer_steps", Unit::boolean, FieldRange{0, 1}, tcp.timer_steps);
+  visit("simultaneous_answered", Unit::boolean, FieldRange{0, 1}, tcp.simultaneous_answered);
   visit("syn_received_timeout", Unit::duration, FieldRange{0, day}, tcp.syn_received_timeout);
   visit("persist_max", Unit::duration, FieldRange{1, day}, tcp.persist_max);
   visit("probe_from_answer", Unit::boolean, FieldRange{0, 1}, tcp.probe_from_answer);
@@ -213,6 +217,7 @@ constexpr void visit_choices(C& config, Visit&& visit) {
   visit("congestion", tcp::congestion_words(), config.tcp.congestion);
   visit("ecn", tcp::ecn_policy_names, config.tcp.ecn);
   visit("initial_window", Two{"rfc5681", "rfc6928"}, config.tcp.initial_window);
+  visit("fast_recovery", Three{"newreno", "reno", "tahoe"}, config.tcp.fast_recovery);
   visit("reset_policy", Two{"rfc793", "rfc5961"}, config.tcp.reset_policy);
   visit("option_order", Two{"linux", "freebsd"}, config.tcp.option_order);
   visit("syn_cookies", Three{"off", "on", "always"}, config.tcp.syn_cookies);

@@ -49,7 +49,8 @@ struct JudgedConnection {
     //# 9293:P-RST-SYNCSTATES in a synchronized state the user is told
     // With Fast Open the application knows of the connection already, so it gets `reset`.
     bool const unknown = c.state == State::syn_received && !opened_fast(c);
-    end(e, unknown ? Cause::refused : Cause::reset);
+    bool const refused = unknown && !e.config.errors_like_linux;
+    end(e, refused ? Cause::refused : Cause::reset);
   }
   Index cookie_listener(Engine& e) {
     bool const bare =
@@ -371,6 +372,9 @@ Drop arrives_other_states(Engine& e, Connection& c, const InboundSegment& arriva
   }
   //= rfc9293#A.2
   //# 9293:P-SEQVAL-A2 the SYN-ACK of a simultaneous open would fail the sequence test
+  if (e.config.simultaneous_answered) {
+    ack_now(e, c);
+  }
   return process_segment(e, c, arrival, without_its_syn(c, arrival.segment));
 }
 

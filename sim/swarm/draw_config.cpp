@@ -108,6 +108,10 @@ void draw_policies(Dice& dice, tcp::Config& tcp) {
   tcp.initial_window = dice.percent(50) ? InitialWindow::rfc5681 : InitialWindow::rfc6928;
   tcp.duplicate_acks = {dice.pick({3u, 3u, 1u, 10u})};
   tcp.limited_transmit = dice.percent(60);
+  using tcp::FastRecovery;
+  tcp.fast_recovery = dice.fork("fast_recovery")
+                          .pick({FastRecovery::newreno, FastRecovery::newreno, FastRecovery::reno,
+                                 FastRecovery::tahoe});
   tcp.restart_after_idle = dice.percent(60);
   tcp.reset_policy = dice.percent(30) ? ResetPolicy::rfc793 : ResetPolicy::rfc5961;
   tcp.challenges_per_second = {dice.pick({0u, 1u, 100u, 1'000u})};

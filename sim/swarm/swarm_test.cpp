@@ -129,6 +129,9 @@ TEST(Swarm, DrawsEverySetting) {
                                              "window_update_doubles",
                                              "buffers_doubled",
                                              "errors_like_linux",
+                                             "urgent_apart",
+                                             "user_timeout_while_answered",
+                                             "simultaneous_answered",
                                              "recovery_held",
                                              "window_each_ack",
                                              "receive_buffer_rounded"};
