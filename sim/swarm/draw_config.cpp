@@ -114,6 +114,9 @@ void draw_policies(Dice& dice, tcp::Config& tcp) {
                                  FastRecovery::tahoe});
   tcp.restart_after_idle = dice.percent(60);
   tcp.reset_policy = dice.percent(30) ? ResetPolicy::rfc793 : ResetPolicy::rfc5961;
+  if (Dice own = dice.fork("reset_policy"); own.percent(10)) {
+    tcp.reset_policy = own.pick({ResetPolicy::rfc5961_syn, ResetPolicy::rfc5961_reset});
+  }
   tcp.challenges_per_second = {dice.pick({0u, 1u, 100u, 1'000u})};
   tcp.challenge_jitter = dice.percent(50);
   tcp.challenges_per_connection = {dice.pick({1u, 10u, 65'535u})};
