@@ -188,6 +188,25 @@ TEST(ScriptOnLinux, WhatIsQueuedAndWhereUrgentDataEnds) {
   EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
 }
 
+TEST(ScriptOnLinux, WhatCanBeReadFromASocketWithoutAConnection) {
+  Ran const ran = run_on_linux(std::string(accepted) +
+                               "+0 ioctl(3, SIOCINQ, [0]) = -1 EINVAL\n"
+                               "+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 5\n"
+                               "+0 ioctl(5, SIOCINQ, [0]) = 0\n"
+                               "+0 ioctl(5, SIOCATMARK, [0]) = 0\n");
+  if (is_missing(ran)) {
+    GTEST_SKIP() << ran.reason;
+  }
+  EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
+  // A read would take the error of the reset, which ioctl() leaves.
+  for (char const* const request : {"SIOCINQ", "SIOCATMARK"}) {
+    Ran const failed = run_on_linux(std::string(accepted) + "+.1 < R. 1:1(0) ack 1 win 0\n" +
+                                    "+0 ioctl(4, " + request + ", [0]) = 0\n");
+    EXPECT_EQ(failed.verdict, Verdict::left_out) << finding_text(failed);
+    EXPECT_THAT(failed.reason, HasSubstr("has an error"));
+  }
+}
+
 TEST(ScriptOnLinux, ASilenceOfHoursPasses) {
   Ran const ran = run_on_linux(std::string(accepted) +
                                "+20000 < P. 1:11(10) ack 1 win 65535\n"

@@ -165,7 +165,9 @@ std::string Runner::text_of(const Sent& sent) const {
 
 Flow& Runner::flow_of(const Packet& packet) {
   if (packet.socket && !caller_.refer_to(*packet.socket)) {
-    fail_at(current(), fmt::format("sock({}) has no connection", *packet.socket));
+    fail_at(current(),
+            fmt::format("sock({}) has no connection: name one of accept() or connect() above",
+                        *packet.socket));
   }
   if (flows_.select(packet)) {
     caller_.refer_to(flows_.now());

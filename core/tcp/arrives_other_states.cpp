@@ -93,6 +93,9 @@ void note_keepalive_of_peer(Engine& e, Connection& c, const wire::Segment& s) {
 // Not inlined into the path of acceptable segments.
 [[gnu::cold, gnu::noinline]] Drop act_on(Engine& e, Connection& c, const InboundSegment& arrival,
                                          const wire::Segment& s, Disposition disposition) {
+  if (drops_syn_fin(e.config, s.flags)) {
+    return Drop::tcp_syn_fin;
+  }
   if (disposition.drop == Drop::tcp_out_of_window) {
     record_timestamp_of_copy(e, c, s);
     note_keepalive_of_peer(e, c, s);
@@ -360,6 +363,9 @@ Drop process_segment(Engine& e, Connection& c, const InboundSegment& arrival,
 Drop arrives_other_states(Engine& e, Connection& c, const InboundSegment& arrival) {
   if (!is_same_syn(c, arrival.segment)) {
     return process_segment(e, c, arrival, arrival.segment);
+  }
+  if (drops_syn_fin(e.config, arrival.segment.flags)) {
+    return Drop::tcp_syn_fin;
   }
   ecn::process_syn_again(c, arrival.segment.flags);
   process_options_again(c, arrival.segment);

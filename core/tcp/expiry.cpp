@@ -234,8 +234,23 @@ bool due(Instant instant, Instant now) { return instant <= now; }
     arm(e, c);
     return;
   }
+  bool const own = !synchronized(c.state) || c.options.has(negotiated::user_timeout_fixed);
+  bool const later = !a.retransmit_due.is_never() && a.give_up_due < a.retransmit_due;
+  if (e.config.give_up_at_timer && !own && later) {
+    a.give_up_due = a.retransmit_due;
+    arm(e, c);
+    return;
+  }
   count(e, TimerKind::give_up);
   give_up(e, c, Cause::timed_out);
+}
+
+// Whether the longest interval has passed since the last probe for a connection that no application
+// has any more.
+bool orphan_is_over(const Engine& e, const Connection& c) {
+  return e.config.orphan_until_persist_max && c.reading_over &&
+         e.active(c).mode == RetransmitMode::persist &&
+         probe_interval(e, c) >= e.config.persist_max;
 }
 
 }  // namespace
@@ -254,6 +269,11 @@ bool due(Instant instant, Instant now) { return instant <= now; }
     ack_now(e, c);
   }
   if (c.active != nil && due(e.active(c).retransmit_due, now)) {
+    if (orphan_is_over(e, c)) [[unlikely]] {
+      count(e, TimerKind::give_up);
+      give_up(e, c, Cause::timed_out);
+      return;
+    }
     expire_retransmit(e, c);
   }
   if (c.active != nil && due(e.active(c).pace_due, now)) {
