@@ -3,6 +3,7 @@
 
 #include "core/tcp/accounts.hpp"
 #include "core/tcp/arrives.hpp"
+#include "core/tcp/backlog.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/opening/cookies.hpp"
 #include "core/tcp/opening/fast_open.hpp"
@@ -31,11 +32,11 @@ Index find_exact(const Engine& e, const Local& local) {
 // Whether there is a full record for a connection whose peer has proved nothing yet. Such
 // connections may use half of either pool if a smaller record or a cookie can replace theirs. The
 // other half is for handshakes that complete and for established connections.
-bool has_record_to_spare(const Engine& e, bool reopens) {
+bool has_record_to_spare(const Engine& e) {
   Config const& config = e.config;
   bool const less = config.syn_cookies != SynCookies::off || config.syn_cache_max.value != 0;
   std::uint32_t const pool = std::min(config.connections_max.value, config.active_max.value);
-  bool const share = reopens || !less || e.half_open_records().count() < std::max(pool / 2, 1u);
+  bool const share = !less || e.half_open_records().count() < std::max(pool / 2, 1u);
   return share && e.connections.available() != 0 && e.actives.available() != 0;
 }
 
@@ -51,7 +52,10 @@ Drop room_for(Engine& e, const Listener& listener, bool reopens) {
   if (listener.pending >= listener.pending_max) {
     return Drop::tcp_listen_full;
   }
-  return has_record_to_spare(e, reopens) ? Drop::none : Drop::tcp_connections_full;
+  // A SYN that reopens a TIME-WAIT is of a known peer, by its sequence number or timestamp, and no
+  // cookie can answer it: a half-open connection of a flood gives way to it.
+  bool const room = reopens ? make_room_for_one(e) : has_record_to_spare(e);
+  return room ? Drop::none : Drop::tcp_connections_full;
 }
 
 // Whether so many half-open connections have full records that the next one goes into the SYN

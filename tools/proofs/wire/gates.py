@@ -15,8 +15,8 @@ GATES = itertools.count()
 
 
 def chosen(*ways):
-    """The cases (driver, *way) of the next gate, for parametrize. The sixth has at least one of each
-    gate, and the drivers take turns."""
+    """The cases (driver, *way) of the next gate, for parametrize. The sixth has at least one of
+    each gate, and the drivers take turns."""
     first = next(GATES) % len(KINDS)
     kinds = KINDS[first:] + KINDS[:first]
     cases = [(kind, *way) for way in itertools.product(*ways) for kind in kinds]

@@ -251,3 +251,12 @@ def test_a_load_three_times_in_a_row(tmp_path, kind):
             code, text = ns.replay(journal)
             assert (code, "octet by octet" in text) == (0, True), text
             journal.unlink()
+
+
+def test_every_gate_and_driver_is_taken():
+    """Also by a normal run."""
+    taken = [mark.args[1] for test in list(globals().values())
+             for mark in getattr(test, "pytestmark", ()) if mark.name == "parametrize"]
+    assert len(taken) == 6 and all(taken)
+    kinds = {case if isinstance(case, str) else case[0] for cases in taken for case in cases}
+    assert kinds == set(gates.KINDS)

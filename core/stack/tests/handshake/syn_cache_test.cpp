@@ -430,6 +430,31 @@ TEST(SynCache, WaitsForResources) {
   }
 }
 
+// Half-open connections of a flood give way to a SYN that reopens a TIME-WAIT, which no cookie can
+// answer, once their SYN-ACK was sent twice.
+TEST(SynCache, TheFloodGivesWayToWhatReopensTimeWait) {
+  Config config = cache_config(0);
+  config.tcp.connections_max = Count{2};
+  config.tcp.active_max = Count{2};
+  config.tcp.syn_cookies = SynCookies::off;
+  Kit kit(config);
+  listen(kit, 8);
+  kit.deliver({.flags = flag::syn});
+  kit.deliver(third);
+  ASSERT_EQ(kit.stack.finish(kit.id), Refusal::none);
+  kit.turn();
+  kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2});
+  ASSERT_EQ(kit.state(), State::time_wait);
+  flood(kit, 0, 2);
+  EXPECT_EQ(pools(kit).connections, 2u);
+  EXPECT_EQ(kit.drop_of({.flags = flag::syn, .seq = 1000}), Drop::tcp_connections_full);
+  EXPECT_EQ(kit.state(), State::time_wait);
+  kit.advance(Duration::seconds(1));
+  kit.deliver({.flags = flag::syn, .seq = 1000});
+  EXPECT_EQ(kit.state(), State::syn_received);
+  EXPECT_EQ(counters(kit).half_opens_evicted, 1u);
+}
+
 // A SYN that would reopen a TIME-WAIT has a full record: its ISN must be above the old numbers.
 TEST(SynCache, NotForWhatReopensTimeWait) {
   Kit kit(cache_config(8));
