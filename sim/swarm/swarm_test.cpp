@@ -102,6 +102,7 @@ TEST(Swarm, DrawsEverySetting) {
                                              "syn_received_timeout",
                                              "probe_from_answer",
                                              "duplicates_in_flight",
+                                             "dsack_before_reordering",
                                              "answer_interval",
                                              "unsent_answered",
                                              "syn_after_bad_ack",
