@@ -223,13 +223,14 @@ struct Config {
   bool restart_after_idle = true;
 
   // Selective acknowledgment and the loss recovery that is built on it.
-  bool sack = true;               // RFC 2018, 2883 and 6675: offered, accepted and used
-  bool dsack = true;              // RFC 2883: duplicates are reported; requires `sack`
-  bool prr = true;                // RFC 9937 in recoveries by SACK, in place of a halved cwnd
-  bool prr_rfc6937 = false;       // as in RFC 6937, with the bound of slow start ...
-  bool prr_conservative = false;  // ... or with that of conservative reduction
-  bool rack = true;               // RFC 8985: losses by time; requires `sack`
-  bool tail_probe = true;         // its tail loss probe; requires `rack`
+  bool sack = true;                     // RFC 2018, 2883 and 6675: offered, accepted and used
+  bool dsack = true;                    // RFC 2883: duplicates are reported; requires `sack`
+  bool dsack_before_reordering = true;  // one widens RACK's window though no reordering was seen
+  bool prr = true;                      // RFC 9937 in recoveries by SACK, in place of a halved cwnd
+  bool prr_rfc6937 = false;             // as in RFC 6937, with the bound of slow start ...
+  bool prr_conservative = false;        // ... or with that of conservative reduction
+  bool rack = true;                     // RFC 8985: losses by time; requires `sack`
+  bool tail_probe = true;               // its tail loss probe; requires `rack`
   Duration tail_probe_ack_delay = Duration::milliseconds(200);
   Duration least_rtt_window =
       Duration::seconds(10);       // its least RTT is of the last one or two such

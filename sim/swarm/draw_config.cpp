@@ -184,8 +184,9 @@ void draw_imitations(Dice dice, tcp::Config& tcp) {
         &tcp::Config::push_syn_data,          &tcp::Config::fast_open_needs_cookie,
         &tcp::Config::fast_open_by_addresses, &tcp::Config::push_bursts,
         &tcp::Config::window_update_doubles,  &tcp::Config::window_each_ack,
-        &tcp::Config::receive_buffer_rounded, &tcp::Config::recovery_held,
-        &tcp::Config::syn_fin_dropped,        &tcp::Config::give_up_at_timer}) {
+        &tcp::Config::receive_buffer_rounded, &tcp::Config::dsack_before_reordering,
+        &tcp::Config::recovery_held,          &tcp::Config::syn_fin_dropped,
+        &tcp::Config::give_up_at_timer}) {
     tcp.*setting = dice.percent(20) ? !(tcp.*setting) : tcp.*setting;
   }
   const auto at_times = [&dice](auto value, auto& setting) {
