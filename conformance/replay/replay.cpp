@@ -41,6 +41,7 @@ Config usual() {
   config.tcp.simultaneous_answered = usual.simultaneous_answered;
   config.tcp.probe_from_answer = usual.probe_from_answer;
   config.tcp.duplicates_in_flight = usual.duplicates_in_flight;
+  config.tcp.dsack_before_reordering = usual.dsack_before_reordering;
   config.tcp.answer_interval = usual.answer_interval;
   config.tcp.unsent_answered = usual.unsent_answered;
   config.tcp.syn_after_bad_ack = usual.syn_after_bad_ack;

@@ -23,10 +23,6 @@ Pipes::Ends Pipes::open() {
   return {at, at + 1};
 }
 
-bool Pipes::is_open(int end) const {
-  return is_end(end) && (is_read_end(end) ? of(end).read_open : of(end).write_open);
-}
-
 int Pipes::close(int end) {
   (is_read_end(end) ? at(end).read_open : at(end).write_open) = false;
   return 0;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace lockstep::conformance::script {
@@ -15,8 +14,6 @@ class Pipes {
   };
   /// The descriptors of a new pipe, which are not those of any socket.
   Ends open();
-  /// Whether the descriptor is an end of a pipe, of this kind.
-  bool is_open(int end) const;
   static bool is_read_end(int end) { return is_end(end) && (end - first) % 2 == 0; }
   static bool is_write_end(int end) { return is_end(end) && (end - first) % 2 == 1; }
   static bool is_end(int end) { return end >= first; }

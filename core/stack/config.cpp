@@ -225,6 +225,7 @@ Config profile_linux() {
   tcp.path_mtu_plateaus = false;
   tcp.path_mtu_slow_start = false;
   tcp.duplicates_in_flight = true;
+  tcp.dsack_before_reordering = false;
   tcp.timestamps_required = false;
   tcp.timestamps_behind = Count{1};
   tcp.receive_buffer_max = Bytes{6 << 20};

@@ -163,6 +163,7 @@ constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
   visit("marks_max", Unit::count, FieldRange{1, million * 16}, tcp.marks_max);
   visit("sack", Unit::boolean, FieldRange{0, 1}, tcp.sack);
   visit("dsack", Unit::boolean, FieldRange{0, 1}, tcp.dsack);
+  visit("dsack_before_reordering", Unit::boolean, FieldRange{0, 1}, tcp.dsack_before_reordering);
   visit("prr", Unit::boolean, FieldRange{0, 1}, tcp.prr);
   visit("prr_rfc6937", Unit::boolean, FieldRange{0, 1}, tcp.prr_rfc6937);
   visit("prr_conservative", Unit::boolean, FieldRange{0, 1}, tcp.prr_conservative);

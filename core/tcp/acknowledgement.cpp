@@ -124,14 +124,15 @@ bool may_retransmit(const Engine& e, const Connection& c) {
   if (v.duplicates == threshold && may_retransmit(e, c) &&
       a.retransmit_next.at_or_after(a.retransmit_end)) {
     spurious::remember(e, c, false);
-    if (!path_probe::only_probe_lost(e, c)) {
+    bool const probe_alone = path_probe::only_probe_lost(e, c);
+    if (!probe_alone) {
       congestion::on_loss(e, c);
     }
     //= rfc6582#3.2
     //# 6582:NR-1 recover is the highest sequence number sent
     v.recover = c.send.nxt.previous();
     ++e.counters->fast_retransmits;
-    if (e.config.fast_recovery == FastRecovery::tahoe) {
+    if (e.config.fast_recovery == FastRecovery::tahoe && !probe_alone) {
       restart_from_first(e, c);
       return;
     }

@@ -10,8 +10,7 @@ namespace lockstep::tcp {
   if (arrival.segment.flags.rst()) {
     return Drop::tcp_closed_reset;
   }
-  if (wire::Flags const flags = arrival.segment.flags;
-      e.config.closed_silent.value > (flags.syn() && !flags.ack() ? 0u : 1u)) {
+  if (e.config.closed_silent.value > (arrival.segment.flags.syn() ? 0u : 1u)) {
     return Drop::tcp_closed_silent;
   }
   //= rfc9293#3.5.1

@@ -64,8 +64,9 @@ void hasten_syn(Engine& e, Connection& c) {
   }
 }
 
-// As learn_syn().
-void learn_answer(const Engine& e, Connection& c, const wire::Segment& segment) {
+}  // namespace
+
+void learn_syn(const Engine& e, Connection& c, const wire::Segment& segment) {
   // The window that our SYN advertised, if one was sent.
   Bytes const offered = c.receive.edge.since(c.receive.nxt);
   c.receive.irs = segment.sequence;
@@ -98,20 +99,6 @@ void learn_answer(const Engine& e, Connection& c, const wire::Segment& segment) 
   c.send.wl1 = segment.sequence;
   c.send.wl2 = segment.acknowledgment;
   ecn::process_syn(e.config, c, segment.flags);
-}
-
-}  // namespace
-
-void learn_syn(const Engine& e, Connection& c, const wire::Segment& segment) {
-  if (is_plain_syn(e, c)) [[unlikely]] {
-    wire::Segment plain = segment;
-    plain.options.has_window_scale = false;
-    plain.options.has_sack_permitted = false;
-    plain.options.has_timestamps = false;
-    learn_answer(e, c, plain);
-    return;
-  }
-  learn_answer(e, c, segment);
 }
 
 void process_syn(Engine& e, Connection& c, const wire::Segment& segment) {

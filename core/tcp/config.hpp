@@ -121,7 +121,7 @@ struct Config {
   // reset of an active open in SYN-RECEIVED is reported as reset, else as refused.
   bool errors_like_linux = false;
   // The last urgent octet is not in the stream of the sockets: a read skips it, recv(MSG_OOB) gives
-  // it, and poll tells of it once it is there, unless SO_OOBINLINE is set, as in Linux (tcp(7)).
+  // it, and poll reports it once it is there, unless SO_OOBINLINE is set, as in Linux (tcp(7)).
   // Else all urgent data is in the stream (RFC 6093 6).
   bool urgent_apart = false;
   // Without SACK tcpi_ca_state stays in Recovery or Loss until an octet above `recover` is
@@ -141,8 +141,8 @@ struct Config {
   // The first timeouts of a SYN, of an active open, that do not double the RTO (Linux's
   // ip-sysctl: tcp_syn_linear_timeouts).
   Count syn_linear_timeouts{0};
-  // From this retransmission on a SYN has no options, and only the MSS of the answer counts, as
-  // with FreeBSD's tcp(4), rexmit_drop_options. 0: never.
+  // From this retransmission on a SYN has no option but its MSS, as with FreeBSD's tcp(4),
+  // rexmit_drop_options. An answer with others is one to an earlier SYN. 0: never.
   Count syn_plain_from{0};
   Count r1_retransmissions{3};
   Duration user_timeout = Duration::seconds(300);  // R2; zero: never
@@ -157,8 +157,9 @@ struct Config {
   Duration user_timeout_advertised;
   Duration user_timeout_least = Duration::seconds(100);
   Duration user_timeout_most = Duration::seconds(3600);
-  // Timers of retransmissions, probes, keep-alive and delayed ACKs fire at the next of steps of
-  // 1 ms, from 63 ms on of up to an eighth of the delay, as those of Linux with HZ=1000 do.
+  // Timers of retransmissions, probes, keep-alive, delayed ACKs, reordering (RACK) and of a user
+  // timeout fire at the next of steps of 1 ms, from 63 ms on of up to an eighth of the delay, as
+  // those of Linux with HZ=1000 do.
   bool timer_steps = false;
   Duration syn_timeout = Duration::seconds(180);  // R2 of a SYN
   // The SYN-ACK of a simultaneous open gets an ACK, as each SYN of a synchronized connection does;
@@ -222,13 +223,14 @@ struct Config {
   bool restart_after_idle = true;
 
   // Selective acknowledgment and the loss recovery that is built on it.
-  bool sack = true;               // RFC 2018, 2883 and 6675: offered, accepted and used
-  bool dsack = true;              // RFC 2883: duplicates are reported; requires `sack`
-  bool prr = true;                // RFC 9937 in recoveries by SACK, in place of a halved cwnd
-  bool prr_rfc6937 = false;       // as in RFC 6937, with the bound of slow start ...
-  bool prr_conservative = false;  // ... or with that of conservative reduction
-  bool rack = true;               // RFC 8985: losses by time; requires `sack`
-  bool tail_probe = true;         // its tail loss probe; requires `rack`
+  bool sack = true;                     // RFC 2018, 2883 and 6675: offered, accepted and used
+  bool dsack = true;                    // RFC 2883: duplicates are reported; requires `sack`
+  bool dsack_before_reordering = true;  // one widens RACK's window though no reordering was seen
+  bool prr = true;                      // RFC 9937 in recoveries by SACK, in place of a halved cwnd
+  bool prr_rfc6937 = false;             // as in RFC 6937, with the bound of slow start ...
+  bool prr_conservative = false;        // ... or with that of conservative reduction
+  bool rack = true;                     // RFC 8985: losses by time; requires `sack`
+  bool tail_probe = true;               // its tail loss probe; requires `rack`
   Duration tail_probe_ack_delay = Duration::milliseconds(200);
   Duration least_rtt_window =
       Duration::seconds(10);       // its least RTT is of the last one or two such

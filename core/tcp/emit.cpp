@@ -297,7 +297,7 @@ void note_retransmission(Engine& e, Connection& c, InFlightState& a, const Segme
     spurious::note_departure(e, c, a, plan);
   }
   if (added::possible(e) && e.config.pacing) {
-    // New data waits for it; the retransmission itself did not wait.
+    // What follows waits for it.
     pacing::note_sent(e, c, plan.data);
   }
 }

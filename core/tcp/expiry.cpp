@@ -18,6 +18,7 @@
 #include "core/tcp/recovery/tail_probe.hpp"
 #include "core/tcp/replies.hpp"
 #include "core/tcp/rtt.hpp"
+#include "core/tcp/user_timeout.hpp"
 #include "core/units/check.hpp"
 
 namespace lockstep::tcp {
@@ -234,7 +235,7 @@ bool due(Instant instant, Instant now) { return instant <= now; }
     arm(e, c);
     return;
   }
-  bool const own = !synchronized(c.state) || c.options.has(negotiated::user_timeout_fixed);
+  bool const own = !synchronized(c.state) || has_own_timeout(e, c);
   bool const later = !a.retransmit_due.is_never() && a.give_up_due < a.retransmit_due;
   if (e.config.give_up_at_timer && !own && later) {
     a.give_up_due = a.retransmit_due;
@@ -366,8 +367,7 @@ namespace {
     a.retransmit_due = e.config.probe_from_answer
                            ? due_in(e, probe_interval(e, c))
                            : later(a.retransmit_due, c.sent_at + probe_interval(e, c));
-    bool const counts =
-        e.config.user_timeout_while_answered && c.options.has(negotiated::user_timeout_fixed);
+    bool const counts = e.config.user_timeout_while_answered && has_own_timeout(e, c);
     a.give_up_due = counts ? a.give_up_due : Instant::never();
     arm(e, c);
   }

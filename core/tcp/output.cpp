@@ -344,7 +344,7 @@ void plan_new(Engine& e, Connection& c, InFlightState& a, SegmentPlan& plan) {
     wait_by_timer(e, c, sendable.usable);
     return;
   }
-  if (e.state->now < a.pace_at) [[unlikely]] {
+  if (e.state->now < a.pace_at && !(added::possible(e) && added::in_quantum(e, c))) [[unlikely]] {
     pacing::wait(e, c);
     return;
   }
@@ -469,14 +469,19 @@ bool plan_without_data(const Connection& c, const InFlightState& a, SegmentPlan&
   return true;
 }
 
-// Data that the scoreboard has marked as lost. While cwnd has no space for a segment of it, smaller
-// new data waits, too: it would take the space that each ACK frees.
+// Data that the scoreboard has marked as lost. An added controller may pace it, so that what was
+// only late arrives in the meantime. While cwnd has no space for a segment of it, smaller new data
+// waits, too: it would take the space that each ACK frees.
 bool plan_repair(Engine& e, Connection& c, const InFlightState& a, SegmentPlan& plan) {
   if (!repairs(c, a)) [[likely]] {
     return false;
   }
   plan = whole(plan_lost(e, c));
   if (plan.kind != PlanKind::none) {
+    if (e.state->now < a.pace_at && added::possible(e) && added::paces(e, c)) [[unlikely]] {
+      pacing::wait(e, c);
+      return plan_without_data(c, a, plan);
+    }
     return true;
   }
   //= rfc6675#4

@@ -382,7 +382,8 @@ void process_fin_if_due(Engine& e, Connection& c) {
     //= rfc9293#3.8.5
     //# 9293:P-URG-MODE an urgent pointer beyond the end of the stream is limited to it
     a.receive_up = a.fin_at;
-    c.receive_urgent = c.receive.read.before(a.fin_at);
+    // The one octet that is apart never comes.
+    c.receive_urgent = c.receive.read.before(a.fin_at) && !e.config.urgent_apart;
   }
   c.receive.nxt = c.receive.nxt.next();
   c.receive.edge = last_of(c.receive.edge, c.receive.nxt);

@@ -56,6 +56,8 @@ wire::Options options_of(const Engine& e, Connection& c, const SegmentPlan& plan
                          const Report& report) {
   wire::Options options;
   if (plan.syn && is_plain_syn(e, c)) [[unlikely]] {
+    options.has_mss = true;
+    options.mss = mss_to_name(e, c);
     return options;
   }
   if (plan.syn) {

@@ -167,8 +167,10 @@ void RfcChecker::delivered(const Kernel&, const FrameNote& note) {
     return;
   }
   SegmentView view;
-  LinkType const link = world_.hosts[note.node.index].config.link;
-  if (read_frame(link, note.bytes, view) == FrameContent::tcp) {
+  Config const& config = world_.hosts[note.node.index].config;
+  OptionReading const reading =
+      config.tcp.options_lenient ? OptionReading::lenient : OptionReading::strict;
+  if (read_frame(config.link, note.bytes, view, reading) == FrameContent::tcp) {
     judge_arrived({{note.node.index}, note.at, view});
   }
 }

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstring>
+#include <vector>
 
+#include "sim/kernel/kernel.hpp"
 #include "sim/worlds/build.hpp"
 
 namespace lockstep::sim {
@@ -159,6 +162,46 @@ TEST_F(RfcRules, AnAckOfWhatWasNeverHeard) {
   EXPECT_EQ(found(), "nothing");
   say({flag::ack, 101, 512, 989, 0});
   EXPECT_EQ(found(), "an ACK of data that never arrived");
+}
+
+// The SYN of 10.0.0.2 whose window scale option has a wrong length.
+std::vector<std::byte> malformed_syn() {
+  const std::array<std::uint8_t, 44> octets{
+      0x45, 0,    0,    44,   0, 0, 0,    0,    64, 6, 0, 0, 10,   0, 0, 2,    10, 0, 0, 1,  // IP
+      0x07, 0xd0, 0x03, 0xe8, 0, 0, 0x01, 0xf4, 0,  0, 0, 0, 0x60, 2, 3, 0xe8, 0,  0, 0, 0,  // TCP
+      3,    9,    0,    0};
+  std::vector<std::byte> out(octets.size());
+  std::memcpy(out.data(), octets.data(), octets.size());
+  const auto sum = [&out](std::size_t from, std::size_t to, std::uint32_t begin) {
+    for (std::size_t at = from; at < to; at += 2) {
+      begin += std::to_integer<std::uint32_t>(out[at]) << 8;
+      begin += std::to_integer<std::uint32_t>(out[at + 1]);
+    }
+    begin = (begin & 0xffff) + (begin >> 16);
+    return static_cast<std::uint16_t>(~(begin + (begin >> 16)));
+  };
+  const auto put = [&out](std::size_t at, std::uint16_t value) {
+    out[at] = static_cast<std::byte>(value >> 8);
+    out[at + 1] = static_cast<std::byte>(value);
+  };
+  put(10, sum(0, 20, 0));
+  put(36, sum(12, 44, 6 + 24));  // with the pseudo-header
+  return out;
+}
+
+// As its host does: one with options_lenient answers the SYN, and did hear it.
+TEST_F(RfcRules, AMalformedOptionIsReadAsTheHostReadsIt) {
+  std::vector<std::byte> const syn = malformed_syn();
+  for (bool const lenient : {true, false}) {
+    world_.hosts[0].config.tcp.options_lenient = lenient;
+    Kernel kernel(world_, 1);
+    Findings findings;
+    RfcChecker checker(world_, findings);
+    checker.delivered(kernel, {Instant{1}, {NodeKind::host, 0}, 0, syn});
+    checker.judge_sent(
+        {{0}, Instant{1}, view_of({flag::syn | flag::ack, 100, 501, 1'000, 0}, true)});
+    EXPECT_EQ(findings.empty(), lenient);
+  }
 }
 
 TEST_F(RfcRules, AnEdgeThatMovesLeft) {

@@ -114,6 +114,9 @@ void draw_policies(Dice& dice, tcp::Config& tcp) {
                                  FastRecovery::tahoe});
   tcp.restart_after_idle = dice.percent(60);
   tcp.reset_policy = dice.percent(30) ? ResetPolicy::rfc793 : ResetPolicy::rfc5961;
+  if (Dice own = dice.fork("reset_policy"); own.percent(10)) {
+    tcp.reset_policy = own.pick({ResetPolicy::rfc5961_syn, ResetPolicy::rfc5961_reset});
+  }
   tcp.challenges_per_second = {dice.pick({0u, 1u, 100u, 1'000u})};
   tcp.challenge_jitter = dice.percent(50);
   tcp.challenges_per_connection = {dice.pick({1u, 10u, 65'535u})};
@@ -181,8 +184,9 @@ void draw_imitations(Dice dice, tcp::Config& tcp) {
         &tcp::Config::push_syn_data,          &tcp::Config::fast_open_needs_cookie,
         &tcp::Config::fast_open_by_addresses, &tcp::Config::push_bursts,
         &tcp::Config::window_update_doubles,  &tcp::Config::window_each_ack,
-        &tcp::Config::receive_buffer_rounded, &tcp::Config::recovery_held,
-        &tcp::Config::syn_fin_dropped,        &tcp::Config::give_up_at_timer}) {
+        &tcp::Config::receive_buffer_rounded, &tcp::Config::dsack_before_reordering,
+        &tcp::Config::recovery_held,          &tcp::Config::syn_fin_dropped,
+        &tcp::Config::give_up_at_timer}) {
     tcp.*setting = dice.percent(20) ? !(tcp.*setting) : tcp.*setting;
   }
   const auto at_times = [&dice](auto value, auto& setting) {

@@ -203,33 +203,42 @@ std::uint64_t pacing_rate(const Engine& e, const Connection& c) {
   return controller_of(e, c) == nullptr ? 0 : state_of(e, c).pacing_rate;
 }
 
-bool gathers(Engine& e, Connection& c, Bytes room) {
-  AddedState& state = state_of(e, c);
+bool paces(const Engine& e, const Connection& c) {
   lockstep_controller const* const controller = controller_of(e, c);
+  return controller != nullptr && (controller->flags & LOCKSTEP_CONTROLLER_PACES) != 0;
+}
+
+bool in_quantum(const Engine& e, const Connection& c) {
+  return paces(e, c) && c.send.nxt.before(state_of(e, c).quantum_end);
+}
+
+bool gathers(Engine& e, Connection& c, Bytes room) {
   InFlightState const& a = e.active(c);
-  bool const paces = controller != nullptr && (controller->flags & LOCKSTEP_CONTROLLER_PACES) != 0;
-  bool const begun = c.send.nxt.before(state.quantum_end);
-  if (!paces || begun || recovery_of(e, c) != LOCKSTEP_OPEN || a.board.order.first == nil) {
+  if (!paces(e, c) || in_quantum(e, c) || recovery_of(e, c) != LOCKSTEP_OPEN ||
+      a.board.order.first == nil) {
     return false;
   }
   Bytes const quantum = pacing::quantum_of(e, c, pacing::rate_of(e, c));
   Bytes const third{least(c.send.wnd, c.congestion.cwnd).count / 3};
   // If the next ACK is far, the link must not be idle until then.
   Duration const age = e.state->now.since(e.sent[a.board.order.first].sent_at);
-  if (room < least(quantum, third) && age >= Duration{srtt_of(c.rtt).ns / 2}) {
-    return true;
-  }
-  state.quantum_end = c.send.nxt + least(room, quantum);
-  return false;
+  return room < least(quantum, third) && age >= Duration{srtt_of(c.rtt).ns / 2};
 }
 
 void note_sent(Engine& e, Connection& c, Bytes flight) {
   AddedState& state = state_of(e, c);
   InFlightState const& a = e.active(c);
+  Bytes const pipe = outstanding(e, c);
+  Bytes const sent = flight_size(c) - flight;
+  if (paces(e, c) && !(c.send.nxt - sent).before(state.quantum_end)) {
+    // A quantum begins, as far as there is room for it.
+    Bytes const room = least((c.send.una + c.send.wnd).since(c.send.nxt), c.congestion.cwnd - pipe);
+    Bytes const quantum = pacing::quantum_of(e, c, pacing::rate_of(e, c));
+    state.quantum_end = c.send.nxt + least(room, quantum - sent);
+  }
   state.quantum_end = last_of(state.quantum_end, c.send.nxt);
   // All queued data is sent, and the window has space for more.
   bool const all_sent = c.send.nxt.at_or_after(queue_begin(c) + a.send.length());
-  Bytes const pipe = outstanding(e, c);
   if (all_sent && pipe + Bytes{c.mss} <= c.congestion.cwnd) {
     state.limited_until = state.delivered + pipe.count;
   }

@@ -37,6 +37,10 @@ struct Delivery {
 // Its pacing rate in octets per second; 0: pacing.hpp computes one.
 std::uint64_t pacing_rate(const Engine& e, const Connection& c);
 
+// Whether the connection's controller paces, retransmissions included.
+[[gnu::cold]] bool paces(const Engine& e, const Connection& c);
+// Whether SND.NXT lies within a quantum that has begun, so that the pace does not hold new data.
+[[gnu::cold]] bool in_quantum(const Engine& e, const Connection& c);
 // Whether new data waits for more `room` in the windows, as a paced controller sends in quanta:
 // until there is room for a quantum, or a third of the window. Not in recovery.
 [[gnu::cold]] bool gathers(Engine& e, Connection& c, Bytes room);

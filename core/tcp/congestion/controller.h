@@ -20,9 +20,11 @@
 
 /* Flags. OWNS_WINDOW: the controller sets cwnd after every ACK, in recovery and after a timeout,
  * too. Without it the stack's recovery (PRR) does that, and cwnd becomes what `reduced` returned.
- * PACES: new data leaves at the rate `pacing_rate`, in bursts of Config::pacing_quantum. It waits
- * until a burst, or a third of the window, can be sent, unless the next ACK is far; but not in
- * recovery, where what is left shows the loss of a retransmission. */
+ * PACES: data leaves at the rate `pacing_rate`, in bursts of Config::pacing_quantum, or of two
+ * segments from 150,000 octets per second on; with SACK retransmissions, too, but for the first of
+ * a recovery. New data waits until a burst, or a third of the window, can be sent, unless the next
+ * ACK is far; but not in recovery, where what is left shows the loss of a retransmission, and not
+ * if the peer has no SACK. */
 #define LOCKSTEP_CONTROLLER_OWNS_WINDOW 1u
 #define LOCKSTEP_CONTROLLER_PACES 2u
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/tcp/congestion/adapter.hpp"
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/rtt.hpp"
@@ -13,6 +14,9 @@ namespace {
 constexpr std::uint64_t second_ns = 1'000'000'000;
 // The most octets that one quantum may send back to back, at any rate.
 constexpr std::uint32_t quantum_max = 65'536;
+// An added controller's quanta have two segments at least from this rate on, as those of BBR's
+// draft; in octets per second.
+constexpr std::uint64_t pairs_from = 150'000;
 
 // The time that `octets` take at `rate`, rounded up so that the rate is never exceeded.
 Duration time_of(Bytes octets, std::uint64_t rate) {
@@ -35,8 +39,10 @@ Duration round_trip(const Engine& e, const Connection& c) {
 Bytes quantum_of(const Engine& e, const Connection& c, std::uint64_t rate) {
   std::uint64_t const ns = std::min(e.config.pacing_quantum.ns, second_ns);
   std::uint64_t const octets = std::min(rate, std::uint64_t{1} << 34) * ns / second_ns;
+  bool const pair = added::possible(e) && rate >= pairs_from && added::paces(e, c);
+  std::uint32_t const segments = pair ? 2 : 1;
   return {std::max(static_cast<std::uint32_t>(std::min<std::uint64_t>(octets, quantum_max)),
-                   std::uint32_t{c.mss})};
+                   segments * std::uint32_t{c.mss})};
 }
 
 std::uint64_t rate_of(Engine& e, Connection& c) {

@@ -138,7 +138,8 @@ Drop arrives_cookie(Engine& e, Index at_listener, const InboundSegment& arrival)
   if (spent.this_one || (!read.good && spent.another)) {
     //= rfc4987#3.6
     //# 4987:SYN-5 a repeated or late ACK opens nothing: its connection is gone
-    return arrives_closed(e, arrival);
+    reply_reset(e, arrival);
+    return Drop::tcp_closed;
   }
   if (!read.good) {
     if (e.config.bad_cookie_reset) {

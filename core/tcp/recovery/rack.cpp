@@ -57,11 +57,11 @@ void note_newest(const Engine& e, const Connection& c, InFlightState& a, const D
 //= rfc8985#6.2
 //# 8985:RACK-15, 8985:RACK-22 a D-SACK widens the window, once per round
 //# 8985:RACK-16 sixteen recoveries without one reset it
-void adapt_window(Connection& c, RackState& r, const AckSample& news, bool over) {
+void adapt_window(Connection& c, RackState& r, bool duplicate, bool over) {
   if (r.in_round && c.send.una.at_or_after(r.round)) {
     r.in_round = false;
   }
-  if (!r.in_round && news.has_duplicate) {
+  if (!r.in_round && duplicate) {
     r.in_round = true;
     // With nothing in flight the round ends with the next data.
     r.round = c.send.una == c.send.nxt ? c.send.nxt.next() : c.send.nxt;
@@ -74,6 +74,11 @@ void adapt_window(Connection& c, RackState& r, const AckSample& news, bool over)
       c.congestion.reorder_steps = 0;
     }
   }
+}
+
+// Whether a D-SACK widens the window. To be asked before this ACK shows reordering.
+bool widens(const Engine& e, const Connection& c, const AckSample& news) {
+  return news.has_duplicate && (c.reordering_seen || e.config.dsack_before_reordering);
 }
 
 //= rfc8985#6.2
@@ -162,17 +167,19 @@ Instant on_ack(Engine& e, Connection& c, Scoreboard& board, const AckSample& new
   //# 8985:RACK-22 or inferred: if every late segment is retransmitted at once, reordering is never
   //# 8985:RACK-22 seen and the window would stay zero, however many D-SACKs ask for a wider one
   bool const felt = news.has_duplicate && !a.after_timeout && !a.tail.out;
+  bool const wider = widens(e, c, news);
   c.reordering_seen = c.reordering_seen || news.reordered || felt;
   if (news.reordered && accounts_kept(e)) [[unlikely]] {
     accounts::note_reordering(e, c, news.overtaken);
   }
-  adapt_window(c, a.rack, news, over);
+  adapt_window(c, a.rack, wider, over);
   return find_losses(e, c, board, e.state->arrived);
 }
 
 void on_idle_report(Engine& e, Connection& c, const AckSample& news) {
+  bool const wider = widens(e, c, news);
   c.reordering_seen = c.reordering_seen || news.reordered;
-  adapt_window(c, e.active(c).rack, news, false);
+  adapt_window(c, e.active(c).rack, wider, false);
 }
 
 //= rfc8985#6.3

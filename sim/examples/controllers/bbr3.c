@@ -13,6 +13,16 @@
 #define PROBE_RTT_TIME (SECOND / 5)
 #define NONE (~0ull) /* a bound that does not exist */
 
+/* Two rules of the draft that a compiler's option changes, to see what they cost:
+ * -DLOSS_SHARE=10u: losses are too many from a tenth on (BBRLossThresh is a fiftieth);
+ * -DLOWER_BOUNDS=0: a loss lowers neither bandwidth nor inflight outside of probing. */
+#ifndef LOSS_SHARE
+#define LOSS_SHARE 50u
+#endif
+#ifndef LOWER_BOUNDS
+#define LOWER_BOUNDS 1
+#endif
+
 enum { full_rounds = 3, full_losses = 6, aggregation_rounds = 5, reno_rounds_max = 63 };
 
 /* `drain` and those before it only begin a connection. */
@@ -177,7 +187,7 @@ static void update_signals(struct lockstep_connection* c, const struct lockstep_
   b->loss_in_round |= ack->lost != 0;
   b->loss_events += ack->lost != 0;
   const int probing = b->mode == startup || b->mode == refill || b->mode == up;
-  if (b->loss_round_start && b->loss_in_round && !probing) {
+  if (LOWER_BOUNDS && b->loss_round_start && b->loss_in_round && !probing) {
     const uint64_t rate = b->bandwidth_low == NONE ? max_bandwidth(b) : b->bandwidth_low;
     const uint64_t octets = b->inflight_low == NONE ? c->cwnd : b->inflight_low;
     b->bandwidth_low = most(b->bandwidth_latest, rate * 7 / 10);
@@ -223,9 +233,9 @@ static void check_full(struct bbr3* b, const struct lockstep_ack* ack) {
   }
 }
 
-/* BBRIsInflightTooHigh: more than 2 % were lost. */
+/* BBRIsInflightTooHigh: more than BBRLossThresh were lost. */
 static int too_high(const struct lockstep_ack* ack) {
-  return ack->sample_lost * 50 > ack->sample_in_flight && ack->sample_in_flight != 0;
+  return ack->sample_lost * LOSS_SHARE > ack->sample_in_flight && ack->sample_in_flight != 0;
 }
 
 /* 5.3.1.3 and 5.3.2: the ends of Startup and of Drain. */

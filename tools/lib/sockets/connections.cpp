@@ -337,8 +337,7 @@ void Sockets::on_event(Stack& stack, const Event& event) {
       retry(s);
       break;
     case EventKind::urgent:
-      s.urgent_left = event.bytes.count;
-      s.urgent_taken = false;
+      note_urgent(s, event.bytes);
       if (tells_of_urgent(s)) {
         wake(s, EPOLLPRI);
       }

@@ -224,6 +224,7 @@ class Sockets {
   void note_announced_mss(Socket& s, const Socket& by) const;
   std::uint32_t mss_of(const Socket& s) const;
   std::uint32_t limit_to_mark(const Socket& s) const;
+  void note_urgent(Socket& s, Bytes ahead);
   bool at_hidden_octet(const Socket& s) const;
   bool urgent_arrived(const Socket& s) const;
   bool tells_of_urgent(const Socket& s) const;

@@ -62,6 +62,16 @@ bool Sockets::urgent_arrived(const Socket& s) const {
   return s.urgent_left != 0 && stack_.unread(s.connection).count >= s.urgent_left;
 }
 
+// A new urgent octet. One that was the next to be read is behind the reader then, as in Linux.
+void Sockets::note_urgent(Socket& s, Bytes ahead) {
+  bool const behind = at_hidden_octet(s) && urgent_arrived(s);
+  if (behind) {
+    static_cast<void>(skip_hidden_octet(s, false));
+  }
+  s.urgent_left = ahead.count - (behind ? std::min(ahead.count, 1u) : 0);
+  s.urgent_taken = false;
+}
+
 // What poll reports: urgent data that is announced or, with Config's `urgent_apart`, an urgent
 // octet that can be read.
 bool Sockets::tells_of_urgent(const Socket& s) const {

@@ -9,7 +9,7 @@ import pytest
 
 from tools.dev.test import kernel
 from tools.proofs.bbr import __main__ as proof
-from tools.proofs.bbr import causes, cells
+from tools.proofs.bbr import cells
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PROGRAM = pathlib.Path(os.environ.get("LOCKSTEP_PROGRAM", ROOT / "build/release/lockstep"))
@@ -57,15 +57,12 @@ def line_of(cell, ours):
     return proof.line_of(cell, found)
 
 
-def test_a_known_cause_explains_a_bounded_difference():
-    known = cells.Cell("1G", "300ms", "3%", "ten")
-    for ours, good, words in ((900, True, "holds"), (899, True, "D-SACKs"), (750, True, "D-SACKs"),
-                              (749, False, "DIFFERS"), (1100, True, "holds"),
-                              (1101, False, "DIFFERS")):
-        line, well = line_of(known, ours)
-        assert well == good and words in line
-    assert all(cells.Cell(*path) in cells.sixth() for path in causes.CAUSES)
-    assert not line_of(cells.Cell("10M", "10ms", "1%", "ten"), 899)[1]
+def test_more_than_a_tenth_differs():
+    cell = cells.Cell("1G", "300ms", "3%", "ten")
+    for ours, good, word in ((900, True, "holds"), (899, False, "DIFFERS"), (1100, True, "holds"),
+                             (1101, False, "DIFFERS")):
+        line, well = line_of(cell, ours)
+        assert well == good and line.endswith(word)
 
 
 def test_only_results_of_the_same_run_are_used_again(tmp_path, monkeypatch):

@@ -1,5 +1,8 @@
 """Long-lived slow clients: what a server holds for each, and what one that reads gets."""
 
+import tomllib
+from pathlib import Path
+
 from tools.verbs.paper.result import Gate, Result
 
 NAME = "window-size"
@@ -10,11 +13,8 @@ SECONDS = 20
 
 PORT = 80
 WINDOWS = tuple(2**power for power in range(13, 23)) + (6_291_456,)
-PUBLISHED = (8_192, 6_291_456)
+STUDIED = (8_192, 6_291_456)  # the study's; it publishes no number for them
 QUICK = (8_192, 65_536, 524_288, 6_291_456)
-STORE = 48 * 2**20  # octets that the server may hold to send: its buffers without a quarter
-BLOCK = 2_048       # octets; one for each connection that may still come is left out
-MOST = 4_096        # connections
 TICK = "100ms"      # clients arrive, read and are written to at its multiples
 PER_SECOND = 10
 NEW = 5             # clients in a tick
@@ -22,8 +22,6 @@ READS = {"inactive": 0, "idle": 64, "active": 1024}  # octets per second
 KINDS = ("inactive", "idle", "idle", "idle", "active")
 FIRST = 4_096       # octets that a client needs within a second to count as served
 CHUNK = bytes(65_536)
-TRIP = 0.1          # s
-LINK = 100.0        # Mbit/s
 
 
 def buffers(side: str, host: str, window: int) -> list:
@@ -83,24 +81,42 @@ def run(lockstep, world: str, window: int, seconds: int) -> dict:
     return {**found, "mbit_s": reader(sim)}
 
 
-def limit(window: int) -> float:
-    """Mbit/s: a window in each round trip, at most the link's rate."""
-    return min(LINK, window * 8 / TRIP / 1e6)
+def number(words: str, unit: str) -> int:
+    """A quantity of the world's file, in the unit that it has there."""
+    assert words.endswith(unit), words
+    return int(words.removesuffix(unit))
 
 
-def store(clients: int) -> int:
-    """Octets of data to send that the server may hold for so many clients."""
-    return STORE - (MOST - clients) * BLOCK
+class World:
+    """What is expected of the server and the path of the world's file."""
+
+    def __init__(self, file: str) -> None:
+        world = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+        config, path = world["host"][0]["config"], world["link"][0]
+        self.most = config["connections_max"]
+        self.block = number(config["block_bytes"], "KiB") * 1024
+        self.buffers = config["blocks_max"] * self.block
+        self.rate = number(path["rate"], "Mbit/s")
+        self.trip = 2 * number(path["delay"], "ms") / 1000
+
+    def limit(self, window: int) -> float:
+        """Mbit/s: a window in each round trip, at most the link's rate."""
+        return min(self.rate, window * 8 / self.trip / 1e6)
+
+    def store(self, clients: int) -> int:
+        """Octets of data to send that the server may hold for so many clients: a quarter of its
+        buffers is kept for reading, and a block for each connection that may still come."""
+        return self.buffers * 3 // 4 - (self.most - clients) * self.block
 
 
 def measure(place) -> Result:
-    lockstep, world = place.module(), place.world("window_size.toml")
-    result = Result()
+    lockstep, file = place.module(), place.world("window_size.toml")
+    world, result = World(file), Result()
     windows, seconds = (QUICK, 10) if place.quick else (WINDOWS, 40)
     for i, window in enumerate(windows):
         place.progress(i / len(windows), f"{window:,} octets")
-        result.data.setdefault("alone", {})[window] = run(lockstep, world, window, 0)
-        result.data.setdefault("among", {})[window] = run(lockstep, world, window, seconds)
+        result.data.setdefault("alone", {})[window] = run(lockstep, file, window, 0)
+        result.data.setdefault("among", {})[window] = run(lockstep, file, window, seconds)
     alone, among = result.data["alone"], result.data["among"]
     small, large = windows[0], windows[-1]
     clients = seconds * PER_SECOND * NEW
@@ -112,15 +128,16 @@ def measure(place) -> Result:
     result.gates += [
         Gate(f"{small:,} B: held for each client", "a window", f"{among[small]['each']:,} B",
              "equal", among[small]["each"] == small),
-        Gate(f"{large:,} B: held for all clients", f"the memory, {store(clients):,} B",
+        Gate(f"{large:,} B: held for all clients", f"the memory, {world.store(clients):,} B",
              f"{among[large]['held']:,} B", "95 to 100 %",
-             0.95 <= among[large]["held"] / store(clients) <= 1),
+             0.95 <= among[large]["held"] / world.store(clients) <= 1),
     ]
     for window in windows:
-        rate = alone[window]["mbit_s"]
+        rate, limit = alone[window]["mbit_s"], world.limit(window)
+        result.data.setdefault("limit", {})[window] = limit
         result.gates.append(Gate(
-            f"{window:,} B: a reader alone", f"{limit(window):.3f} Mbit/s", f"{rate:.3f} Mbit/s",
-            "10 %", abs(rate / limit(window) - 1) <= 0.1))
+            f"{window:,} B: a reader alone", f"{limit:.3f} Mbit/s", f"{rate:.3f} Mbit/s",
+            "10 %", abs(rate / limit - 1) <= 0.1))
     for window, holds, words in ((small, lambda share: share >= 0.95, ">= 95 %"),
                                  (large, lambda share: share <= 0.05, "<= 5 %")):
         share = among[window]["mbit_s"] / alone[window]["mbit_s"]
@@ -128,13 +145,16 @@ def measure(place) -> Result:
             f"{window:,} B: a reader among slow clients, of alone",
             "memory for all" if window == small else "memory used up", f"{share:.1%}", words,
             holds(share)))
+    result.data["store"] = world.store(clients)
     result.notes += [
         "Of the study only the load and the two windows are known, no result: what is expected is "
         "that a connection gets a window in each round trip (RFC 7323 section 1.1), and that a "
         "client that does not read costs the server a window of memory.",
-        f"The server has 64 MiB of buffers; a quarter is kept for reading, and a first block of "
-        f"2 KiB for each connection that may still come. Clients arrive for {seconds} s and read "
-        f"{READS['idle']} or {READS['active']} B/s, or nothing.",
+        f"The server has {world.buffers // 2**20} MiB of buffers; a quarter is kept for reading, "
+        f"and a first block of {world.block // 1024} KiB for each connection that may still come. "
+        f"Clients arrive for {seconds} s and read {READS['idle']} or {READS['active']} B/s, or "
+        "nothing. Their own buffers are 16 KiB at each window, so that the server's memory is the "
+        "limit and not the link, over which larger ones would still be filling.",
         "With these blocks no client is refused when the memory is used up. But one that reads "
         "then gets a block in each round trip.",
     ]
@@ -147,8 +167,8 @@ def draw(result: Result):
     alone, among = result.data["alone"], result.data["among"]
     windows = list(alone)
     clients = among[windows[0]]["clients"] + NEW * PER_SECOND  # the last second is not judged
-    left.plot(windows, [limit(window) for window in windows], color="grey", linestyle="-.",
-              label="expected: window / 100 ms, at most the link")
+    left.plot(windows, [result.data["limit"][window] for window in windows], color="grey",
+              linestyle="-.", label="expected: a window a round trip, at most the link")
     left.plot(windows, [alone[window]["mbit_s"] for window in windows], "o", markersize=9,
               markerfacecolor="none", color=style.COLOURS[0], label="a reader alone")
     left.plot(windows, [among[window]["mbit_s"] for window in windows], "s--",
@@ -162,7 +182,7 @@ def draw(result: Result):
                label="expected: a window")
     right.plot(windows, [among[window]["each"] / 1024 for window in windows], "s--",
                color=style.COLOURS[1], label=f"held for each of {clients:,} slow clients")
-    right.axhline(store(clients) / clients / 1024, color="black", linestyle=":",
+    right.axhline(result.data["store"] / clients / 1024, color="black", linestyle=":",
                   label=f"the server's memory, divided by {clients:,}")
     right.set_yscale("log")
     right.set_ylabel("held by the server (KiB a client)")
@@ -173,9 +193,9 @@ def draw(result: Result):
         panel.set_xticks([2**power for power in range(13, 24, 2)],
                          [f"{2**power // 1024:,}" for power in range(13, 24, 2)])
         panel.set_xlabel("window (KiB)")
-        for window in PUBLISHED:
+        for window in STUDIED:
             panel.axvline(window, color=style.COLOURS[6], linewidth=1, alpha=0.4)
             panel.text(window, panel.get_ylim()[0] * 1.15, f" the study: {window:,} B ",
-                       ha="left" if window == PUBLISHED[0] else "right", fontsize=9,
+                       ha="left" if window == STUDIED[0] else "right", fontsize=9,
                        color="dimgrey")
     return figure

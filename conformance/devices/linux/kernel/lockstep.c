@@ -503,7 +503,8 @@ static int call(const struct lockstep_header* told, u8* octets, u32 length) {
 
   switch (told->a) {
     case call_socket:
-      done = sock_create_kern(&init_net, told->b, told->c, told->d, &made);
+      // As a process's: close() ends the timers of a socket of the kernel itself.
+      done = __sock_create(&init_net, told->b, told->c, told->d, &made, 0);
       return done == 0 ? keep(made) : done;
     case call_sysctl:
     case call_read_sysctl:

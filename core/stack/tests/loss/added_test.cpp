@@ -52,13 +52,14 @@ constexpr lockstep_controller owning = [] {
 }();
 tcp::AddedController const first{counting};
 tcp::AddedController const second{owning};
+std::uint64_t rate = 1'000'000'000;
 constexpr lockstep_controller pacing = [] {
   lockstep_controller out = owning;
   out.name = "pacing";
   out.flags |= LOCKSTEP_CONTROLLER_PACES;
   out.begin = [](lockstep_connection* c) {
     c->cwnd = wanted;
-    c->pacing_rate = 1'000'000'000;
+    c->pacing_rate = rate;
   };
   return out;
 }();
@@ -245,21 +246,23 @@ TEST(Added, GetsLimitedOnlyWithAnAckOfNewData) {
   EXPECT_EQ(acks[1].limited, 0u) << "nothing new is acknowledged";
 }
 
-// Twelve segments are in flight, and data for more is queued.
+// At 1 GB/s twelve segments are in flight, and data for more is queued.
 struct Paced : Flow {
-  Paced() : Flow(configured(), sacking) {
+  explicit Paced(const Peer& peer = sacking, std::uint64_t octets_per_second = 1'000'000'000)
+      : Flow(configured(octets_per_second), peer) {
     write_octets(100'000);
-    EXPECT_EQ(flight(), 12'000u);
-    segments();
   }
-  static Config configured() {
+  static Config configured(std::uint64_t octets_per_second) {
     wanted = 12'000;
+    rate = octets_per_second;
     return with("pacing");
   }
 };
 
 TEST(Added, PacesInQuantaOfAThirdOfTheWindow) {
   Paced flow;
+  EXPECT_EQ(flow.flight(), 12'000u);
+  flow.segments();
   flow.advance(Duration::milliseconds(100));
   for (std::uint32_t const number : {1'001u, 2'001u, 3'001u}) {
     flow.ack(number);
@@ -271,6 +274,7 @@ TEST(Added, PacesInQuantaOfAThirdOfTheWindow) {
 
 TEST(Added, PacesWithoutWaitingForAFarAck) {
   Paced flow;
+  flow.segments();
   flow.advance(Duration::milliseconds(30));
   flow.ack(1'001);
   EXPECT_EQ(flow.segments(), "12001+1000");
@@ -278,9 +282,56 @@ TEST(Added, PacesWithoutWaitingForAFarAck) {
 
 TEST(Added, PacesWithoutWaitingInRecovery) {
   Paced flow;
+  flow.segments();
   flow.advance(Duration::milliseconds(100));
   flow.sack(1, {{1'001, 4'001}});
   EXPECT_EQ(flow.segments(), "1+1000 12001+1000 13001+1000 14001+1000");
+}
+
+// A connection without SACK has no scoreboard, which tells how far the next ACK is.
+TEST(Added, PacesWithoutWaitingIfThePeerHasNoSack) {
+  Paced flow(far);
+  flow.segments();
+  flow.advance(Duration::milliseconds(100));
+  flow.ack(1'001);
+  EXPECT_EQ(flow.segments(), "12001+1000");
+}
+
+// From 150,000 octets per second on; the first quantum is ahead of the pace.
+TEST(Added, PacesInPairs) {
+  const auto times_of = [](std::uint64_t octets_per_second) {
+    Paced flow(sacking, octets_per_second);
+    Instant const begun = flow.now;
+    flow.advance(Duration::milliseconds(50));
+    std::vector<std::uint64_t> out;
+    for (Out const& segment : flow.take()) {
+      out.push_back(segment.at.since(begun).ns / 1'000'000);
+    }
+    return out;
+  };
+  EXPECT_EQ(times_of(200'000),
+            (std::vector<std::uint64_t>{0, 0, 5, 5, 15, 15, 25, 25, 35, 35, 45, 45}));
+  EXPECT_EQ(times_of(100'000), (std::vector<std::uint64_t>{0, 10, 20, 30, 40, 50}));
+}
+
+// The first of a recovery leaves at once.
+TEST(Added, PacesRetransmissionsSoThatLateDataCanArrive) {
+  for (bool const late : {true, false}) {
+    Paced flow(sacking, 100'000);
+    flow.advance(Duration::milliseconds(105));
+    flow.segments();
+    flow.sack(1, {{2'001, 5'001}});
+    EXPECT_EQ(flow.segments(), "1+1000");
+    if (late) {
+      flow.ack(5'001);
+    }
+    flow.advance(Duration::milliseconds(14));
+    EXPECT_EQ(flow.segments(), "");
+    flow.advance(Duration::milliseconds(1));
+    EXPECT_EQ(flow.segments(), late ? "11001+1000" : "1001+1000");
+    flow.advance(Duration::milliseconds(10));
+    EXPECT_EQ(flow.segments(), late ? "12001+1000" : "11001+1000");
+  }
 }
 
 TEST(Added, AWindowOutOfRangeIsReplacedAndReported) {

@@ -167,6 +167,25 @@ TEST(Rack, DuplicatesWidenTheWindow) {
   EXPECT_EQ(sender.segments(), "3001+1000");
 }
 
+// With dsack_before_reordering off only the second round does: the first D-SACK shows reordering.
+TEST(Rack, TheFirstDuplicateNeedNotWidenTheWindow) {
+  Config config = rack_config();
+  config.tcp.dsack_before_reordering = false;
+  Sender sender(config);
+  for (std::uint32_t const first : {0u, 5000u}) {
+    sender.write_apart(3);
+    sender.advance(ms(97));
+    sender.sack(first + 1001, {{first + 1, first + 1001}});
+    sender.ack(first + 3001);
+    sender.write_apart(2);
+    sender.advance(ms(98));
+    sender.sack(first + 3001, {{first + 4001, first + 5001}});
+    sender.advance(ms(30));
+    EXPECT_EQ(sender.segments(), first == 0 ? "3001+1000" : "");
+    sender.ack(first + 5001);
+  }
+}
+
 //= rfc8985#6.2
 //= type=test
 //# 8985:RACK-15 once per round: a D-SACK of the next round widens it again
