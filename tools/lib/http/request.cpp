@@ -131,7 +131,9 @@ RequestReader::Progress RequestReader::read_head(std::span<const std::byte>& oct
     }
   }
   if (method_unknown_) {
-    return after_unknown_method();
+    // A malformed octet within the method is never taken: without this it would be read for ever.
+    return state == HeadScan::State::malformed && scan_.in_method() ? refuse(Status::bad_request)
+                                                                    : after_unknown_method();
   }
   if (state == HeadScan::State::malformed || (state == HeadScan::State::over) != head_done_) {
     return refuse(Status::bad_request);

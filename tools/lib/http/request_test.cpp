@@ -161,6 +161,9 @@ TEST(Request, Methods) {
   }
   EXPECT_EQ(status_of("BREW" + rest), 501);
   EXPECT_EQ(status_of("get" + rest), 501);
+  // What is malformed within it ends the request, and does not wait for more.
+  EXPECT_EQ(status_of(std::string("BREW\0", 5) + rest), 400);
+  EXPECT_EQ(status_of("BREW\r" + rest), 400);
   EXPECT_EQ(status_of("GETS" + rest), 501);
   EXPECT_EQ(status_of("BR{W" + rest), 400);
   EXPECT_EQ(status_of("BREW\r\n\r\n"), 400);
