@@ -52,6 +52,7 @@ std::uint64_t config_print(const Stack::Body& b) {
   }
   print.add(static_cast<std::uint64_t>(b.config.link));
   print.add(static_cast<std::uint64_t>(tcp.initial_window));
+  print.add(static_cast<std::uint64_t>(tcp.fast_recovery));
   print.add(static_cast<std::uint64_t>(tcp.reset_policy));
   print.add(static_cast<std::uint64_t>(tcp.congestion));
   print.add(static_cast<std::uint64_t>(tcp.ecn));

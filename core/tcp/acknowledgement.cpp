@@ -39,7 +39,7 @@ Sequence one_segment_end(const Engine& e, const Connection& c) {
 //= rfc6582#6
 //# 6582:NR-15 recovery is a flag of its own
 [[gnu::cold]] void ack_in_recovery(Engine& e, Connection& c, Bytes newly) {
-  if (c.send.una.after(c.congestion.recover)) {
+  if (c.send.una.after(c.congestion.recover) || e.config.fast_recovery == FastRecovery::reno) {
     reno::leave_recovery(c.congestion, reno::flight_of(c));
     path_probe::end_suppression(c, e.active(c));
     return;
@@ -93,6 +93,18 @@ std::uint32_t followers_in_flight(const Connection& c) {
   return (flight_size(c).count + c.mss - 1) / c.mss - 1;
 }
 
+// Tahoe: as after a timeout, but without waiting for it.
+[[gnu::cold]] void restart_from_first(Engine& e, Connection& c) {
+  reno::on_timeout(c.congestion, Bytes{c.mss});
+  e.active(c).timing = false;
+  retransmit_to(e, c, c.send.nxt);
+}
+
+// Reno knows no `recover`, so each loss of a window reduces cwnd.
+bool may_retransmit(const Engine& e, const Connection& c) {
+  return may_recover(c) || e.config.fast_recovery == FastRecovery::reno;
+}
+
 [[gnu::cold]] void process_duplicate(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   CongestionVariables& v = c.congestion;
@@ -109,17 +121,21 @@ std::uint32_t followers_in_flight(const Connection& c) {
   std::uint32_t const threshold = e.config.duplicate_acks.value;
   //= rfc5681#3.2
   //# 5681:CC-16, 5681:CC-42 the third consecutive duplicate
-  if (v.duplicates == threshold && may_recover(c) &&
+  if (v.duplicates == threshold && may_retransmit(e, c) &&
       a.retransmit_next.at_or_after(a.retransmit_end)) {
     spurious::remember(e, c, false);
     if (!path_probe::only_probe_lost(e, c)) {
       congestion::on_loss(e, c);
     }
-    reno::enter_recovery(v, Bytes{c.mss});
     //= rfc6582#3.2
     //# 6582:NR-1 recover is the highest sequence number sent
     v.recover = c.send.nxt.previous();
     ++e.counters->fast_retransmits;
+    if (e.config.fast_recovery == FastRecovery::tahoe) {
+      restart_from_first(e, c);
+      return;
+    }
+    reno::enter_recovery(v, Bytes{c.mss});
     retransmit_to(e, c, one_segment_end(e, c));
     return;
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <string_view>
 
 #include "core/units/random.hpp"
 #include "core/units/time.hpp"
@@ -37,6 +38,8 @@ class Dice {
     return values.begin()[random_.below(values.size())];
   }
   std::uint64_t word() { return random_.next(); }
+  // Another stream: what is drawn from it changes nothing else.
+  Dice fork(std::string_view name) const { return Dice(random_.fork(name)); }
 
  private:
   Random random_;

@@ -21,7 +21,7 @@ class AtomicFile:
         self.draft = target if self.direct else pathlib.Path(f"{target}.draft")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            self.file = open(self.draft, "w", encoding="utf-8", newline="")
+            self.file = open(self.draft, "wb")
         except OSError as error:
             raise self.failure(error) from error
 
@@ -30,11 +30,11 @@ class AtomicFile:
         return Failure(3, f"{self.path}: cannot be written ({error.strerror}): name another"
                           f" {self.option}")
 
-    def keep(self, text):
-        """Writes the text and gives the file its name."""
+    def keep(self, content):
+        """Writes text or bytes, and gives the file its name."""
         try:
             with self.file as file:
-                file.write(text)
+                file.write(content.encode() if isinstance(content, str) else content)
                 file.flush()
                 if not self.direct:
                     os.fsync(file.fileno())

@@ -8,15 +8,16 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from verbs.sweep.plan import Failure, Plan  # noqa: E402  (the path comes first)
+from verbs.sweep.files import AtomicFile  # noqa: E402  (the path comes first)
+from verbs.sweep.plan import Failure, Plan  # noqa: E402
 from verbs.sweep.pools import DaskPool, LocalPool  # noqa: E402
 from verbs.sweep.results import Results  # noqa: E402
-from verbs.sweep.table import pyarrow_or_failure, write_csv, write_parquet  # noqa: E402
+from verbs.sweep.table import csv_of, parquet_of, pyarrow_or_failure  # noqa: E402
 
 # How often a cell is tried if its process or worker is killed.
 TRIES = 3
 BAR = 30
-TABLES = {"csv": write_csv, "parquet": write_parquet}
+TABLES = {"csv": csv_of, "parquet": parquet_of}
 
 
 class Progress:
@@ -137,12 +138,8 @@ def refuse_clashes(arguments, others):
             taken.append(pathlib.Path(path).resolve())
 
 
-def run(arguments):
-    plan = Plan(arguments.file, arguments.program)
-    out = arguments.out or str(pathlib.Path(arguments.file).with_suffix(".results.jsonl"))
-    refuse_clashes(arguments, [arguments.file, out, f"{out}.part", *plan.files])
-    if arguments.parquet:
-        pyarrow_or_failure()
+def cells_done(arguments, plan, out):
+    """Runs the cells that have no result yet."""
     results = Results(out, plan, arguments.fresh)
     sweep = Sweep(plan, results, arguments.program)
     try:
@@ -156,12 +153,28 @@ def run(arguments):
             results.finish()
     finally:
         results.close()
-    summary = sweep.summary()
-    for kind, write in TABLES.items():
-        path = getattr(arguments, kind)
-        if path:
-            write(path, results.lines)
-            summary[kind] = path
+    return sweep
+
+
+def run(arguments):
+    plan = Plan(arguments.file, arguments.program)
+    out = arguments.out or str(pathlib.Path(arguments.file).with_suffix(".results.jsonl"))
+    refuse_clashes(arguments, [arguments.file, out, f"{out}.part", *plan.files])
+    if arguments.parquet:
+        pyarrow_or_failure()
+    tables = {}
+    try:
+        for kind in TABLES:
+            if path := getattr(arguments, kind):
+                tables[kind] = AtomicFile(path, f"--{kind}")
+        sweep = cells_done(arguments, plan, out)
+        summary = sweep.summary()
+        for kind, file in tables.items():
+            file.keep(TABLES[kind](sweep.results.lines))
+            summary[kind] = file.path
+    finally:
+        for file in tables.values():
+            file.discard()
     print_summary(summary, arguments.json)
     return 1 if summary["findings"] or summary["lost"] else 0
 

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 
+from verbs.sweep.files import AtomicFile
 from verbs.sweep.plan import Failure
 
 
@@ -86,14 +87,8 @@ class Results:
 
     def finish(self):
         """Writes all results in order to OUT, and removes OUT.part."""
-        draft = pathlib.Path(f"{self.path}.draft")
-        with open(draft, "w", encoding="utf-8") as file:
-            file.write(line_of(self.head))
-            for cell in sorted(self.lines):
-                file.write(line_of(self.lines[cell]))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.rename(self.path)
+        cells = (self.lines[cell] for cell in sorted(self.lines))
+        AtomicFile(self.path, "--out").keep("".join(map(line_of, [self.head, *cells])))
         self.part.unlink()
 
     def close(self):

@@ -2,9 +2,8 @@
 """An arm is a cell without its seed. The interval is Student's, at 95 %. Differences are paired: an
 arm and the first arm with the same seed, so that what the seed draws cancels out."""
 import csv
+import io
 import math
-import os
-import pathlib
 import statistics
 import sys
 
@@ -116,20 +115,13 @@ def words_of_row(row):
             for cell in row]
 
 
-def write_csv(path, lines):
-    """Writes the table atomically."""
-    draft = pathlib.Path(f"{path}.draft")
-    try:
-        with open(draft, "w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(COLUMNS)
-            writer.writerows(map(words_of_row, rows_of(lines)))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.rename(path)
-    except OSError as error:
-        raise Failure(3, f"{path}: cannot be written ({error.strerror}): name another --csv"
-                      ) from error
+def csv_of(lines):
+    """The table as text."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(map(words_of_row, rows_of(lines)))
+    return file.getvalue()
 
 
 def pyarrow_or_failure():
@@ -142,8 +134,8 @@ def pyarrow_or_failure():
                          " it, or use --csv") from error
 
 
-def write_parquet(path, lines):
-    """Writes the same table, with numbers as numbers, atomically."""
+def parquet_of(lines):
+    """The same table as Parquet, with numbers as numbers."""
     arrow = pyarrow_or_failure()
     schema = arrow.schema([(name, arrow.string()) for name in COLUMNS[:3]]
                           + [("runs", arrow.int64())]
@@ -152,12 +144,6 @@ def write_parquet(path, lines):
     arrays = [arrow.array([float(cell) if cell is not None and field.type == arrow.float64()
                            else cell for cell in column], field.type)
               for column, field in zip(columns, schema)]
-    draft = pathlib.Path(f"{path}.draft")
-    try:
-        arrow.parquet.write_table(arrow.Table.from_arrays(arrays, schema=schema), draft)
-        draft.rename(path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        reason = error.strerror or str(error).partition(". Detail")[0]
-        raise Failure(3, f"{path}: cannot be written ({reason}): name another --parquet"
-                      ) from error
+    file = io.BytesIO()
+    arrow.parquet.write_table(arrow.Table.from_arrays(arrays, schema=schema), file)
+    return file.getvalue()

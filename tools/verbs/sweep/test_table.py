@@ -1,5 +1,6 @@
 # The statistics of a sweep, against values calculated by hand.
 import csv
+import io
 import json
 import pathlib
 import subprocess
@@ -7,9 +8,8 @@ import sys
 
 import pytest
 
-from verbs.sweep.plan import Failure
-from verbs.sweep.table import (COLUMNS, jain, measures_of, quantile, rows_of, write_csv,
-                               write_parquet)
+from verbs.sweep.table import (COLUMNS, csv_of, jain, measures_of, parquet_of, quantile,
+                               rows_of)
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PROGRAM = ROOT / "build/release/lockstep"
@@ -95,22 +95,30 @@ seeds = "1..3"
     assert table.read_bytes() == before
     out = sweep("--csv", file, code=2)
     assert f"--csv {file}: is another file of this sweep: name a new one" in out
-    assert "no_such_folder" in sweep("--csv", tmp_path / "no_such_folder/x.csv", code=3)
+    results = tmp_path / "other.results.jsonl"
+    for name in ("csv", "parquet"):  # refused before a cell runs
+        out = sweep(f"--{name}", file / "x", "--out", results, code=3)
+        assert f"{file}/x: cannot be written (" in out and f"name another --{name}" in out
+        assert not results.exists()
+    link = tmp_path / "link.csv"
+    link.symlink_to(table)  # the file behind it is written, and the link stays
+    table.unlink()
+    table.touch()
+    sweep("--csv", link)
+    assert link.is_symlink() and table.read_bytes() == before
 
 
 def test_parquet_has_the_numbers_of_the_csv(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     lines = lines_of([(1, 2), (2, 4), (6, 7)])
-    write_csv(tmp_path / "t.csv", lines)
     for name in ("one.parquet", "two.parquet"):
-        write_parquet(tmp_path / name, lines)
+        (tmp_path / name).write_bytes(parquet_of(lines))
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
     table = parquet.read_table(tmp_path / "one.parquet")
     assert table.column_names == COLUMNS
     assert str(table.schema.field("runs").type) == "int64"
     assert str(table.schema.field("mean").type) == "double"
-    with open(tmp_path / "t.csv", encoding="utf-8") as file:
-        expected = list(csv.DictReader(file))
+    expected = list(csv.DictReader(io.StringIO(csv_of(lines))))
     assert len(expected) == 3
     for row, found in zip(expected, table.to_pylist()):
         assert [row["row"], row["arm"]] == [found["row"], found["arm"]]
@@ -119,16 +127,10 @@ def test_parquet_has_the_numbers_of_the_csv(tmp_path):
 
 def test_parquet_of_one_run_has_no_interval_and_of_none_no_rows(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
-    write_parquet(tmp_path / "one", lines_of([(1, 2)]))
+    (tmp_path / "one").write_bytes(parquet_of(lines_of([(1, 2)])))
     assert parquet.read_table(tmp_path / "one").to_pylist()[0]["low"] is None
-    write_parquet(tmp_path / "none", {})
+    (tmp_path / "none").write_bytes(parquet_of({}))
     assert parquet.read_table(tmp_path / "none").num_rows == 0
-
-
-def test_a_parquet_file_that_cannot_be_written_is_a_line(tmp_path):
-    pytest.importorskip("pyarrow.parquet")
-    with pytest.raises(Failure, match="none/t: cannot be written .*: name another --parquet"):
-        write_parquet(tmp_path / "none/t", lines_of([(1, 2)]))
 
 
 def test_without_pyarrow_nothing_runs_and_it_is_named(tmp_path):

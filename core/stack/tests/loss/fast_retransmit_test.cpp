@@ -296,6 +296,49 @@ TEST(FastRetransmit, LimitedTransmitCanBeOff) {
   EXPECT_EQ(flow.ssthresh(), 3500u);
 }
 
+Config recovering_by(tcp::FastRecovery recovery) {
+  Config config = flow_config();
+  config.tcp.fast_recovery = recovery;
+  return config;
+}
+
+// The first ACK of new data ends Reno's recovery: the next loss of the window waits for three
+// duplicates of its own, and halves the window again.
+TEST(FastRecovery, RenoEndsWithTheFirstNewAck) {
+  Ten flow(recovering_by(tcp::FastRecovery::reno));
+  flow.duplicates(3);
+  EXPECT_EQ(flow.segments(), "10001+1000 11001+1000 3001+1000");
+  EXPECT_EQ(flow.cwnd(), 6500u);
+  flow.ack(5001);
+  EXPECT_FALSE(flow.info().fast_recovery);
+  EXPECT_EQ(flow.cwnd(), 3500u);
+  EXPECT_EQ(flow.segments(), "");
+  flow.duplicates(3);
+  EXPECT_TRUE(flow.info().fast_recovery);
+  EXPECT_EQ(flow.segments(), "5001+1000");
+  EXPECT_EQ(flow.ssthresh(), 2000u);
+  EXPECT_EQ(flow.stack.statistics().tcp.fast_retransmits, 2u);
+}
+
+// Tahoe sends all again from the first hole on, in slow start, and answers no duplicate of that.
+TEST(FastRecovery, TahoeStartsSlowly) {
+  Ten flow(recovering_by(tcp::FastRecovery::tahoe));
+  flow.duplicates(3);
+  EXPECT_EQ(flow.segments(), "10001+1000 11001+1000 3001+1000");
+  EXPECT_FALSE(flow.info().fast_recovery);
+  EXPECT_EQ(flow.cwnd(), 1000u);
+  EXPECT_EQ(flow.ssthresh(), 3500u);
+  flow.duplicates(6);
+  EXPECT_EQ(flow.segments(), "");
+  flow.ack(5001);
+  EXPECT_EQ(flow.cwnd(), 2000u);
+  EXPECT_EQ(flow.segments(), "5001+1000 6001+1000");
+  flow.ack(12'001);
+  EXPECT_EQ(flow.segments(), "12001+1000 13001+1000 14001+1000");
+  EXPECT_EQ(flow.stack.statistics().tcp.fast_retransmits, 1u);
+  EXPECT_EQ(flow.stack.statistics().tcp.timeouts, 0u);
+}
+
 // An ACK of a zero-window probe is no sign of loss.
 TEST(FastRetransmit, AnswersToProbesAreNoDuplicates) {
   Flow flow;
