@@ -254,7 +254,8 @@ std::vector<std::string> changes(const Config& before, const Config& after) {
 
 /// By the name of the library, not of its file.
 bool is_linux(const std::filesystem::path& device) {
-  return device.extension() == ".so" && load_device(device).name == std::string_view("linux");
+  return device.extension() == ".so" &&
+         std::string_view(load_device(device).name).starts_with("linux");
 }
 
 }  // namespace

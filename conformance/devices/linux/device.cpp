@@ -39,6 +39,15 @@ constexpr std::int64_t refused = LOCKSTEP_DEVICE_REFUSED;
 constexpr std::int64_t again = LOCKSTEP_DEVICE_AGAIN;
 constexpr std::int64_t gone = LOCKSTEP_DEVICE_GONE;
 
+/// The sysctl tcp_rto_min_us is newer than 6.1: there the route says it.
+#ifdef LOCKSTEP_LINUX_6_1_DEVICE
+constexpr const char* device_name = "linux-6.1";
+constexpr std::uint32_t route_rto_min_ms = 1'000;
+#else
+constexpr const char* device_name = "linux";
+constexpr std::uint32_t route_rto_min_ms = 0;
+#endif
+
 constexpr int so_peername = 28;
 /// The largest read of the guest, and the largest write that fits a message.
 constexpr std::size_t piece_bytes = 60'000;
@@ -187,7 +196,7 @@ struct lockstep_device {
         options(std::move(given)),
         guest(lockstep::conformance::guest::program(library()), setup.seed) {
     bool const plain = options["profile"].empty() || options["profile"] == "rfc";
-    configure(guest, {local, remote, setup.mtu, plain ? 4U : 0U});
+    configure(guest, {local, remote, setup.mtu, plain ? 4U : 0U, plain ? route_rto_min_ms : 0U});
     if (plain) {
       for (auto const& [name, value] : plain_sysctls) {
         guest.sysctl(std::string("net/ipv4/") + name, value);
@@ -557,10 +566,23 @@ std::int64_t branch(lockstep_device* d, lockstep_device_branch stage) {
   return 0;
 }
 
-constexpr lockstep_device_calls table{
+/// The name of the kernel that is there, with its version.
+const char* stack() {
+  static const std::string title = [] {
+    try {
+      return lockstep::conformance::guest::title_of(
+          lockstep::conformance::guest::program(library()));
+    } catch (const std::exception&) {
+      return std::string("Linux");  // none is there; create() says so
+    }
+  }();
+  return title.c_str();
+}
+
+const lockstep_device_calls table{
     .version = LOCKSTEP_DEVICE_VERSION,
-    .name = "linux",
-    .stack = "Linux",
+    .name = device_name,
+    .stack = stack(),
     .abilities = "ipv4 ipv6 udp deterministic branches",
     .timer_grain = 1'000'000,
     // The timer wheel rounds up to an eighth (kernel/time/timer.c).

@@ -19,6 +19,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
 namespace lockstep::conformance::guest {
@@ -358,19 +360,34 @@ std::string Guest::netlink(std::uint16_t kind, std::uint16_t flags, std::string_
 }
 
 std::string program(const std::string& library) {
-  const char* const named = std::getenv("LOCKSTEP_LINUX");
+  bool const newest = !library.ends_with("linux-6.1.so");
+  std::string const variable = newest ? "LOCKSTEP_LINUX" : "LOCKSTEP_LINUX_6_1";
+  const char* const named = std::getenv(variable.c_str());
   bool const is_named = named != nullptr && *named != '\0';
-  std::string path =
-      is_named ? named : library.substr(0, library.rfind('/') + 1) + "../../linux/linux-6.12";
+  std::string path = is_named ? named
+                              : library.substr(0, library.rfind('/') + 1) + "../../linux/linux-" +
+                                    (newest ? "6.12" : "6.1");
   if (access(path.c_str(), X_OK) == 0) {
     return path;
   }
   if (is_named) {
-    throw std::invalid_argument("LOCKSTEP_LINUX: " + path + " is no program");
+    throw std::invalid_argument(variable + ": " + path + " is no program");
   }
-  throw std::invalid_argument(
-      "unsupported: there is no kernel: tools/setup --with linux builds one, or LOCKSTEP_LINUX "
-      "names it");
+  throw std::invalid_argument("unsupported: there is no kernel: tools/setup --with linux" +
+                              std::string(newest ? "" : "-6.1") + " builds one, or " + variable +
+                              " names it");
+}
+
+std::string title_of(const std::string& binary) {
+  constexpr std::string_view before = "Linux version ";
+  std::ifstream file(binary, std::ios::binary);
+  std::ostringstream octets;
+  octets << file.rdbuf();
+  std::string const all = octets.str();
+  std::size_t const at = all.find(before);
+  std::size_t const begin = at == std::string::npos ? all.size() : at + before.size();
+  std::string const version = all.substr(begin, all.find(' ', begin) - begin);
+  return version.empty() || version.size() > 32 ? "Linux" : "Linux " + version;
 }
 
 void configure(Guest& guest, const Interface& what) {
@@ -409,6 +426,12 @@ void configure(Guest& guest, const Interface& what) {
   guest.netlink(
       new_address, create,
       address + attribute(2, own) + attribute(1, own) + attribute_of(8, nodad_noprefixroute));
+  constexpr std::uint16_t lock = 1, rto_min = 13, first_window = 11;
+  std::string metrics = what.first_window == 0 ? "" : attribute_of(first_window, what.first_window);
+  if (what.rto_min_ms != 0) {
+    metrics += attribute_of(lock, std::uint32_t{1} << rto_min);
+    metrics += attribute_of(rto_min, what.rto_min_ms);
+  }
   const auto add_route = [&](const std::string& to, std::size_t length) {
     // The main table, by this program, for the link, a unicast route.
     std::string route{static_cast<char>(family),
@@ -420,7 +443,7 @@ void configure(Guest& guest, const Interface& what) {
                       static_cast<char>(253),
                       '\1'};
     route += std::string(4, '\0') + attribute(1, to) + attribute_of(4, number);
-    route += what.first_window == 0 ? "" : attribute(8, attribute_of(11, what.first_window));
+    route += metrics.empty() ? "" : attribute(8, metrics);
     guest.netlink(new_route, create, route);
   };
   add_route(net, bits);

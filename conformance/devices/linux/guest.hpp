@@ -107,10 +107,12 @@ class Guest {
   std::deque<Result> results_;
 };
 
-/// The path of the kernel, which LOCKSTEP_LINUX names; else that of the one that was built:
-/// `library` is in build/PRESET/devices, the kernel in build/linux. Throws std::invalid_argument
-/// without one.
+/// The path of the kernel. For the library linux.so it is what LOCKSTEP_LINUX names, else
+/// build/linux/linux-6.12 beside build/PRESET/devices; for linux-6.1.so LOCKSTEP_LINUX_6_1, else
+/// linux-6.1. Throws std::invalid_argument without one.
 std::string program(const std::string& library);
+/// What a kernel calls itself, as "Linux 6.12.117"; "Linux" if `binary` is none.
+std::string title_of(const std::string& binary);
 
 /// The interface and the address that the tester sees.
 struct Interface {
@@ -118,6 +120,7 @@ struct Interface {
   std::string remote;  ///< gets a route of its own where it is not in the net of `local`
   std::uint32_t mtu = 1'500;
   std::uint32_t first_window = 0;  ///< the route's initial window, in segments; 0: the kernel's own
+  std::uint32_t rto_min_ms = 0;    ///< the route's least RTO; 0: the kernel's own
 };
 inline constexpr std::string_view interface_name = "ls0";
 /// Sets the interface and its address up, and the route to its net.

@@ -1,0 +1,1 @@
+"""The sixth of the reorder matrix with Linux beside our TCP."""
