@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 from dev.test import kernel  # noqa: E402 (its folder is not a package of this one)
 
 TABLE = Path(__file__).with_name("scripts.md")
-DEVICES = ["lockstep", "lwip", "lwip_head", "smoltcp", "gvisor", "linux"]
+DEVICES = ["lockstep", "lwip", "lwip_head", "smoltcp", "gvisor", "libslirp", "linux"]
 WORDS = {"passed": "pass", "failed": "**fail**", "left_out": "-", "bad": "bad"}
 INTRODUCTION = """# Scripts on devices
 

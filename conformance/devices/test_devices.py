@@ -66,7 +66,7 @@ def test_ours_is_the_same_behind_the_interface(tmp_path):
 @pytest.mark.parametrize("name, without", [
     ("lwip", "liblwip-dev"), ("lwip_head", "the group devices of tools/setup"),
     ("smoltcp", "the group devices of tools/setup"),
-    ("gvisor", "the group devices of tools/setup")])
+    ("gvisor", "the group devices of tools/setup"), ("libslirp", "libslirp-dev")])
 def test_a_foreign_stack_is_judged_and_equal_twice(tmp_path, program, name, without):
     if name not in listed(program):
         pytest.skip(f"target device:{name}: built without {without}")

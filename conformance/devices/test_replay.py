@@ -59,7 +59,7 @@ def changed(tmp_path):
     return make
 
 
-@pytest.mark.parametrize("name", ["lockstep", "lwip", "smoltcp", "gvisor", "linux"])
+@pytest.mark.parametrize("name", ["lockstep", "lwip", "smoltcp", "gvisor", "libslirp", "linux"])
 def test_a_device_is_judged_and_does_the_same_again(tmp_path, program, name):
     listed = json.loads(subprocess.run([program, "devices", "--json"], capture_output=True,
                                        text=True).stdout)["devices"]

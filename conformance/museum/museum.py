@@ -48,9 +48,12 @@ DEVICES = {
     "lwip_head": ("lwIP 2.2.1-dev", ["--target", "lwip_head"]),
     "smoltcp": ("smoltcp 0.14", ["--target", "smoltcp"]),
     "gvisor": ("gVisor 20260905", ["--target", "device:gvisor"]),
+    "libslirp": ("libslirp 4.7", ["--target", "device:libslirp"]),
     "linux": ("Linux 6.12", ["--target", "device:linux"]),
 }
 OURS = ("rfc", "default")
+#: Characters of what a failed test says; some quote all octets that they read.
+WORDS_MAX = 300
 
 
 class Trouble(Exception):
@@ -154,9 +157,9 @@ def judged(rows, known):
         cell = found[id]
         cell[row["outcome"]] += 1
         if row["outcome"] == "failed" and cell["failed"] == 1:
-            cell["test"], cell["words"] = function, row["words"]
+            cell["test"], cell["words"] = function, row["words"][:WORDS_MAX]
         elif row["outcome"] == "skipped" and "words" not in cell:
-            cell["words"] = re.sub(r"^target [a-z0-9_:]+:? (unsupported: )?", "", row["words"])
+            cell["words"] = re.sub(r"^target [a-z0-9_:.-]+:? (unsupported: )?", "", row["words"])
     return {id: found[id] for id in known if id in found}
 
 

@@ -22,7 +22,7 @@ def listed():
     return {row["name"] for row in json.loads(done.stdout)["devices"]}
 
 
-@pytest.mark.parametrize("name", ["lwip", "lwip_head", "smoltcp", "gvisor", "linux"])
+@pytest.mark.parametrize("name", ["lwip", "lwip_head", "smoltcp", "gvisor", "libslirp", "linux"])
 def test_a_foreign_stack_fails_where_the_results_say(tmp_path, name):
     if name not in listed() or (name == "linux" and not os.environ.get("LOCKSTEP_LINUX")):
         pytest.skip(f"device {name} is not there")

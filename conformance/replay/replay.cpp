@@ -36,6 +36,9 @@ Config usual() {
   config.tcp.fast_open_by_addresses = usual.fast_open_by_addresses;
   config.tcp.timer_steps = usual.timer_steps;
   config.tcp.syn_received_timeout = usual.syn_received_timeout;
+  config.tcp.user_timeout_while_answered = usual.user_timeout_while_answered;
+  config.tcp.give_up_at_timer = usual.give_up_at_timer;
+  config.tcp.simultaneous_answered = usual.simultaneous_answered;
   config.tcp.probe_from_answer = usual.probe_from_answer;
   config.tcp.duplicates_in_flight = usual.duplicates_in_flight;
   config.tcp.dsack_before_reordering = usual.dsack_before_reordering;

@@ -5,6 +5,7 @@
     conformance/scapy/targets.py                  run all three, write both files (as root)
     conformance/scapy/targets.py --devices        run each device in virtual time instead, and write
                                                   results.json and results.md of conformance/devices
+    conformance/scapy/targets.py --devices --only device:lwip    run one, keep the other columns
     conformance/scapy/targets.py --from FOLDER    no run: use the results of an earlier --keep
     conformance/scapy/targets.py --table          no run: rewrite both with the current reasons
     conformance/scapy/targets.py --check          no run: check that the table fits the results,
@@ -68,11 +69,11 @@ DEVICE_ROOM = ROOT / "conformance/devices"
 DEVICES = Page({"stack": "Lockstep", "device:lockstep": "Lockstep as a device",
                 "device:lwip": "lwIP 2.1.3", "device:lwip_head": "lwIP 2.2.1-dev",
                 "device:smoltcp": "smoltcp 0.14", "device:gvisor": "gVisor 2026-09",
-                "device:linux": "Linux 6.12"},
+                "device:libslirp": "libslirp 4.7", "device:linux": "Linux 6.12"},
                DEVICE_ROOM / "results.json", DEVICE_ROOM / "results.md",
                DEVICE_ROOM / "differences.toml", "Results of devices, by requirement", "devices",
                False, {f"device:{name}": DEVICE_ROOM / name / "differences.toml"
-                       for name in ("gvisor", "linux")})
+                       for name in ("gvisor", "libslirp", "linux")})
 
 
 # --- running ------------------------------------------------------------------------------------
@@ -178,8 +179,29 @@ def unequal(found):
 
 def without_numbers(words):
     """The reason for a skip, without its target and its number of seconds."""
-    words = re.sub(r"^target [a-z0-9_:]+:? (unsupported: )?", "", words)
+    words = re.sub(r"^target [a-z0-9_:.-]+:? (unsupported: )?", "", words)
     return re.sub(r"a wait of \d+ s", "a wait of more than 12 s", words)
+
+
+def merged(page, old, new, targets):
+    """Committed results in which those of `targets` are replaced."""
+    order = list(page.targets)
+
+    def rows_of(name, key):
+        kept = [row for row in old[name] if row["target"] not in targets]
+        return sorted(kept + new[name], key=key)
+
+    clause_names = sorted(old["clauses"].keys() | new["clauses"].keys(), key=clauses.place)
+    cells = {}
+    for name in clause_names:
+        both = {target: cell for target, cell in old["clauses"].get(name, {}).items()
+                if target not in targets} | new["clauses"].get(name, {})
+        cells[name] = {target: both[target] for target in order if target in both}
+    totals = old["totals"] | new["totals"]
+    return old | {"totals": {target: totals[target] for target in order if target in totals},
+                  "left_out": rows_of("left_out", lambda row: (row["target"], row["words"])),
+                  "differing": rows_of("differing", lambda row: order.index(row["target"])),
+                  "clauses": {name: found for name, found in cells.items() if found}}
 
 
 # --- output -------------------------------------------------------------------------------------
@@ -345,6 +367,8 @@ def main():
     parser.add_argument("--priority", type=int, default=10,
                         help="real-time priority of the tests; 0: none (default: 10)")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the results here")
+    parser.add_argument("--only", nargs="+", metavar="TARGET", default=[],
+                        help="with --devices: run these, and keep the results of the others")
     parser.add_argument("--from", dest="folder", type=Path, help="results of an earlier run")
     parser.add_argument("--table", action="store_true", help="run nothing, write both files")
     parser.add_argument("--report", type=Path, metavar="FOLDER",
@@ -356,6 +380,8 @@ def main():
     page = DEVICES if asked.devices else LIVE
     if asked.jobs is None:
         asked.jobs = 8 if page.live else os.cpu_count()
+    if not set(asked.only) <= (set(DEVICES.targets) if asked.devices else set()):
+        parser.error(f"--only takes, with --devices, some of {', '.join(DEVICES.targets)}")
     if asked.jobs < 1 or not 0 <= asked.priority <= 99:
         parser.error("--jobs takes 1 or more, --priority 0 to 99")
     try:
@@ -393,19 +419,27 @@ def measured(page, asked, differences):
         return data
     if asked.folder is None and page.live and os.geteuid() != 0:
         raise PermissionError("tap and linux need network namespaces: run as root")
+    if asked.only:
+        ran = {target: page.targets[target] for target in page.targets if target in asked.only}
+        ran_page = dataclasses.replace(page, targets=ran)
+    else:
+        ran_page = page
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.folder or asked.keep or Path(temporary)
         folder = folder.resolve()  # pytest leaves captures in it
         if asked.folder is None:
             folder.mkdir(parents=True, exist_ok=True)
             take_priority(asked.priority if page.live else 0)
-            run_all(page, asked.jobs, folder)
+            run_all(ran_page, asked.jobs, folder)
         elif not list(folder.glob("*.jsonl")):
             raise Trouble(f"--from {folder}: there are no results: expected a folder of --keep")
-        found, again = read_results(page, folder)
+        found, again = read_results(ran_page, folder)
         data = collect(found, again, asked.jobs, asked.priority)
+        if asked.only:
+            old = json.loads(page.data.read_text(encoding="utf-8"))
+            data = merged(page, old, data, asked.only)
         write(page, data, differences)
-        if not page.live:
+        if not page.live and not asked.only:
             matrix.write(asked.report, page, data, found, folder / "left/first")
             print(f"{asked.report / 'index.html'}: written")
     return data

@@ -25,7 +25,7 @@ struct Known {
   std::size_t least, most;  // number of arguments
 };
 
-constexpr std::array<Known, 30> known_calls{
+constexpr std::array<Known, 32> known_calls{
     {{"socket", 3, 3},        {"bind", 3, 3},       {"listen", 2, 2},     {"accept", 3, 3},
      {"accept4", 4, 4},       {"connect", 3, 3},    {"shutdown", 2, 2},   {"close", 1, 1},
      {"read", 3, 3},          {"readv", 3, 3},      {"recv", 4, 4},       {"recvfrom", 6, 6},
@@ -33,7 +33,7 @@ constexpr std::array<Known, 30> known_calls{
      {"sendto", 6, 6},        {"sendmsg", 3, 3},    {"fcntl", 2, 3},      {"ioctl", 3, 3},
      {"getsockopt", 5, 5},    {"setsockopt", 5, 5}, {"poll", 3, 3},       {"epoll_create", 1, 1},
      {"epoll_create1", 1, 1}, {"epoll_ctl", 4, 4},  {"epoll_wait", 4, 4}, {"getsockname", 3, 3},
-     {"getpeername", 3, 3},   {"usleep", 1, 1}}};
+     {"getpeername", 3, 3},   {"usleep", 1, 1},     {"pipe", 1, 1},       {"splice", 6, 6}}};
 
 }  // namespace
 
@@ -159,10 +159,21 @@ Given Caller::carry_out() {
       "read",  "readv",  "recv", "recvfrom", "recvmsg",
       "write", "writev", "send", "sendto",   "sendmsg"};
   std::string const& name = call_->name;
+  errno = 0;
+  if (name == "pipe") {
+    return pipe();
+  }
+  if (name == "splice") {
+    return splice();
+  }
+  bool const polls = name == "poll" || name.starts_with("epoll");
+  if (!polls && name != "socket" && name != "usleep" && Pipes::is_end(fd(0))) {
+    return on_pipe(name);
+  }
   if (std::find(moving.begin(), moving.end(), name) != moving.end()) {
     return transfer(name);
   }
-  if (name == "poll" || name.starts_with("epoll")) {
+  if (polls) {
     return readiness(name);
   }
   if (name == "getsockopt" || name == "setsockopt" || name == "fcntl" || name == "ioctl") {

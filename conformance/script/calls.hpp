@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "conformance/script/flow.hpp"
+#include "conformance/script/pipes.hpp"
 #include "conformance/script/settings.hpp"
 #include "conformance/script/sysctl.hpp"
 #include "conformance/script/world.hpp"
@@ -59,6 +60,13 @@ class Caller {
   Given transfer(const std::string& name);
   Given options(const std::string& name);
   Given readiness(const std::string& name);
+  Given pipe();
+  Given on_pipe(const std::string& name);
+  std::int64_t read_pipe(int end, std::int64_t most);
+  std::int64_t write_pipe(int end, std::int64_t most);
+  Given splice();
+  std::int64_t splice_out(int from, int to, std::int64_t most, std::int64_t flags);
+  std::int64_t splice_in(int from, int to, std::int64_t most);
   Given connect();
   Given connect_again();
   /// The data of a call, and which of the socket calls transfers it.
@@ -119,6 +127,7 @@ class Caller {
   std::set<int> opening_;            // descriptors with an active open
   std::set<int> fast_open_;          // descriptors with TCP_FASTOPEN, by which sendto() opens
   std::map<std::int64_t, int> fds_;  // the script's descriptor to ours
+  Pipes pipes_;
   int subject_ = -1;
   const Call* call_ = nullptr;
   Place place_;

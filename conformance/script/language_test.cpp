@@ -64,7 +64,7 @@ TEST(Language, ASocketNamesItsConnection) {
                                "+0 read(4, ..., 99) = 10\n"),
               HasSubstr("-1 EAGAIN"));
   EXPECT_THAT(finding_of(two + "+0 < sock(3) . 1:1(0) ack 1 win 1\n"),
-              HasSubstr("sock(3) has no connection"));
+              HasSubstr("sock(3) has no connection: name one of accept()"));
   EXPECT_THAT(refusal_of("0 < sock 4 . 1:1(0) ack 1 win 1\n"), HasSubstr("sock(N)"));
 }
 
@@ -164,6 +164,9 @@ TEST(Language, OptionsThatThisStackDeclines) {
   EXPECT_EQ(octets_of("ACC_ECN e1b 5 ceb 0"), "ae08000005000000");
   EXPECT_THAT(refusal_of("0 < S 0:0(0) win 1 <mp_capable 01>\n"), HasSubstr("a key of 1 octets"));
   EXPECT_THAT(refusal_of("0 < S 0:0(0) win 1 <mp_capable a_key>\n"), HasSubstr("--define"));
+  EXPECT_THAT(refusal_of("0 < S 0:0(0) win 1 <mp_capable 0102030405060708 0102030405060708 "
+                         "0102030405060708>\n"),
+              HasSubstr("at most two keys"));
   EXPECT_THAT(refusal_of("0 < S 0:0(0) win 1 <ao 7 300 00>\n"), HasSubstr("an RNextKeyID"));
   Defines const names{{"a_key", "0102030405060708"}};
   Script const named = parse("x.pkt", "0 < S 0:0(0) win 1 <mp_capable a_key>\n", names);
@@ -384,6 +387,36 @@ TEST(Profiles, ToleranceOfPacketdrill) {
   EXPECT_EQ(late(""), Verdict::passed);
   EXPECT_EQ(late("--tolerance_usecs=1000\n"), Verdict::failed);
   EXPECT_EQ(late("--profile=linux\n"), Verdict::failed);
+}
+
+TEST(Language, SpliceMovesOctetsBetweenASocketAndAPipe) {
+  passes(open_passively +
+         "+0 pipe([5, 6]) = 0\n"
+         "+0 splice(5, NULL, 4, NULL, 100, SPLICE_F_NONBLOCK) = -1 EAGAIN\n"
+         "+.1 < P. 1:101(100) ack 1 win 65535\n"
+         "+0 splice(4, NULL, 6, NULL, 60, 0) = 60\n"
+         "+0 splice(4, [0], 6, [0], 60, 0) = 40\n"
+         "+0 splice(4, NULL, 6, NULL, 60, SPLICE_F_NONBLOCK) = -1 EAGAIN\n"
+         "+0 splice(5, NULL, 4, NULL, 1000, 0) = 100\n"
+         "+0 > P. 1:101(100) ack 101\n"
+         "+0 splice(5, NULL, 4, [7], 10, 0) = -1 ESPIPE\n"
+         "+0 splice(4, NULL, 4, NULL, 10, 0) = -1 EINVAL\n"
+         "+0 write(6, ..., 10) = 10\n"
+         "+0 read(5, ..., 4) = 4\n"
+         "+0 close(6) = 0\n"
+         "+0 read(5, ..., 100) = 6\n"
+         "+0 splice(5, NULL, 4, NULL, 10, 0) = 0\n"
+         "+0 close(5) = 0\n");
+  // One that blocks returns once there is data.
+  passes(open_passively +
+         "+0 pipe([5, 6]) = 0\n"
+         "+0...+.1 splice(4, NULL, 6, NULL, 60, 0) = 10\n"
+         "+.1 < P. 1:11(10) ack 1 win 65535\n");
+  EXPECT_THAT(finding_of(open_passively + "+0 pipe([5, 6]) = 0\n"
+                                          "+.1 < P. 1:11(10) ack 1 win 65535\n"
+                                          "+0 splice(4, NULL, 6, NULL, 60, 0) = 11\n"),
+              HasSubstr("10"));
+  EXPECT_THAT(refusal_of(open_passively + "+0 pipe([4, 6]) = 0\n"), HasSubstr("no other"));
 }
 
 }  // namespace

@@ -278,6 +278,13 @@ int LinuxCalls::fcntl(int fd, int command, int argument) {
   return command == F_SETFL ? 0 : one->flags;
 }
 
+/// A read would take the socket's error, which ioctl() leaves.
+void LinuxCalls::refuse_if_failed(int fd) {
+  if ((ready(fd) & POLLERR) != 0) {
+    throw LeftOut("ioctl() on a socket that has an error is not asked");
+  }
+}
+
 /// The octets that a read would give, or -1 and errno. The driver has no ioctl(): what it answers
 /// follows from other calls.
 std::int64_t LinuxCalls::unread(int fd) {
@@ -285,6 +292,12 @@ std::int64_t LinuxCalls::unread(int fd) {
       world_.ask(Do::receive, {fd, MSG_PEEK, static_cast<std::int64_t>(message_bytes)});
   if (got.value >= static_cast<std::int64_t>(message_bytes)) {
     throw LeftOut(fmt::format("ioctl() with {} octets or more is not asked", message_bytes));
+  }
+  if (got.value == -ENOTCONN) {
+    constexpr std::uint8_t listens = 10;
+    auto const info = world_.info_of(fd);
+    errno = EINVAL;
+    return info && info->tcpi_state == listens ? -1 : 0;
   }
   return got.value == -EAGAIN ? 0 : result(got);
 }
@@ -325,6 +338,7 @@ int LinuxCalls::ioctl(int fd, unsigned long request, void* argument) {
     case FIONBIO:
       return 0;
     case FIONREAD:
+      refuse_if_failed(fd);
       answer = unread(fd);
       break;
     case SIOCOUTQ:
@@ -332,6 +346,7 @@ int LinuxCalls::ioctl(int fd, unsigned long request, void* argument) {
       answer = unacknowledged(fd, request == SIOCOUTQNSD);
       break;
     case SIOCATMARK:
+      refuse_if_failed(fd);
       answer = at_mark(fd);
       break;
     default:

@@ -62,6 +62,7 @@ class LinuxCalls final : public SocketCalls {
   std::uint32_t ready(int fd);
   std::int64_t unread(int fd);
   int unacknowledged(int fd, bool unsent);
+  void refuse_if_failed(int fd);
   int at_mark(int fd);
   Port port_of(int fd, bool local);
 

@@ -16,8 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Ran run_on_linux(const std::string& text) {
-  Overrides overrides;
+Ran run_on_linux(const std::string& text, Overrides overrides = {}) {
   overrides.device = LOCKSTEP_BINARY_DIR "/devices/linux.so";
   Arena arena;
   return run(parse("linux.pkt", "--profile=linux\n" + text, {}), overrides, arena);
@@ -97,6 +96,22 @@ TEST(ScriptOnLinux, ComparesWindowsPushAndAcks) {
   EXPECT_EQ(early.verdict, Verdict::failed);
 }
 
+// The RTO of 300 ms expires 304 ms after the write: at a step of the kernel's timer wheel.
+TEST(ScriptOnLinux, AStepOfTheTimerWheelIsNoFindingUnlessTimesAreExact) {
+  std::string const text = std::string(accepted) +
+                           "+0 write(4, ..., 100) = 100\n"
+                           "+0 > P. 1:101(100) ack 1\n"
+                           "+.3 > P. 1:101(100) ack 1\n";
+  Ran const ran = run_on_linux(text);
+  if (is_missing(ran)) {
+    GTEST_SKIP() << ran.reason;
+  }
+  EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
+  Overrides exact;
+  exact.exact_times = true;
+  EXPECT_EQ(run_on_linux(text, exact).verdict, Verdict::failed);
+}
+
 TEST(ScriptOnLinux, WhatItCannotTakeLeavesTheScriptOut) {
   Ran const other = run_on_linux("`sysctl net.inet.tcp.msl=100`\n" + std::string(accepted));
   if (is_missing(other)) {
@@ -171,6 +186,25 @@ TEST(ScriptOnLinux, WhatIsQueuedAndWhereUrgentDataEnds) {
     GTEST_SKIP() << ran.reason;
   }
   EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
+}
+
+TEST(ScriptOnLinux, WhatCanBeReadFromASocketWithoutAConnection) {
+  Ran const ran = run_on_linux(std::string(accepted) +
+                               "+0 ioctl(3, SIOCINQ, [0]) = -1 EINVAL\n"
+                               "+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 5\n"
+                               "+0 ioctl(5, SIOCINQ, [0]) = 0\n"
+                               "+0 ioctl(5, SIOCATMARK, [0]) = 0\n");
+  if (is_missing(ran)) {
+    GTEST_SKIP() << ran.reason;
+  }
+  EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
+  // A read would take the error of the reset, which ioctl() leaves.
+  for (char const* const request : {"SIOCINQ", "SIOCATMARK"}) {
+    Ran const failed = run_on_linux(std::string(accepted) + "+.1 < R. 1:1(0) ack 1 win 0\n" +
+                                    "+0 ioctl(4, " + request + ", [0]) = 0\n");
+    EXPECT_EQ(failed.verdict, Verdict::left_out) << finding_text(failed);
+    EXPECT_THAT(failed.reason, HasSubstr("has an error"));
+  }
 }
 
 TEST(ScriptOnLinux, ASilenceOfHoursPasses) {

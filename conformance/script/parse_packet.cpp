@@ -399,8 +399,12 @@ bool parse_declined(Cursor& cursor, std::string_view name, Option& out) {
     // Version 1, and HMAC-SHA256 without checksums.
     out.kind = 30;
     out.data = {0x01, 0x01};
-    while (at_hex(cursor)) {
+    constexpr int keys = 2;  // the sender's and the receiver's (RFC 8684 3.1)
+    for (int i = 0; i < keys && at_hex(cursor); ++i) {
       put_hex(cursor, out, key_octets, "a key");
+    }
+    if (at_hex(cursor)) {
+      cursor.fail(cursor.place(), "mp_capable has at most two keys of 8 octets");
     }
   } else {
     return false;
@@ -447,6 +451,11 @@ Option parse_option(Cursor& cursor) {
     out.kind = 19;
     cursor.skip();
     Place const digest = cursor.place();
+    if (cursor.accept_word("valid")) {
+      cursor.fail(digest,
+                  "md5 valid needs a key, and no call sets one here (TCP_MD5SIG is not "
+                  "supported): write the digest, 32 hexadecimal digits");
+    }
     out.data = parse_hex(cursor);
     if (out.data.size() != 16) {
       cursor.fail(digest,

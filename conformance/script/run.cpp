@@ -46,6 +46,7 @@ Runner::Runner(const Script& script, const Overrides& overrides, Arena& arena, R
       strict_(script.head.strict_segments.value_or(false) || overrides.strict_segments),
       trailing_(script.head.allow_trailing.value_or(script.upstream) || overrides.allow_trailing),
       lenient_(overrides.lenient),
+      exact_(overrides.exact_times),
       keeps_(overrides.keep_capture),
       cut_(overrides.cut),
       world_owner_(world_of(plan_, overrides, arena)),
@@ -164,7 +165,9 @@ std::string Runner::text_of(const Sent& sent) const {
 
 Flow& Runner::flow_of(const Packet& packet) {
   if (packet.socket && !caller_.refer_to(*packet.socket)) {
-    fail_at(current(), fmt::format("sock({}) has no connection", *packet.socket));
+    fail_at(current(),
+            fmt::format("sock({}) has no connection: name one of accept() or connect() above",
+                        *packet.socket));
   }
   if (flows_.select(packet)) {
     caller_.refer_to(flows_.now());
@@ -229,7 +232,8 @@ Duration Runner::tolerance_at(Instant at) const {
   std::uint64_t const passed = at > base_ ? at.since(base_).ns : 0;
   std::uint64_t const part = passed / 1'000'000 * script_.head.tolerance_ppm +
                              passed % 1'000'000 * script_.head.tolerance_ppm / 1'000'000;
-  return Duration{std::max(script_.head.tolerance_ns, part)} + world_.tolerance(Duration{passed});
+  Duration const own{std::max(script_.head.tolerance_ns, part)};
+  return exact_ ? own : own + world_.tolerance(Duration{passed});
 }
 
 Instant Runner::begin_of(const Event& event) const {

@@ -186,7 +186,7 @@ class Runner {
 
   const Script& script_;
   Plan plan_;
-  bool strict_, trailing_, lenient_, keeps_, cut_;
+  bool strict_, trailing_, lenient_, exact_, keeps_, cut_;
   std::unique_ptr<World> world_owner_;
   World& world_;
   Flows flows_;

@@ -93,6 +93,7 @@ TEST(Script, OptionsHaveNames) {
   EXPECT_EQ(options("ECN e0b 256")[0], (Option{172, {0, 1, 0}, std::uint8_t{5}}));
   const std::string front = "0 < S 0:0(0) win 1 <";
   EXPECT_THAT(refusal_of(front + "md5 0011>\n"), HasSubstr("x.pkt:1:25: a digest of 2 octets"));
+  EXPECT_THAT(refusal_of(front + "md5 valid>\n"), HasSubstr("x.pkt:1:25: md5 valid needs a key"));
   EXPECT_THAT(refusal_of(front + "ECN>\n"), HasSubstr("ECN e0b N ceb N e1b N"));
   EXPECT_THAT(refusal_of(front + "ECN e0b 16777216>\n"), HasSubstr("a counter of 24 bits"));
   // The three bits of AccECN, as letters or as a number.

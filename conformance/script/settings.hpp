@@ -31,6 +31,7 @@ struct Overrides {
   std::string profile;
   std::filesystem::path device;  ///< runs the scripts in place of our stack; as of device_path()
   bool strict_segments = false;
+  bool exact_times = false;  ///< without what the device says of its timers
   bool allow_trailing = false;
   bool keep_capture = false;  ///< for a run that passes, too
   bool lenient = false;       ///< leaves out, with a note, what would be refused

@@ -80,7 +80,7 @@ TEST(Shell, TheRestIsRefusedByNameWithItsPlace) {
       {"`ip route change 192.0.2.0/24 initcwnd 70000`\n", "a number up to 65535"},
       {"`nstat | grep TcpExtTCPLoss`\n", "is not understood"},
       {"`ss -tin | grep cwnd`\n", "is not understood"},
-      {"`sysctl net.inet.tcp.blackhole=2`\n", "expected 0, as this stack behaves"},
+      {"`sysctl net.inet.tcp.fast_finwait2_recycle=1`\n", "expected 0, as this stack behaves"},
       {"`sysctl net.ipv4.tcp_ecn=3`\n", "accurate ECN (RFC 9768)"},
       {"`sysctl net.ipv4.tcp_fastopen_key=00000000-00000000-00000000-00000000`\n",
        "expected another key"},

@@ -32,8 +32,10 @@ tcp::EcnPolicy ecn_of(Number value) {
          : value == 1 ? tcp::EcnPolicy::on
                       : tcp::EcnPolicy::accept;
 }
-tcp::ResetPolicy policy_of(Number insecure) {
-  return insecure != 0 ? tcp::ResetPolicy::rfc793 : tcp::ResetPolicy::rfc5961;
+tcp::ResetPolicy policy_of(bool resets, bool syns) {
+  using tcp::ResetPolicy;
+  return resets ? (syns ? ResetPolicy::rfc5961 : ResetPolicy::rfc5961_reset)
+                : (syns ? ResetPolicy::rfc5961_syn : ResetPolicy::rfc793);
 }
 Count count_of(Number value) { return Count{static_cast<std::uint32_t>(value)}; }
 Bytes bytes_of(Number value) { return Bytes{static_cast<std::uint32_t>(value)}; }
@@ -115,12 +117,18 @@ constexpr std::array freebsd_names{
            [](Config& c, Number v) { c.tcp.slow_start_segments = count_of(v); }},
     Sysctl{"net.inet.tcp.always_keepalive", 1, "keepalive",
            [](Config& c, Number v) { c.tcp.keepalive = v != 0; }},
+    Sysctl{"net.inet.tcp.blackhole", 2, "closed_silent",
+           [](Config& c, Number v) { c.tcp.closed_silent = count_of(v); }},
     Sysctl{"net.inet.tcp.delacktime", 499, "delayed_ack",
            [](Config& c, Number v) { c.tcp.delayed_ack = Duration::milliseconds(v); }},
     Sysctl{"net.inet.tcp.delayed_ack", 1, "delayed_acks",
            [](Config& c, Number v) { c.tcp.delayed_acks = v != 0; }},
     Sysctl{"net.inet.tcp.do_prr", 1, "prr", [](Config& c, Number v) { c.tcp.prr = v != 0; }},
+    Sysctl{"net.inet.tcp.drop_synfin", 1, "syn_fin_dropped",
+           [](Config& c, Number v) { c.tcp.syn_fin_dropped = v != 0; }},
     Sysctl{"net.inet.tcp.ecn.enable", 2, "ecn", [](Config& c, Number v) { c.tcp.ecn = ecn_of(v); }},
+    Sysctl{"net.inet.tcp.ecn.maxretries", 255, "ecn_syn_retries",
+           [](Config& c, Number v) { c.tcp.ecn_syn_retries = count_of(v); }},
     Sysctl{"net.inet.tcp.fastopen.client_enable", 1, "fast_open_client",
            [](Config& c, Number v) { c.tcp.fast_open_client = v != 0; }},
     Sysctl{"net.inet.tcp.fastopen.server_enable", 1, "fast_open_server",
@@ -128,9 +136,13 @@ constexpr std::array freebsd_names{
     Sysctl{"net.inet.tcp.finwait2_timeout", 86'400'000, "fin_wait_2",
            [](Config& c, Number v) { c.tcp.fin_wait_2 = Duration::milliseconds(v); }},
     Sysctl{"net.inet.tcp.insecure_rst", 1, "reset_policy",
-           [](Config& c, Number v) { c.tcp.reset_policy = policy_of(v); }},
+           [](Config& c, Number v) {
+             c.tcp.reset_policy = policy_of(v == 0, challenges_syns(c.tcp.reset_policy));
+           }},
     Sysctl{"net.inet.tcp.insecure_syn", 1, "reset_policy",
-           [](Config& c, Number v) { c.tcp.reset_policy = policy_of(v); }},
+           [](Config& c, Number v) {
+             c.tcp.reset_policy = policy_of(challenges_resets(c.tcp.reset_policy), v == 0);
+           }},
     Sysctl{"net.inet.tcp.keepcnt", 255, "keepalive_probes",
            [](Config& c, Number v) { c.tcp.keepalive_probes = count_of(v); }},
     Sysctl{"net.inet.tcp.keepidle", 86'400'000, "keepalive_idle",
@@ -157,6 +169,8 @@ constexpr std::array freebsd_names{
            [](Config& c, Number v) { c.tcp.receive_buffer_max = bytes_of(v); }},
     Sysctl{"net.inet.tcp.recvspace", 0x3fff'ffff, "receive_buffer_bytes",
            [](Config& c, Number v) { c.tcp.receive_buffer = bytes_of(v); }},
+    Sysctl{"net.inet.tcp.rexmit_drop_options", 1, "syn_plain_from",
+           [](Config& c, Number v) { c.tcp.syn_plain_from = Count{v != 0 ? 3u : 0u}; }},
     Sysctl{"net.inet.tcp.rexmit_initial", 86'400'000, "rto_initial",
            [](Config& c, Number v) { c.tcp.rto_initial = Duration::milliseconds(v); }},
     Sysctl{"net.inet.tcp.rexmit_min", 86'400'000, "rto_min",
@@ -245,13 +259,10 @@ constexpr std::array neutrals{
     Neutral{"net.inet.icmp.", "*"},
     Neutral{"net.inet.tcp.bb.", "*"},
     Neutral{"net.inet.tcp.bbr.", "*"},
-    Neutral{"net.inet.tcp.blackhole", "0"},
     Neutral{"net.inet.tcp.cc.abe", "0"},
     Neutral{"net.inet.tcp.cc.dctcp.", "*"},
     Neutral{"net.inet.tcp.do_tcpdrain", "*"},
-    Neutral{"net.inet.tcp.drop_synfin", "0"},
     Neutral{"net.inet.tcp.ecn.generalized", "0"},
-    Neutral{"net.inet.tcp.ecn.maxretries", "1"},
     Neutral{"net.inet.tcp.ecn.plusplus", "0"},
     Neutral{"net.inet.tcp.fast_finwait2_recycle", "0"},
     Neutral{"net.inet.tcp.fastopen.acceptany", "0"},
@@ -274,7 +285,6 @@ constexpr std::array neutrals{
     Neutral{"net.inet.tcp.reass.", "*"},
     Neutral{"net.inet.tcp.recvbuf_inc", "*"},
     Neutral{"net.inet.tcp.retries", "12"},
-    Neutral{"net.inet.tcp.rexmit_drop_options", "0"},
     Neutral{"net.inet.tcp.rexmit_slop", "200"},
     Neutral{"net.inet.tcp.rfc3390", "1"},
     Neutral{"net.inet.tcp.rfc3465", "1"},

@@ -200,7 +200,9 @@ Config profile_linux() {
   tcp.ack_stretch_segments = Count{2};
   tcp.rto_min = Duration::milliseconds(200);
   tcp.persist_max = Duration::seconds(120);
-  tcp.orphan_timeout = Duration::seconds(205);
+  tcp.orphan_timeout = Duration::seconds(360);
+  tcp.orphan_until_persist_max = true;
+  tcp.give_up_at_timer = true;
   tcp.user_timeout = Duration::seconds(924);
   tcp.syn_timeout = Duration::seconds(127);
   tcp.fast_open_client = true;
@@ -229,6 +231,7 @@ Config profile_linux() {
   tcp.receive_buffer_max = Bytes{6 << 20};
   tcp.send_buffer_max = Bytes{4 << 20};
   tcp.path_mtu_probing = false;
+  tcp.path_mtu_low = Bytes{1064};
   tcp.hystart = false;
   tcp.slow_start_segments = Count{65'535};
   tcp.quick_acks = Count{16};
@@ -246,7 +249,10 @@ Config profile_linux() {
   tcp.fast_open_by_addresses = true;
   tcp.buffers_doubled = true;
   tcp.errors_like_linux = true;
+  tcp.urgent_apart = true;
   tcp.recovery_held = true;
+  tcp.user_timeout_while_answered = true;
+  tcp.simultaneous_answered = true;
   return config;
 }
 
@@ -264,6 +270,7 @@ Config profile_freebsd() {
   tcp.orphan_timeout = Duration{};
   tcp.mss_least = Bytes{216};
   tcp.path_mtu_least = Bytes{256};
+  tcp.ecn_syn_retries = Count{1};
   tcp.path_mtu_probing = false;
   tcp.slow_start_segments = Count{2};
   tcp.option_order = wire::OptionOrder::like_freebsd;

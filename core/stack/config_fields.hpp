@@ -64,6 +64,7 @@ constexpr void visit_tcp_pools(C& tcp, Visit&& visit) {
   visit("receive_buffer_rounded", Unit::boolean, FieldRange{0, 1}, tcp.receive_buffer_rounded);
   visit("buffers_doubled", Unit::boolean, FieldRange{0, 1}, tcp.buffers_doubled);
   visit("errors_like_linux", Unit::boolean, FieldRange{0, 1}, tcp.errors_like_linux);
+  visit("urgent_apart", Unit::boolean, FieldRange{0, 1}, tcp.urgent_apart);
   visit("recovery_held", Unit::boolean, FieldRange{0, 1}, tcp.recovery_held);
   visit("ack_stretch_segments", Unit::count, FieldRange{2, 1024}, tcp.ack_stretch_segments);
   visit("ack_stretch_after_bytes", Unit::bytes, FieldRange{0, 1 << 30}, tcp.ack_stretch_after);
@@ -92,8 +93,11 @@ constexpr void visit_tcp_extras(C& tcp, Visit&& visit) {
   visit("fast_open_by_addresses", Unit::boolean, FieldRange{0, 1}, tcp.fast_open_by_addresses);
   visit("rto_min_added", Unit::boolean, FieldRange{0, 1}, tcp.rto_min_added);
   visit("syn_linear_timeouts", Unit::count, FieldRange{0, 127}, tcp.syn_linear_timeouts);
+  visit("syn_plain_from", Unit::count, FieldRange{0, 255}, tcp.syn_plain_from);
   visit("window_probe_data", Unit::boolean, FieldRange{0, 1}, tcp.window_probe_data);
   visit("slow_start_below_twice", Unit::boolean, FieldRange{0, 1}, tcp.slow_start_below_twice);
+  visit("syn_fin_dropped", Unit::boolean, FieldRange{0, 1}, tcp.syn_fin_dropped);
+  visit("closed_silent", Unit::count, FieldRange{0, 2}, tcp.closed_silent);
   visit("reset_acknowledges", Unit::boolean, FieldRange{0, 1}, tcp.reset_acknowledges);
   visit("reset_stamps", Unit::boolean, FieldRange{0, 1}, tcp.reset_stamps);
   visit("syn_data", Unit::boolean, FieldRange{0, 1}, tcp.syn_data);
@@ -123,8 +127,12 @@ constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
   visit("rto_granularity", Unit::duration, FieldRange{1, day}, tcp.rto_granularity);
   visit("r1_retransmissions", Unit::count, FieldRange{3, 255}, tcp.r1_retransmissions);
   visit("user_timeout", Unit::duration, FieldRange{0, day}, tcp.user_timeout);
+  visit("give_up_at_timer", Unit::boolean, FieldRange{0, 1}, tcp.give_up_at_timer);
+  visit("user_timeout_while_answered", Unit::boolean, FieldRange{0, 1},
+        tcp.user_timeout_while_answered);
   visit("syn_timeout", Unit::duration, FieldRange{0, day}, tcp.syn_timeout);
   visit("timer_steps", Unit::boolean, FieldRange{0, 1}, tcp.timer_steps);
+  visit("simultaneous_answered", Unit::boolean, FieldRange{0, 1}, tcp.simultaneous_answered);
   visit("syn_received_timeout", Unit::duration, FieldRange{0, day}, tcp.syn_received_timeout);
   visit("persist_max", Unit::duration, FieldRange{1, day}, tcp.persist_max);
   visit("probe_from_answer", Unit::boolean, FieldRange{0, 1}, tcp.probe_from_answer);
@@ -136,6 +144,7 @@ constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
   visit("msl", Unit::duration, FieldRange{1, day}, tcp.msl);
   visit("fin_wait_2", Unit::duration, FieldRange{1, day}, tcp.fin_wait_2);
   visit("orphan_timeout", Unit::duration, FieldRange{0, day}, tcp.orphan_timeout);
+  visit("orphan_until_persist_max", Unit::boolean, FieldRange{0, 1}, tcp.orphan_until_persist_max);
   visit("quiet_time", Unit::duration, FieldRange{0, day}, tcp.quiet_time);
   visit("time_wait_ignores_reset", Unit::boolean, FieldRange{0, 1}, tcp.time_wait_ignores_reset);
   visit("time_wait_reuse", Unit::boolean, FieldRange{0, 1}, tcp.time_wait_reuse);
@@ -145,6 +154,7 @@ constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
   visit("limited_transmit", Unit::boolean, FieldRange{0, 1}, tcp.limited_transmit);
   visit("restart_after_idle", Unit::boolean, FieldRange{0, 1}, tcp.restart_after_idle);
   visit("hystart", Unit::boolean, FieldRange{0, 1}, tcp.hystart);
+  visit("ecn_syn_retries", Unit::count, FieldRange{0, 255}, tcp.ecn_syn_retries);
   visit("pacing", Unit::boolean, FieldRange{0, 1}, tcp.pacing);
   visit("pacing_start_percent", Unit::count, FieldRange{100, 1000}, tcp.pacing_start);
   visit("pacing_gain_percent", Unit::count, FieldRange{100, 1000}, tcp.pacing_gain);
@@ -211,11 +221,13 @@ template <class C, class Visit>
 constexpr void visit_choices(C& config, Visit&& visit) {
   using Two = std::array<std::string_view, 2>;
   using Three = std::array<std::string_view, 3>;
+  using Four = std::array<std::string_view, 4>;
   visit("congestion", tcp::congestion_words(), config.tcp.congestion);
   visit("ecn", tcp::ecn_policy_names, config.tcp.ecn);
   visit("initial_window", Two{"rfc5681", "rfc6928"}, config.tcp.initial_window);
   visit("fast_recovery", Three{"newreno", "reno", "tahoe"}, config.tcp.fast_recovery);
-  visit("reset_policy", Two{"rfc793", "rfc5961"}, config.tcp.reset_policy);
+  visit("reset_policy", Four{"rfc793", "rfc5961", "rfc5961_syn", "rfc5961_reset"},
+        config.tcp.reset_policy);
   visit("option_order", Two{"linux", "freebsd"}, config.tcp.option_order);
   visit("syn_cookies", Three{"off", "on", "always"}, config.tcp.syn_cookies);
 }

@@ -32,6 +32,9 @@ bool has_tuple_of(const Record& record, const InboundSegment& arrival) {
 [[gnu::noinline]] Drop arrives_elsewhere(Engine& e, const InboundSegment& arrival,
                                          TableEntry found) {
   e.latest = nullptr;
+  if (drops_syn_fin(e.config, arrival.segment.flags)) [[unlikely]] {
+    return Drop::tcp_syn_fin;
+  }
   if (found.kind == EntryKind::time_wait) {
     return arrives_time_wait(e, found.index, arrival);
   }

@@ -31,6 +31,11 @@ inline ReceiveWindow window_of(const Connection& c) {
   return {c.receive.nxt, c.receive.edge.since(c.receive.nxt)};
 }
 
+// Whether a segment with SYN and FIN is dropped, whatever it is for (Config, syn_fin_dropped).
+inline bool drops_syn_fin(const Config& config, wire::Flags flags) {
+  return config.syn_fin_dropped && flags.all_of(wire::flag::syn | wire::flag::fin);
+}
+
 // Whether ACKs at the right edge of our window are processed: the peer's flight may have filled the
 // window although RCV.NXT has not moved, because there is a gap, or because we had no room for it.
 // Without a gap this matters only once our own flight fills the peer's window. If both sides

@@ -10,6 +10,10 @@ namespace lockstep::tcp {
   if (arrival.segment.flags.rst()) {
     return Drop::tcp_closed_reset;
   }
+  if (wire::Flags const flags = arrival.segment.flags;
+      e.config.closed_silent.value > (flags.syn() && !flags.ack() ? 0u : 1u)) {
+    return Drop::tcp_closed_silent;
+  }
   //= rfc9293#3.5.1
   //# 9293:P-HALFOPEN-DATA a segment for a connection that is not there draws a reset
   //= rfc9293#3.5.2

@@ -49,7 +49,8 @@ struct JudgedConnection {
     //# 9293:P-RST-SYNCSTATES in a synchronized state the user is told
     // With Fast Open the application knows of the connection already, so it gets `reset`.
     bool const unknown = c.state == State::syn_received && !opened_fast(c);
-    end(e, unknown ? Cause::refused : Cause::reset);
+    bool const refused = unknown && !e.config.errors_like_linux;
+    end(e, refused ? Cause::refused : Cause::reset);
   }
   Index cookie_listener(Engine& e) {
     bool const bare =
@@ -92,6 +93,9 @@ void note_keepalive_of_peer(Engine& e, Connection& c, const wire::Segment& s) {
 // Not inlined into the path of acceptable segments.
 [[gnu::cold, gnu::noinline]] Drop act_on(Engine& e, Connection& c, const InboundSegment& arrival,
                                          const wire::Segment& s, Disposition disposition) {
+  if (drops_syn_fin(e.config, s.flags)) {
+    return Drop::tcp_syn_fin;
+  }
   if (disposition.drop == Drop::tcp_out_of_window) {
     record_timestamp_of_copy(e, c, s);
     note_keepalive_of_peer(e, c, s);
@@ -360,6 +364,9 @@ Drop arrives_other_states(Engine& e, Connection& c, const InboundSegment& arriva
   if (!is_same_syn(c, arrival.segment)) {
     return process_segment(e, c, arrival, arrival.segment);
   }
+  if (drops_syn_fin(e.config, arrival.segment.flags)) {
+    return Drop::tcp_syn_fin;
+  }
   ecn::process_syn_again(c, arrival.segment.flags);
   process_options_again(c, arrival.segment);
   if (!acks_our_syn(c, arrival.segment)) {
@@ -371,6 +378,9 @@ Drop arrives_other_states(Engine& e, Connection& c, const InboundSegment& arriva
   }
   //= rfc9293#A.2
   //# 9293:P-SEQVAL-A2 the SYN-ACK of a simultaneous open would fail the sequence test
+  if (e.config.simultaneous_answered) {
+    ack_now(e, c);
+  }
   return process_segment(e, c, arrival, without_its_syn(c, arrival.segment));
 }
 

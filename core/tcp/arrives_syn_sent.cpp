@@ -64,9 +64,8 @@ void hasten_syn(Engine& e, Connection& c) {
   }
 }
 
-}  // namespace
-
-void learn_syn(const Engine& e, Connection& c, const wire::Segment& segment) {
+// As learn_syn().
+void learn_answer(const Engine& e, Connection& c, const wire::Segment& segment) {
   // The window that our SYN advertised, if one was sent.
   Bytes const offered = c.receive.edge.since(c.receive.nxt);
   c.receive.irs = segment.sequence;
@@ -99,6 +98,20 @@ void learn_syn(const Engine& e, Connection& c, const wire::Segment& segment) {
   c.send.wl1 = segment.sequence;
   c.send.wl2 = segment.acknowledgment;
   ecn::process_syn(e.config, c, segment.flags);
+}
+
+}  // namespace
+
+void learn_syn(const Engine& e, Connection& c, const wire::Segment& segment) {
+  if (is_plain_syn(e, c)) [[unlikely]] {
+    wire::Segment plain = segment;
+    plain.options.has_window_scale = false;
+    plain.options.has_sack_permitted = false;
+    plain.options.has_timestamps = false;
+    learn_answer(e, c, plain);
+    return;
+  }
+  learn_answer(e, c, segment);
 }
 
 void process_syn(Engine& e, Connection& c, const wire::Segment& segment) {
@@ -163,6 +176,9 @@ void establish(Engine& e, Connection& c) {
 // Not inlined: the path of the other states needs the registers.
 [[gnu::noinline]] Drop arrives_syn_sent(Engine& e, Connection& c, const InboundSegment& arrival) {
   wire::Segment const& s = arrival.segment;
+  if (drops_syn_fin(e.config, s.flags)) [[unlikely]] {
+    return Drop::tcp_syn_fin;
+  }
   //= rfc9293#3.10.7.3
   //# 9293:P-SYNSENT-ACK-RANGE SND.UNA < SEG.ACK =< SND.NXT
   bool const acks = s.flags.ack() && s.acknowledgment.after(c.send.una) &&

@@ -15,8 +15,15 @@
 
 namespace lockstep::tcp {
 
-// RST and SYN in a synchronized state: the rules of RFC 793, or RFC 5961's challenge ACKs.
-enum class ResetPolicy : std::uint8_t { rfc793, rfc5961 };
+// RST and SYN in a synchronized state: the rules of RFC 793, or RFC 5961's challenge ACKs, or those
+// for one of the two alone.
+enum class ResetPolicy : std::uint8_t { rfc793, rfc5961, rfc5961_syn, rfc5961_reset };
+constexpr bool challenges_resets(ResetPolicy policy) {
+  return policy == ResetPolicy::rfc5961 || policy == ResetPolicy::rfc5961_reset;
+}
+constexpr bool challenges_syns(ResetPolicy policy) {
+  return policy == ResetPolicy::rfc5961 || policy == ResetPolicy::rfc5961_syn;
+}
 
 // Which controller sets cwnd: core/tcp/congestion/README.md.
 #define LOCKSTEP_CONGESTIONS(X)         \
@@ -110,8 +117,13 @@ struct Config {
   // SO_RCVBUF and SO_SNDBUF return twice what was set, within Linux's limits (socket(7)).
   bool buffers_doubled = false;
   // A write on a socket without a connection gives EPIPE and connect() on a listener EISCONN, as
-  // Linux's calls return; else ENOTCONN and EOPNOTSUPP (POSIX; send(2) and connect(2) list both).
+  // Linux's calls return; else ENOTCONN and EOPNOTSUPP (POSIX; send(2) and connect(2) list both). A
+  // reset of an active open in SYN-RECEIVED is reported as reset, else as refused.
   bool errors_like_linux = false;
+  // The last urgent octet is not in the stream of the sockets: a read skips it, recv(MSG_OOB) gives
+  // it, and poll tells of it once it is there, unless SO_OOBINLINE is set, as in Linux (tcp(7)).
+  // Else all urgent data is in the stream (RFC 6093 6).
+  bool urgent_apart = false;
   // Without SACK tcpi_ca_state stays in Recovery or Loss until an octet above `recover` is
   // acknowledged, as Linux's tcp_info shows. It changes nothing that is sent.
   bool recovery_held = false;
@@ -129,18 +141,30 @@ struct Config {
   // The first timeouts of a SYN, of an active open, that do not double the RTO (Linux's
   // ip-sysctl: tcp_syn_linear_timeouts).
   Count syn_linear_timeouts{0};
+  // From this retransmission on a SYN has no options, and only the MSS of the answer counts, as
+  // with FreeBSD's tcp(4), rexmit_drop_options. 0: never.
+  Count syn_plain_from{0};
   Count r1_retransmissions{3};
   Duration user_timeout = Duration::seconds(300);  // R2; zero: never
+  // R2, if the application has set no user timeout, ends a connection only when its retransmission
+  // timer expires next, as Linux's frames show.
+  bool give_up_at_timer = false;
+  // A user timeout of the application counts from the first probe of a zero window also while the
+  // peer answers the probes, as Linux's TCP_USER_TIMEOUT does (tcp(7)).
+  bool user_timeout_while_answered = false;
   // RFC 5482: the advertised value (zero: user_timeout), and the limits of an adopted one.
   bool user_timeout_option = false;
   Duration user_timeout_advertised;
   Duration user_timeout_least = Duration::seconds(100);
   Duration user_timeout_most = Duration::seconds(3600);
-  // Timers of retransmissions, probes and delayed ACKs fire at the next of steps of 1 ms, from 64
-  // ms on of up to an eighth of the delay, as those of Linux with HZ=1000 do (its timer wheel).
+  // Timers of retransmissions, probes, keep-alive and delayed ACKs fire at the next of steps of
+  // 1 ms, from 63 ms on of up to an eighth of the delay, as those of Linux with HZ=1000 do.
   bool timer_steps = false;
   Duration syn_timeout = Duration::seconds(180);  // R2 of a SYN
-  Duration syn_received_timeout{};                // R2 of a SYN-ACK; 0: as syn_timeout
+  // The SYN-ACK of a simultaneous open gets an ACK, as each SYN of a synchronized connection does;
+  // else it is taken as Figure 7 of RFC 9293 shows, without a further segment.
+  bool simultaneous_answered = false;
+  Duration syn_received_timeout{};  // R2 of a SYN-ACK; 0: as syn_timeout
   Duration persist_max = Duration::seconds(60);
   // The interval to the next probe of a closed window begins with the answer to the last, as
   // Linux's frames show it, not with that probe.
@@ -163,6 +187,9 @@ struct Config {
   // timed_out, although the peer answers the probes; zero: never. While the application has the
   // connection open it stays, as RFC 9293 3.8.6.1 demands; RFC 6429 permits to end it.
   Duration orphan_timeout = Duration::seconds(300);
+  // ... and in any case once it was probed at the longest interval, without a reset, as Linux's
+  // frames show.
+  bool orphan_until_persist_max = false;
   Duration quiet_time;
   bool time_wait_ignores_reset = true;
   bool time_wait_reuse = true;
@@ -170,6 +197,9 @@ struct Config {
   Congestion congestion = Congestion::cubic;
   bool hystart = true;  // HyStart++ (RFC 9406), with reno and cubic
   EcnPolicy ecn = EcnPolicy::accept;
+  // So many retransmissions of a SYN still ask for ECN (RFC 3168 6.1.1.1 permits it), as FreeBSD's
+  // tcp(4), ecn.maxretries.
+  Count ecn_syn_retries{0};
   bool pacing = false;
   Count pacing_start{200};                              // percent of cwnd / RTT in slow start ...
   Count pacing_gain{120};                               // ... and after it
@@ -208,6 +238,11 @@ struct Config {
   bool undo_by_timestamps = true;  // also if an echo shows it (Eifel: RFC 3522, 4015)
 
   ResetPolicy reset_policy = ResetPolicy::rfc5961;
+  // A segment with SYN and FIN is dropped, as with FreeBSD's tcp(4), drop_synfin.
+  bool syn_fin_dropped = false;
+  // Which segments to a port that nobody listens on get no reset, as with FreeBSD's blackhole(4): 0
+  // none, 1 SYNs, 2 all.
+  Count closed_silent{0};
   // The reset that ends a connection carries an ACK and a window, as Linux's frames show it ...
   bool reset_acknowledges = false;
   // ... and one without a connection answers a timestamp with one (RFC 7323 5.2), as Linux's do

@@ -167,9 +167,10 @@ void fill_urgent(const Connection& c, const InFlightState& a, const SegmentPlan&
 
 // How many segments leave as one burst from this one on, as Linux's frames show: what is sent in
 // about a millisecond at twice cwnd per round trip (1.2 times it from half of ssthresh on), at
-// least two, and not more than half of cwnd or than the queue and the windows have.
+// least two, and not more than half of cwnd (of new data) or than the queue and the windows have.
 [[gnu::cold]] std::uint32_t burst_of(const Engine& e, const Connection& c, const InFlightState& a,
-                                     Sequence begin) {
+                                     const SegmentPlan& plan) {
+  Sequence const begin = plan.sequence;
   constexpr std::uint64_t whole = 65'536, least = 2, shift = 10, base = 9;
   std::uint64_t const mss = std::max<std::uint32_t>(c.mss, 1);
   std::uint64_t const rtt = srtt_of(c.rtt).ns / 1000;
@@ -181,27 +182,30 @@ void fill_urgent(const Connection& c, const InFlightState& a, const SegmentPlan&
   std::uint64_t const room = std::min((rate >> shift) + near, whole);
   std::uint64_t const flight = begin.since(c.send.una).count / mss;
   std::uint64_t const segments = cwnd / mss;
+  std::uint64_t const part = plan.retransmitted ? segments : segments / 2;
   std::uint64_t const quota =
-      std::min(std::max<std::uint64_t>(segments / 2, 1), segments - std::min(segments, flight));
+      std::min(std::max<std::uint64_t>(part, 1), segments - std::min(segments, flight));
   Bytes const queued = (queue_begin(c) + a.send.length()).since(begin);
   Bytes const usable = (c.send.una + c.send.wnd).since(begin);
   std::uint64_t const there = (lockstep::least(queued, usable).count + mss - 1) / mss;
   return static_cast<std::uint32_t>(std::min({std::max(room / mss, least), quota, there}));
 }
 
-// Whether a burst of several segments of new data ends with this one.
+// Whether a burst of several full segments ends with this one.
 [[gnu::cold]] bool ends_burst(const Engine& e, const Connection& c, InFlightState& a,
                               const SegmentPlan& plan) {
-  if (plan.retransmitted || plan.probe || plan.data.count < c.mss) {
-    a.burst_left = 0;
-    return false;
-  }
-  if (plan.data.count > c.send.wnd_max.count / 2) {
+  bool const full = plan.data.count >= c.mss && !plan.probe;
+  if (full && plan.data.count > c.send.wnd_max.count / 2) {
     a.burst_left = 0;
     return true;  // the peer has no room for a second
   }
+  // In fast recovery a hole is taken as one segment.
+  if (!full || (plan.retransmitted && c.congestion.recovering)) {
+    a.burst_left = 0;
+    return false;
+  }
   if (a.burst_left == 0) {
-    std::uint32_t const burst = std::min(burst_of(e, c, a, plan.sequence), 255u);
+    std::uint32_t const burst = std::min(burst_of(e, c, a, plan), 255u);
     a.burst_left = static_cast<std::uint8_t>(burst < 2 ? 0 : burst);
   }
   if (a.burst_left == 0) {

@@ -182,7 +182,8 @@ void expire_keepalive(Engine& e, Connection& c) {
   if (!quiet) {
     c.keepalive_probes = 0;
     // With data in flight the retransmission timer checks the peer: look again after the interval.
-    set_slow(e, c, (silent ? e.state->now : quiet_since) + idle);
+    Duration const past = silent ? Duration{} : e.state->now.since(quiet_since);
+    set_slow(e, c, due_in(e, idle - past));
     return;
   }
   count(e, TimerKind::keepalive);
@@ -193,7 +194,7 @@ void expire_keepalive(Engine& e, Connection& c) {
     give_up(e, c, Cause::keepalive_timed_out);
     return;
   }
-  set_slow(e, c, e.state->now + keepalive_interval_of(e, c));
+  set_slow(e, c, due_in(e, keepalive_interval_of(e, c)));
   // If there is no resource for a probe, the peer's silence does not count.
   if (InFlightState* a = ensure_active(e, c)) {
     ++c.keepalive_probes;
@@ -233,8 +234,23 @@ bool due(Instant instant, Instant now) { return instant <= now; }
     arm(e, c);
     return;
   }
+  bool const own = !synchronized(c.state) || c.options.has(negotiated::user_timeout_fixed);
+  bool const later = !a.retransmit_due.is_never() && a.give_up_due < a.retransmit_due;
+  if (e.config.give_up_at_timer && !own && later) {
+    a.give_up_due = a.retransmit_due;
+    arm(e, c);
+    return;
+  }
   count(e, TimerKind::give_up);
   give_up(e, c, Cause::timed_out);
+}
+
+// Whether the longest interval has passed since the last probe for a connection that no application
+// has any more.
+bool orphan_is_over(const Engine& e, const Connection& c) {
+  return e.config.orphan_until_persist_max && c.reading_over &&
+         e.active(c).mode == RetransmitMode::persist &&
+         probe_interval(e, c) >= e.config.persist_max;
 }
 
 }  // namespace
@@ -253,6 +269,11 @@ bool due(Instant instant, Instant now) { return instant <= now; }
     ack_now(e, c);
   }
   if (c.active != nil && due(e.active(c).retransmit_due, now)) {
+    if (orphan_is_over(e, c)) [[unlikely]] {
+      count(e, TimerKind::give_up);
+      give_up(e, c, Cause::timed_out);
+      return;
+    }
     expire_retransmit(e, c);
   }
   if (c.active != nil && due(e.active(c).pace_due, now)) {
@@ -270,13 +291,14 @@ bool due(Instant instant, Instant now) { return instant <= now; }
 }
 
 [[gnu::cold]] Instant stepped(Instant now, Duration delay) {
-  constexpr std::uint64_t ms = 1'000'000, first = 64;
+  constexpr std::uint64_t ms = 1'000'000, first = 63;
   std::uint64_t step = 1;
   while (delay.ns / ms >= first * step && step < 1u << 18) {
     step *= 8;
   }
-  // Of our clock; Linux's steps lie there if it runs in virtual time as a device does.
-  constexpr std::uint64_t phase = 16;
+  // Steps begin at any instant of the clock; this is where Linux's begin in virtual time, at the
+  // instants of a script.
+  constexpr std::uint64_t phase = 249'424;
   std::uint64_t const into = (phase % step) * ms;
   return {((now + delay + Duration{step * ms - into}).ns / (step * ms)) * step * ms + into};
 }
@@ -330,19 +352,23 @@ void set_give_up(const Engine& e, const Connection& c, InFlightState& a) {
   if (c.state == State::syn_received && e.config.syn_received_timeout.ns != 0) [[unlikely]] {
     limit = own_syn_received_limit(e, c);
   }
-  a.give_up_due = e.state->now + limit;
+  bool const late = e.config.timer_steps && synchronized(c.state) && c.user_timeout_ms != 0;
+  a.give_up_due = late ? due_in(e, limit) : e.state->now + limit;
 }
 
 namespace {
 
-// The peer is alive: R2 ends, and the next probe waits for its whole interval.
+// The peer is alive: R2 ends, but for a user timeout that counts while probes are answered, and the
+// next probe waits for its whole interval.
 [[gnu::cold]] void note_probe_answer(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   if (!a.give_up_due.is_never()) {
     a.retransmit_due = e.config.probe_from_answer
                            ? due_in(e, probe_interval(e, c))
                            : later(a.retransmit_due, c.sent_at + probe_interval(e, c));
-    a.give_up_due = Instant::never();
+    bool const counts =
+        e.config.user_timeout_while_answered && c.options.has(negotiated::user_timeout_fixed);
+    a.give_up_due = counts ? a.give_up_due : Instant::never();
     arm(e, c);
   }
 }
@@ -375,7 +401,7 @@ bool is_watched(const Connection& c) {
 
 void begin_keepalive(Engine& e, Connection& c) {
   if (c.keepalive && !c.reading_over) {
-    set_slow(e, c, e.state->now + Duration::milliseconds(c.keepalive_idle_ms));
+    set_slow(e, c, due_in(e, Duration::milliseconds(c.keepalive_idle_ms)));
     arm(e, c);
   }
 }

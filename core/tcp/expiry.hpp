@@ -10,8 +10,8 @@ namespace lockstep::tcp {
 // the node for the next.
 void expire_connection(Engine& e, Connection& c);
 
-// With Config's timer_steps: when a timer of that delay fires. Its steps are 1 ms below 64 ms, then
-// 8 ms below 512 ms, and so on: from 8 ms on at most an eighth of the delay. Always the next step.
+// With Config's timer_steps: when a timer of that delay fires. Its steps are 1 ms below 63 ms, then
+// 8 ms below 504 ms, and so on: from 8 ms on at most an eighth of the delay. Always the next step.
 Instant stepped(Instant now, Duration delay);
 // When a timer of that delay, begun now, fires.
 inline Instant due_in(const Engine& e, Duration delay) {

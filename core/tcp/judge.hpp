@@ -155,7 +155,7 @@ template <ReceiverView View>
   //# 9293:P-ACK-5961, 9293:MAY-12, 9293:P-ACK-MAXWND one older than the largest window, too
   //= rfc5961#5.2
   //# 5961:BLIND-6, 5961:BLIND-9, 5961:BLIND-10 SND.UNA - MAX.SND.WND =< SEG.ACK =< SND.NXT
-  if (view.reset_policy() == ResetPolicy::rfc5961 &&
+  if (view.reset_policy() != ResetPolicy::rfc793 &&
       s.acknowledgment.before(view.send_una() - view.send_wnd_max())) {
     return {Action::challenge, Drop::tcp_ack_too_old};
   }
@@ -190,7 +190,7 @@ template <ReceiverView View>
   //# 5961:BLIND-2 exactly at RCV.NXT
   //= rfc5961#4.2
   //# 5961:BLIND-13 so does the one that answers a challenge ACK
-  if (exact || view.reset_policy() == ResetPolicy::rfc793) {
+  if (exact || !challenges_resets(view.reset_policy())) {
     return {Action::end_by_reset, Drop::none};
   }
   //= rfc9293#3.10.7.4
@@ -210,7 +210,7 @@ template <ReceiverView View>
   }
   //= rfc9293#3.10.7.4
   //# 9293:P-SYN-793 RFC 793: an in-window SYN draws a reset and ends the connection
-  if (view.reset_policy() == ResetPolicy::rfc793) {
+  if (!challenges_syns(view.reset_policy())) {
     return {Action::reset_and_end, Drop::tcp_syn_in_window};
   }
   //= rfc9293#3.10.7.4
@@ -245,7 +245,7 @@ template <ReceiverView View>
     //= rfc5961#4.2
     //# 5961:BLIND-5 a SYN without them draws its challenge ACK, by which a host that has started
     // again finds the half-open connection (RFC 9293 3.5.1). By RFC 793 it is judged as with them.
-    if (view.reset_policy() == ResetPolicy::rfc5961) {
+    if (challenges_syns(view.reset_policy())) {
       return {Action::challenge, stamp};
     }
   }

@@ -262,6 +262,21 @@ TEST(Judge, SynInTheWindow) {
   });
 }
 
+// Each of the two alone, as FreeBSD's insecure_rst and insecure_syn.
+TEST(Judge, ResetsOrSynsAloneByRfc5961) {
+  const auto by = [](ResetPolicy policy) {
+    return with(established(), [policy](View& v) { v.reset_policy_ = policy; });
+  };
+  View const resets = by(ResetPolicy::rfc5961_reset);
+  View const syns = by(ResetPolicy::rfc5961_syn);
+  expect_rows({
+      {"resets", resets, {.flags = flag::rst, .seq = 1001}, "challenge tcp_reset_challenged"},
+      {"resets", resets, {.flags = flag::syn}, "reset_and_end tcp_syn_in_window"},
+      {"SYNs", syns, {.flags = flag::rst, .seq = 1001}, "end_by_reset none"},
+      {"SYNs", syns, {.flags = flag::syn}, "challenge tcp_syn_challenged"},
+  });
+}
+
 TEST(Judge, TheAckField) {
   for (View const& view : {established(), simultaneous(), half_open(), time_wait()}) {
     expect_rows({{"none", view, {.flags = flag::none}, "drop tcp_no_ack"}});

@@ -26,11 +26,11 @@ TEST(TimerSteps, AreAnEighthOfTheDelayAtMostAndAlwaysTheNext) {
     Duration at;
   };
   for (Row const& row :
-       {Row{{}, ms(2), ms(3)}, Row{{}, ms(63), ms(64)}, Row{{}, ms(64), ms(72)},
-        Row{{}, ms(300), ms(304)}, Row{{}, ms(511), ms(512)}, Row{{}, ms(512), ms(528)},
-        Row{{}, ms(4095), ms(4112)}, Row{{}, ms(4096), ms(4112)},
+       {Row{{}, ms(2), ms(3)}, Row{{}, ms(62), ms(63)}, Row{{}, ms(63), ms(64)},
+        Row{{}, ms(300), ms(304)}, Row{{}, ms(503), ms(504)}, Row{{}, ms(504), ms(528)},
+        Row{{}, ms(4031), ms(4048)}, Row{{}, ms(4032), ms(4176)},
         Row{Instant{} + ms(100), ms(300), ms(408)}, Row{Instant{} + ms(408), ms(600), ms(1040)},
-        Row{{}, Duration::seconds(86'400), ms(86'507'536)}}) {
+        Row{{}, Duration::seconds(86'400), ms(86'494'800)}}) {
     EXPECT_EQ(stepped(row.now, row.delay).ns, row.at.ns) << row.delay.ns;
     EXPECT_GT(stepped(row.now, row.delay), row.now + row.delay);
   }

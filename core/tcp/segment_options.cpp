@@ -55,6 +55,9 @@ void add_announcements(const Engine& e, const Connection& c, wire::Options& opti
 wire::Options options_of(const Engine& e, Connection& c, const SegmentPlan& plan,
                          const Report& report) {
   wire::Options options;
+  if (plan.syn && is_plain_syn(e, c)) [[unlikely]] {
+    return options;
+  }
   if (plan.syn) {
     add_announcements(e, c, options);
   }

@@ -20,6 +20,12 @@ inline Bytes syn_options_room(const Engine& e, const Connection& c) {
   return least(Bytes{wire::tcp_options_bytes_max}, e.link_mss(c.remote));
 }
 
+// Whether our SYN has no options any more: a path may drop SYNs for them (Config, syn_plain_from).
+inline bool is_plain_syn(const Engine& e, const Connection& c) {
+  Count const from = e.config.syn_plain_from;
+  return from.value != 0 && c.state == State::syn_sent && c.retries >= from.value;
+}
+
 // The options of the planned segment, SYN or not. Each feature has its own lines here: first those
 // only on SYNs, then those on every segment, then those that use the remaining space.
 wire::Options options_of(const Engine& e, Connection& c, const SegmentPlan& plan,
@@ -55,7 +61,7 @@ inline Bytes write_segment_options(const Engine& e, Connection& c, const Segment
     options.mss = accounts::least_mss(e.accounts[e.slot_of(c)].mss, Bytes{options.mss});
     return wire::write(options, into, e.config.option_order);
   }
-  if (plan.syn && e.mss_alone) {
+  if (plan.syn && e.mss_alone && !is_plain_syn(e, c)) {
     return wire::write_mss(mss_to_name(e, c), into);
   }
   return wire::write(options_of(e, c, plan, report), into, e.config.option_order);

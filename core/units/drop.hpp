@@ -71,6 +71,8 @@ namespace lockstep {
   X(tcp_to_group, "a segment to or from a broadcast or multicast address")         \
   X(tcp_closed_reset, "no connection: the segment is itself a reset")              \
   X(tcp_closed, "no connection: answered by a reset")                              \
+  X(tcp_closed_silent, "no connection: dropped, as Config's closed_silent says")   \
+  X(tcp_syn_fin, "SYN and FIN, which Config's syn_fin_dropped drops")              \
   X(tcp_listen_reset, "a reset to a listener")                                     \
   X(tcp_listen_ack, "an ACK to a listener: answered by a reset")                   \
   X(tcp_listen_other, "neither RST, ACK nor SYN to a listener")                    \

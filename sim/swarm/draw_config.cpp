@@ -165,6 +165,41 @@ void draw_congestion(Dice& dice, tcp::Config& tcp) {
   tcp.marks_max = {dice.pick({1u, 16u, 4'096u})};
 }
 
+// What imitates one system, each setting apart from the others of its profile.
+void draw_imitations(Dice dice, tcp::Config& tcp) {
+  for (bool tcp::Config::* const setting :
+       {&tcp::Config::ack_each_second,        &tcp::Config::timer_steps,
+        &tcp::Config::probe_from_answer,      &tcp::Config::user_timeout_while_answered,
+        &tcp::Config::simultaneous_answered,  &tcp::Config::duplicates_in_flight,
+        &tcp::Config::unsent_answered,        &tcp::Config::soft_errors_end_open,
+        &tcp::Config::bad_cookie_reset,       &tcp::Config::segment_half_window,
+        &tcp::Config::window_smaller_ignored, &tcp::Config::shrunk_retransmitted,
+        &tcp::Config::path_mtu_plateaus,      &tcp::Config::path_mtu_slow_start,
+        &tcp::Config::rto_min_added,          &tcp::Config::window_probe_data,
+        &tcp::Config::slow_start_below_twice, &tcp::Config::reset_acknowledges,
+        &tcp::Config::reset_stamps,           &tcp::Config::syn_data,
+        &tcp::Config::push_syn_data,          &tcp::Config::fast_open_needs_cookie,
+        &tcp::Config::fast_open_by_addresses, &tcp::Config::push_bursts,
+        &tcp::Config::window_update_doubles,  &tcp::Config::window_each_ack,
+        &tcp::Config::receive_buffer_rounded, &tcp::Config::recovery_held,
+        &tcp::Config::syn_fin_dropped,        &tcp::Config::give_up_at_timer,
+        &tcp::Config::dsack_before_reordering}) {
+    tcp.*setting = dice.percent(20) ? !(tcp.*setting) : tcp.*setting;
+  }
+  const auto at_times = [&dice](auto value, auto& setting) {
+    setting = dice.percent(30) ? value : setting;
+  };
+  at_times(Count{dice.pick({0u, 2u, 16u, 31u})}, tcp.quick_acks);
+  at_times(Count{dice.pick({0u, 4u})}, tcp.syn_linear_timeouts);
+  at_times(Count{dice.pick({0u, 1u})}, tcp.timestamps_behind);
+  at_times(Count{dice.pick({0u, 1u, 3u})}, tcp.syn_plain_from);
+  at_times(Count{dice.pick({0u, 1u, 5u})}, tcp.ecn_syn_retries);
+  at_times(dice.pick({Duration{}, seconds(3), seconds(63)}), tcp.syn_received_timeout);
+  at_times(dice.pick({Duration{}, ms(10), ms(500)}), tcp.answer_interval);
+  at_times(dice.pick({Duration{}, ms(2)}), tcp.syn_after_bad_ack);
+  at_times(dice.pick({Duration{}, ms(500), seconds(3)}), tcp.path_mtu_stalled);
+}
+
 }  // namespace
 
 Config draw_profile(Dice& dice) {
@@ -172,6 +207,8 @@ Config draw_profile(Dice& dice) {
   // Words that the fault `substitute` exchanges between options and data are in no checksum: only
   // the malformed options that come of it protect the stream.
   config.tcp.options_lenient = false;
+  // With the short intervals that are drawn, it would end connections that still transfer data.
+  config.tcp.orphan_until_persist_max = false;
   return config;
 }
 
@@ -225,6 +262,9 @@ void draw_config(Dice& dice, Config& config) {
     draw_congestion(dice, config.tcp);
   }
   draw_keys(dice, config);
+  if (Dice own = dice.fork("imitations"); own.percent(30)) {
+    draw_imitations(own, config.tcp);
+  }
   if (dice.percent(60)) {
     draw_options(dice, config.tcp);
   }

@@ -79,8 +79,9 @@ TEST(Swarm, TheLeastSegmentFitsIntoEveryLink) {
 
 // In one profile, so that what the profiles set differently counts as not drawn.
 TEST(Swarm, DrawsEverySetting) {
-  // What the topology decides, what would end a connection before its application does, and what
-  // only imitates a system: that comes with the profile, which is drawn.
+  // What the topology decides, what would end a connection before its application does, what reads
+  // options that are malformed (see draw_profile), what only calls of sockets show, and what leaves
+  // a peer of a lost connection without an answer.
   const std::set<std::string_view> not_drawn{"mtu_bytes",
                                              "mss",
                                              "mss_least_bytes",
@@ -93,46 +94,15 @@ TEST(Swarm, DrawsEverySetting) {
                                              "reassembly_timeout",
                                              "path_age",
                                              "orphan_timeout",
+                                             "orphan_until_persist_max",
                                              "address_probes",
                                              "address_probe_interval",
                                              "defend_addresses",
-                                             "ack_each_second",
-                                             "quick_acks",
-                                             "timer_steps",
-                                             "syn_received_timeout",
-                                             "probe_from_answer",
-                                             "duplicates_in_flight",
-                                             "dsack_before_reordering",
-                                             "answer_interval",
-                                             "unsent_answered",
-                                             "syn_after_bad_ack",
-                                             "soft_errors_end_open",
-                                             "bad_cookie_reset",
                                              "options_lenient",
-                                             "timestamps_behind",
-                                             "segment_half_window",
-                                             "window_smaller_ignored",
-                                             "shrunk_retransmitted",
-                                             "path_mtu_stalled",
-                                             "path_mtu_plateaus",
-                                             "path_mtu_slow_start",
-                                             "rto_min_added",
-                                             "syn_linear_timeouts",
-                                             "window_probe_data",
-                                             "slow_start_below_twice",
-                                             "reset_acknowledges",
-                                             "reset_stamps",
-                                             "syn_data",
-                                             "push_syn_data",
-                                             "fast_open_needs_cookie",
-                                             "fast_open_by_addresses",
-                                             "push_bursts",
-                                             "window_update_doubles",
+                                             "closed_silent",
                                              "buffers_doubled",
                                              "errors_like_linux",
-                                             "recovery_held",
-                                             "window_each_ack",
-                                             "receive_buffer_rounded"};
+                                             "urgent_apart"};
   std::map<std::string_view, std::set<std::uint64_t>> values;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     Dice dice{Random{seed}};

@@ -204,7 +204,10 @@ void settle_timer(Engine& e, Connection& c, Instant wait, bool advances) {
   //# 8985:RACK-10 the earliest deadline, in one timer
   if (!wait.is_never()) {
     a.mode = RetransmitMode::reordering;
-    a.retransmit_due = wait;
+    // Linux adds two ticks to this timer.
+    constexpr Duration ticks = Duration::milliseconds(2);
+    a.retransmit_due =
+        e.config.timer_steps ? stepped(e.state->now, wait.since(e.state->now) + ticks) : wait;
     arm(e, c);
     return;
   }

@@ -119,15 +119,17 @@ if(TARGET program_lockstep)
     DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
   install(FILES "${manuals}/fish" RENAME lockstep.fish
     DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
-  # The unit for systemd, which names the program, and what to add to it.
-  set(unit "${PROJECT_BINARY_DIR}/package/lockstep.service")
+  # The unit for systemd, which names the program, and what to add to it. The prefix is known only
+  # while it is installed.
   install(CODE "
     file(READ \"${PROJECT_SOURCE_DIR}/tools/verbs/serve/systemd/lockstep.service\" unit)
     get_filename_component(program \"${CMAKE_INSTALL_BINDIR}/lockstep\" ABSOLUTE
       BASE_DIR \"\${CMAKE_INSTALL_PREFIX}\")
     string(REPLACE /usr/bin/lockstep \"\${program}\" unit \"\${unit}\")
-    file(WRITE \"${unit}\" \"\${unit}\")")
-  install(FILES "${unit}" DESTINATION lib/systemd/system)
+    set(unit_file \"\${CMAKE_INSTALL_PREFIX}/lib/systemd/system/lockstep.service\")
+    message(STATUS \"Installing: \$ENV{DESTDIR}\${unit_file}\")
+    file(WRITE \"\$ENV{DESTDIR}\${unit_file}\" \"\${unit}\")
+    list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${unit_file}\")")
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/tools/verbs/serve/systemd"
     DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.conf")
   # The sentences of clauses.

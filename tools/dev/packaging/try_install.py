@@ -23,6 +23,8 @@ PARTS_SAY = {
     "sim": r"1000000 octets\n",
 }
 LAYERS = ("units", "memory", "wire", "link", "internet", "tcp", "stack")
+UNIT = "lib/systemd/system/lockstep.service"
+EXTRAS = "share/doc/lockstep/systemd"
 HTTP_CONSUMER = CONSUMER.with_name("consumer_ns3_http")
 
 
@@ -112,12 +114,41 @@ def expect_printed(what, program, pattern):
         sys.exit(1)
 
 
-def try_unit(prefix):
-    """The unit for systemd names the program that was installed with it."""
-    unit = (prefix / "lib/systemd/system/lockstep.service").read_text(encoding="utf-8")
-    if f"ExecStart={prefix}/bin/lockstep serve http " not in unit:
-        print(f"lockstep.service does not run {prefix}/bin/lockstep", file=sys.stderr)
+def expect(holds, says):
+    if not holds:
+        print(says, file=sys.stderr)
         sys.exit(1)
+
+
+def try_unit(prefix):
+    """The unit for systemd names the program that was installed with it; beside README's place of
+    them are the files that a server of another kind needs."""
+    unit = (prefix / UNIT).read_text(encoding="utf-8")
+    expect(f"ExecStart={prefix}/bin/lockstep serve http " in unit,
+           f"lockstep.service does not run {prefix}/bin/lockstep")
+    sources = CONSUMER.parents[3] / "tools/verbs/serve/systemd"
+    for source in sources.glob("*.conf"):
+        installed = prefix / EXTRAS / source.name
+        expect(installed.is_file() and installed.read_bytes() == source.read_bytes(),
+               f"{installed} is missing, or differs from {source}")
+    readme = (sources.parent / "README.md").read_text(encoding="utf-8")
+    for place in (UNIT, EXTRAS):
+        expect(f"`PREFIX/{place}" in readme, f"{sources.parent}/README.md does not name {place}")
+
+
+def try_destdir(build, folder):
+    """A package is made in a folder that is not the prefix; the unit is not written elsewhere."""
+    def units():
+        return {path: path.stat().st_mtime_ns for path in build.rglob("*.service")}
+    before = units()
+    run("cmake", "--install", build, "--prefix", "/opt/lockstep",
+        env=dict(os.environ, DESTDIR=str(folder)))
+    unit = (folder / "opt/lockstep" / UNIT).read_text(encoding="utf-8")
+    expect("ExecStart=/opt/lockstep/bin/lockstep serve http " in unit,
+           "with DESTDIR lockstep.service does not run /opt/lockstep/bin/lockstep")
+    expect(units() == before, "installing writes the unit into the build")
+    listed = (build / "install_manifest.txt").read_text(encoding="utf-8").split("\n")
+    expect(f"/opt/lockstep/{UNIT}" in listed, f"install_manifest.txt lacks {UNIT}")
 
 
 def try_ns3(prefix, folder, compiler, flags):
@@ -201,6 +232,7 @@ def main():
             print("liblockstep_packetdrill.so is not installed", file=sys.stderr)
             sys.exit(1)
         try_unit(top / "prefix")
+        try_destdir(options.build, top / "package")
         try_find_package(top / "prefix", top / "by_cmake", options.compiler, options.flags)
         try_pkg_config(top / "prefix", top / "by_pkg_config", options.compiler, options.flags)
         try_sockets(top / "prefix", top / "sockets", options.compiler, options.flags)

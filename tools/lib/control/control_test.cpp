@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -25,6 +25,7 @@
 #include "core/stack/testing/syn_cache_kit.hpp"
 #include "tools/base/output/json.hpp"
 #include "tools/base/process/failure.hpp"
+#include "tools/base/process/wait_kit.hpp"
 #include "tools/lib/control/client.hpp"
 #include "tools/lib/control/socket.hpp"
 
@@ -57,6 +58,10 @@ class Control : public ::testing::Test {
 
   void start() {
     socket->start();
+    start_shard();
+  }
+
+  void start_shard() {
     shard = std::thread([this] {
       for (;;) {
         std::array<pollfd, 2> watched{{{over, POLLIN, 0}, {listing.descriptor({0}), POLLIN, 0}}};
@@ -73,14 +78,17 @@ class Control : public ::testing::Test {
 
   /// A client by hand, for what the real one does not do.
   hw::Descriptor client(std::string_view text) const {
+    hw::Descriptor made(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    say(made, text);
+    return made;
+  }
+  void say(const hw::Descriptor& made, std::string_view text) const {
     sockaddr_un name{};
     name.sun_family = AF_UNIX;
     std::copy(path.begin(), path.end(), name.sun_path);
-    hw::Descriptor made(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     EXPECT_EQ(connect(made.number(), reinterpret_cast<sockaddr*>(&name), sizeof name), 0);
     EXPECT_EQ(send(made.number(), text.data(), text.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(text.size()));
-    return made;
   }
   static std::string all_of(const hw::Descriptor& from) {
     std::string out;
@@ -151,12 +159,32 @@ TEST_F(Control, AClientMayLeaveWhileItIsServed) {
   EXPECT_EQ(list_of(path).lines.size(), 201u);
 }
 
-/// The system call in which a thread of this process waits; -1: it runs.
-long call_of(pid_t thread) {
-  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/syscall");
-  long number = -1;
-  file >> number;
-  return number;
+/// The system call in which a thread of this process waits, if it waits.
+class CallOf {
+ public:
+  explicit CallOf(pid_t thread)
+      : file_(open(("/proc/self/task/" + std::to_string(thread) + "/syscall").c_str(),
+                   O_RDONLY | O_CLOEXEC)) {}
+
+  /// -1: it runs.
+  long number() const {
+    std::array<char, 64> text{};
+    ssize_t const size = pread(file_.number(), text.data(), text.size(), 0);
+    long out = -1;
+    std::from_chars(text.data(), text.data() + std::max<ssize_t>(size, 0), out);  // or "running"
+    return out;
+  }
+
+ private:
+  hw::Descriptor file_;
+};
+
+std::set<pid_t> threads_of_this_process() {
+  std::set<pid_t> out;
+  for (auto const& each : std::filesystem::directory_iterator("/proc/self/task")) {
+    out.insert(std::stoi(each.path().filename().string()));
+  }
+  return out;
 }
 
 // A shard that is awake sees the question at once. Had it answered before the event was signalled,
@@ -172,9 +200,9 @@ TEST_F(Control, TheEventIsSignalledBeforeTheQuestion) {
     asks = gettid();
     listing.ask({0}, 0);
   });
-  while (asks == 0 || call_of(asks) != SYS_write) {
-    std::this_thread::yield();
-  }
+  EXPECT_TRUE(tools::happens([&] { return asks != 0; }));
+  CallOf const call(asks);
+  EXPECT_TRUE(tools::happens([&] { return call.number() == SYS_write; }));
   EXPECT_FALSE(listing.is_wanted({0}));
   std::uint64_t taken = 0;
   EXPECT_EQ(read(event, &taken, sizeof taken), ssize_t{sizeof taken});
@@ -219,7 +247,13 @@ TEST_F(Control, ASocketOfAnotherKindIsNotReplaced) {
 }
 
 TEST_F(Control, WithoutDescriptorsItPauses) {
-  hw::Descriptor waits = client(list_request);
+  std::set<pid_t> const others = threads_of_this_process();
+  socket->start();
+  std::set<pid_t> threads = threads_of_this_process();
+  std::erase_if(threads, [&](pid_t each) { return others.contains(each); });
+  ASSERT_EQ(threads.size(), 1u);
+  CallOf const call(*threads.begin());
+  hw::Descriptor const waits(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   {
@@ -227,13 +261,11 @@ TEST_F(Control, WithoutDescriptorsItPauses) {
     rlimit const none{static_cast<rlim_t>(next_free.number()), before.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
   }
-  auto const begun = std::chrono::steady_clock::now();
-  start();
-  while (socket->refused() < 3) {
-    std::this_thread::yield();
-  }
-  EXPECT_GE(std::chrono::steady_clock::now() - begun, 2 * Socket::accept_pause);
+  say(waits, list_request);
+  // From now on the listener is readable: the thread waits only if it pauses.
+  EXPECT_TRUE(tools::happens([&] { return socket->refused() != 0 && call.number() == SYS_poll; }));
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  start_shard();
   EXPECT_NE(all_of(waits).find("\"end\""), std::string::npos);
 }
 

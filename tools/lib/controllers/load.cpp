@@ -80,18 +80,26 @@ tcp::Congestion congestion_of(const std::string& file) {
   return static_cast<tcp::Congestion>(std::ranges::find(words, name) - words.begin());
 }
 
+std::string controller_fault_of(const tcp::ControllerFault& fault, tcp::Congestion congestion,
+                                const std::string& where) {
+  if (!fault.found) {
+    return {};
+  }
+  const std::string name(tcp::congestion_words()[static_cast<std::size_t>(congestion)]);
+  return fmt::format(
+      "{}: controller {} {} set cwnd to {} at {}.{:09} s of its clock: 1 to {} octets are possible",
+      origins()[name], name, where, fault.cwnd, fault.at.ns / 1'000'000'000,
+      fault.at.ns % 1'000'000'000, LOCKSTEP_CONTROLLER_CWND_MAX);
+}
+
 std::string controller_fault_of(const sim::Kernel& kernel) {
   for (std::uint32_t i = 0; i < kernel.host_count(); ++i) {
     const sim::Host& host = kernel.host({i});
-    const tcp::ControllerFault fault = host.stack().controller_fault();
-    if (fault.found) {
-      const std::string name(
-          tcp::congestion_words()[static_cast<std::size_t>(host.spec().config.tcp.congestion)]);
-      return fmt::format(
-          "{}: controller {} of host {} set cwnd to {} at {}.{:09} s of its clock: 1 to {} octets "
-          "are possible",
-          origins()[name], name, host.spec().name.view(), fault.cwnd, fault.at.ns / 1'000'000'000,
-          fault.at.ns % 1'000'000'000, LOCKSTEP_CONTROLLER_CWND_MAX);
+    std::string line =
+        controller_fault_of(host.stack().controller_fault(), host.spec().config.tcp.congestion,
+                            fmt::format("of host {}", host.spec().name.view()));
+    if (!line.empty()) {
+      return line;
     }
   }
   return {};

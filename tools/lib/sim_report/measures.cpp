@@ -13,6 +13,9 @@
 namespace lockstep::tools {
 namespace {
 
+/// Both compilers have it; ISO C++ does not.
+__extension__ using Wide = unsigned __int128;
+
 int width_of(std::uint64_t value) { return static_cast<int>(std::bit_width(value)); }
 
 }  // namespace
@@ -21,28 +24,24 @@ using sim::Flow;
 using sim::FlowEnd;
 using sim::Side;
 
-// Rates count as fractions of the largest, with as many bits as fit into the sum of their squares.
+// A sum of rates has 53 bits at most, so that a million times its square fits into two words. Rates
+// for which that is too few lose their last bits; otherwise nothing is rounded before the end.
 std::uint64_t jain_millionths_of(std::span<const std::uint64_t> rates) {
   const std::uint64_t count = rates.size();
   const std::uint64_t largest = count == 0 ? 0 : *std::ranges::max_element(rates);
   if (largest == 0) {
     return 0;
   }
-  const int down = std::max(width_of(largest) - 34, 0);
-  const int bits = (62 - width_of(count)) / 2;
-  std::uint64_t sum = 0;
-  std::uint64_t squares = 0;
+  const int down = std::max(width_of(largest) + width_of(count) - 53, 0);
+  Wide sum = 0;
+  Wide squares = 0;
   for (std::uint64_t const rate : rates) {
-    const std::uint64_t share = ((rate >> down) << bits) / (largest >> down);
+    const Wide share = rate >> down;
     sum += share;
     squares += share * share;
   }
-  const std::uint64_t mean = sum / count;
-  const std::uint64_t mean_square = squares / count;
-  // A million times this fits into 64 bits.
-  const int extra = std::max(width_of(mean_square) - 43, 0);
-  const std::uint64_t divisor = mean_square >> extra;
-  return ((mean * mean >> extra) * 1'000'000 + divisor / 2) / divisor;
+  const Wide divisor = squares * count;
+  return static_cast<std::uint64_t>((sum * sum * 1'000'000 + divisor / 2) / divisor);
 }
 
 Side busy_side(const Flow& flow) {

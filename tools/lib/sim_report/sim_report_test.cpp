@@ -273,6 +273,24 @@ TEST(Totals, JainsIndexIsRoundedToMillionths) {
   EXPECT_EQ(index(many), 500'000u);
 }
 
+TEST(Totals, JainsIndexOfManyRatesIsExact) {
+  for (std::uint64_t const count : {10'000u, 100'000u}) {
+    std::vector<std::uint64_t> rates;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      rates.push_back(i % 100 == 0 ? 100'000'000 : 3'000 + i % 7);
+    }
+    // The error of these sums is far below a millionth.
+    double sum = 0;
+    double squares = 0;
+    for (std::uint64_t const rate : rates) {
+      sum += static_cast<double>(rate);
+      squares += static_cast<double>(rate) * static_cast<double>(rate);
+    }
+    const double wanted = sum / static_cast<double>(count) * sum / squares * 1e6;
+    EXPECT_EQ(jain_millionths_of(rates), static_cast<std::uint64_t>(wanted + 0.5)) << count;
+  }
+}
+
 TEST(Totals, AreThoseOfAllConnections) {
   Recorded const run(routed, 3);
   Totals const totals = totals_of(run.kernel);

@@ -321,7 +321,7 @@ void Sockets::on_event(Stack& stack, const Event& event) {
       if (s.deferred) {
         end_deferral(s);
       }
-      wake(s, EPOLLIN | EPOLLRDNORM);
+      wake(s, EPOLLIN | EPOLLRDNORM | (tells_of_urgent(s) ? std::uint32_t{EPOLLPRI} : 0));
       break;
     case EventKind::acknowledged:
       note_acknowledged(s, event.bytes);
@@ -338,7 +338,10 @@ void Sockets::on_event(Stack& stack, const Event& event) {
       break;
     case EventKind::urgent:
       s.urgent_left = event.bytes.count;
-      wake(s, EPOLLPRI);
+      s.urgent_taken = false;
+      if (tells_of_urgent(s)) {
+        wake(s, EPOLLPRI);
+      }
       break;
     case EventKind::peer_finished:
       s.peer_finished = true;

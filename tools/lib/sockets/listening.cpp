@@ -206,6 +206,7 @@ void Sockets::take_accepted(const Event& event) {
   s.v6_only = listener->v6_only;
   s.reuse_address = listener->reuse_address;
   s.cork = listener->cork;
+  s.urgent_inline = listener->urgent_inline;
   s.linger = listener->linger;
   s.linger_seconds = listener->linger_seconds;
   s.pending_options = listener->pending_options;

@@ -159,7 +159,7 @@ Result Sockets::get_socket_level(Socket& s, int name, void* value, socklen_t* le
     case SO_REUSEADDR:
       return write_int(s.reuse_address ? 1 : 0, value, length);
     case SO_OOBINLINE:
-      return write_int(1, value, length);
+      return write_int(s.urgent_inline ? 1 : 0, value, length);
     case SO_KEEPALIVE:
       return write_int(as_int(pending_or_default(s, SettingKind::keepalive)), value, length);
     case SO_RCVBUF:
@@ -209,8 +209,12 @@ Result Sockets::set_socket_level(Socket& s, int name, const void* value, socklen
     case SO_KEEPALIVE:
       return set_pending(s, {SettingKind::keepalive, in != 0 ? 1u : 0u});
     case SO_OOBINLINE:
-      // Urgent data is always inline, as RFC 6093 6 recommends.
-      return in != 0 ? 0 : -ENOPROTOOPT;
+      // Else urgent data is always inline, as RFC 6093 6 recommends.
+      if (in == 0 && !stack_.config().tcp.urgent_apart) {
+        return -ENOPROTOOPT;
+      }
+      s.urgent_inline = in != 0;
+      return 0;
     default:
       break;
   }

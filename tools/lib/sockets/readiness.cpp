@@ -43,7 +43,7 @@ std::uint32_t Sockets::events_of(Socket& s) {
   }
   bool const ended = s.peer_finished || s.shut_read;
   std::uint32_t events = error;
-  if (ended || !stack_.unread(s.connection).empty()) {
+  if (ended || stack_.unread(s.connection).count > (at_hidden_octet(s) ? 1u : 0u)) {
     events |= readable_events;
   }
   if (ended) {
@@ -56,7 +56,7 @@ std::uint32_t Sockets::events_of(Socket& s) {
   } else {
     s.no_space = true;
   }
-  if (s.urgent_left != 0) {
+  if (tells_of_urgent(s)) {
     events |= EPOLLPRI;
   }
   return events;

@@ -85,6 +85,8 @@ struct Socket {
   Duration refused_for;
   Instant deferred_until;         // while `deferred`
   std::uint32_t urgent_left = 0;  // unread octets up to and including the urgent one
+  bool urgent_inline = true;      // SO_OOBINLINE
+  bool urgent_taken = false;      // recv(MSG_OOB) has read the urgent octet
   // Of a listener.
   std::array<ListenerId, Config::addresses_max + 1> listeners{};
   std::uint32_t listener_count = 0;

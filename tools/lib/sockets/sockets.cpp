@@ -63,6 +63,7 @@ Socket* Sockets::take() {
   free_socket_ = s.next;
   s = Socket{};
   s.phase = Phase::unconnected;
+  s.urgent_inline = !stack_.config().tcp.urgent_apart;
   ++live_;
   return &s;
 }

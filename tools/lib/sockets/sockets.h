@@ -110,7 +110,9 @@ int lockstep_getpeername(struct lockstep_sockets* s, int fd, struct sockaddr* ad
  * Reads received data: returns the number of octets, or 0 after the peer's FIN or SHUT_RD. `flags`:
  * MSG_PEEK leaves the data unread; MSG_TRUNC discards it and needs no buffer; MSG_DONTWAIT,
  * MSG_NOSIGNAL and MSG_WAITALL change nothing; others: EOPNOTSUPP. A read ends before the urgent
- * octet (see SIOCATMARK). MSG_OOB: EINVAL, because urgent data is always inline.
+ * octet (see SIOCATMARK). MSG_OOB: EINVAL, because urgent data is in the stream; in profile linux,
+ * and without SO_OOBINLINE, it reads the last urgent octet (EAGAIN: not there yet; EINVAL: none, or
+ * read already), and other reads skip it.
  * EAGAIN: nothing to read yet. ENOTCONN: never connected, or listening. ECONNRESET, ETIMEDOUT,
  * EHOSTUNREACH ...: the connection has failed; returned once, then 0. Unread data is lost.
  */

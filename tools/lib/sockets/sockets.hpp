@@ -224,6 +224,12 @@ class Sockets {
   void note_announced_mss(Socket& s, const Socket& by) const;
   std::uint32_t mss_of(const Socket& s) const;
   std::uint32_t limit_to_mark(const Socket& s) const;
+  bool at_hidden_octet(const Socket& s) const;
+  bool urgent_arrived(const Socket& s) const;
+  bool tells_of_urgent(const Socket& s) const;
+  std::uint32_t readable_before_mark(const Socket& s) const;
+  std::uint32_t skip_hidden_octet(Socket& s, bool peek);
+  Result receive_urgent(Socket& s, std::span<const iovec> parts, int flags);
 
   // Readiness.
   std::uint32_t events_of(Socket& s);

@@ -288,7 +288,7 @@ Result Sockets::query(int fd, unsigned long request, void* argument) {
   if (request == SIOCATMARK) {
     value = s->urgent_left == 1 ? 1 : 0;
   } else if (request == SIOCINQ) {
-    value = joined ? as_int(stack_.unread(s->connection).count) : 0;
+    value = joined ? as_int(readable_before_mark(*s)) : 0;
   } else if (joined) {
     ConnectionInfo const info = stack_.inspect(s->connection);
     std::uint32_t const sent = info.send.nxt.since(info.send.una).count;

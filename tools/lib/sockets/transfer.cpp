@@ -52,9 +52,69 @@ std::uint32_t Sockets::limit_to_mark(const Socket& s) const {
   return s.urgent_left > 1 ? s.urgent_left - 1 : std::numeric_limits<std::uint32_t>::max();
 }
 
+// Whether the next octet is an urgent one that is not in the stream.
+bool Sockets::at_hidden_octet(const Socket& s) const {
+  return s.urgent_left == 1 && !s.urgent_inline;
+}
+
+// Whether the urgent octet itself has arrived, in order.
+bool Sockets::urgent_arrived(const Socket& s) const {
+  return s.urgent_left != 0 && stack_.unread(s.connection).count >= s.urgent_left;
+}
+
+// What poll reports: urgent data that is announced or, with Config's `urgent_apart`, an urgent
+// octet that can be read.
+bool Sockets::tells_of_urgent(const Socket& s) const {
+  return stack_.config().tcp.urgent_apart ? urgent_arrived(s) && !s.urgent_taken
+                                          : s.urgent_left != 0;
+}
+
+// recv(MSG_OOB), as Linux's tcp(7): the one urgent octet, if it is not in the stream.
+Result Sockets::receive_urgent(Socket& s, std::span<const iovec> parts, int flags) {
+  if (s.urgent_inline || s.urgent_left == 0 || s.urgent_taken) {
+    return -EINVAL;
+  }
+  if (!urgent_arrived(s)) {
+    return s.peer_finished || s.shut_read ? 0 : -EAGAIN;
+  }
+  s.urgent_taken = (flags & MSG_PEEK) == 0;
+  auto const there = stack_.readable(s.connection, Bytes{s.urgent_left - 1});
+  for (iovec const& part : parts) {
+    if (part.iov_len != 0) {
+      if ((flags & MSG_TRUNC) == 0) {
+        std::memcpy(part.iov_base, there.data(), 1);
+      }
+      return 1;
+    }
+  }
+  return 0;
+}
+
+// SIOCINQ: the octets that can be read, up to an urgent one that is not in the stream.
+std::uint32_t Sockets::readable_before_mark(const Socket& s) const {
+  std::uint32_t const unread = stack_.unread(s.connection).count;
+  return urgent_arrived(s) && !s.urgent_inline ? s.urgent_left - 1 : unread;
+}
+
+// Reads past the urgent octet that is not in the stream, or with MSG_PEEK tells how many octets
+// to leave out.
+std::uint32_t Sockets::skip_hidden_octet(Socket& s, bool peek) {
+  if (!at_hidden_octet(s) || !urgent_arrived(s)) {
+    return 0;
+  }
+  if (peek) {
+    return 1;
+  }
+  stack_.consume(s.connection, Bytes{1});
+  ++s.consumed;
+  s.urgent_left = 0;
+  return 0;
+}
+
 Result Sockets::copy_unread(Socket& s, std::span<const iovec> parts, int flags) {
   bool const peek = (flags & MSG_PEEK) != 0;
   bool const discard = (flags & MSG_TRUNC) != 0;
+  std::uint32_t const hidden = bytes_behind(parts) ? skip_hidden_octet(s, peek) : 0;
   std::uint64_t left = std::min<std::uint64_t>(limit_to_mark(s), call_max);
   std::uint32_t copied = 0;
   for (iovec const& part : parts) {
@@ -62,7 +122,7 @@ Result Sockets::copy_unread(Socket& s, std::span<const iovec> parts, int flags) 
     std::uint64_t room = std::min<std::uint64_t>(part.iov_len, left);
     left -= room;
     while (room != 0) {
-      auto const there = stack_.readable(s.connection, Bytes{peek ? copied : 0});
+      auto const there = stack_.readable(s.connection, Bytes{peek ? copied + hidden : 0});
       if (there.empty()) {
         return copied;
       }
@@ -122,7 +182,9 @@ Result Sockets::receive(int fd, std::span<const iovec> parts, int flags) {
   }
   if ((flags & MSG_OOB) != 0) {
     bool const joined = s->phase == Phase::connected || s->phase == Phase::over;
-    return joined ? -EINVAL : -ENOTCONN;
+    return s->phase == Phase::connected ? receive_urgent(*s, parts, flags)
+           : joined                     ? -EINVAL
+                                        : -ENOTCONN;
   }
   if (s->phase == Phase::connected) {
     Result const copied = copy_unread(*s, parts, flags);

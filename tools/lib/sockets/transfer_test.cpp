@@ -180,6 +180,78 @@ TEST_F(TransferTest, ReadsStopBeforeTheUrgentOctet) {
   EXPECT_EQ(ready(r, far), out);
 }
 
+PairOf urgent_apart_on_the_right() {
+  PairOf of;
+  of.right.tcp.urgent_apart = true;
+  return of;
+}
+
+class UrgentApartTest : public Kit {
+ protected:
+  UrgentApartTest() : Kit(urgent_apart_on_the_right()) {}
+  void SetUp() override { join(); }
+  int asked(unsigned long request) const {
+    int value = -1;
+    EXPECT_EQ(lockstep_ioctl(r, far, request, &value), 0);
+    return value;
+  }
+  // "plain", then "x!" with the pointer behind it, then "after".
+  void send_urgent() {
+    send(l, near, "plain");
+    EXPECT_EQ(send(l, near, "x!", MSG_OOB), 2);
+    send(l, near, "after");
+    pass(Duration::milliseconds(100));
+  }
+};
+
+TEST_F(UrgentApartTest, ReadsSkipTheOctetAndMsgOobGivesIt) {
+  EXPECT_EQ(option(r, far, SOL_SOCKET, SO_OOBINLINE), 0);
+  EXPECT_EQ(receive(r, far, 9, MSG_OOB), "EINVAL");
+  send_urgent();
+  EXPECT_EQ(ready(r, far), in | out | POLLPRI);
+  EXPECT_EQ(asked(SIOCINQ), 6);
+  EXPECT_EQ(receive(r, far), "plainx");
+  EXPECT_EQ(asked(SIOCATMARK), 1);
+  EXPECT_EQ(asked(SIOCINQ), 0);
+  EXPECT_EQ(receive(r, far, 0), "");
+  EXPECT_EQ(receive(r, far, 9, MSG_OOB | MSG_PEEK), "!");
+  EXPECT_EQ(receive(r, far, 9, MSG_OOB), "!");
+  EXPECT_EQ(receive(r, far, 9, MSG_OOB), "EINVAL");
+  EXPECT_EQ(ready(r, far), in | out);
+  EXPECT_EQ(receive(r, far, 9, MSG_PEEK), "after");
+  EXPECT_EQ(receive(r, far), "after");
+  EXPECT_EQ(asked(SIOCATMARK), 0);
+  EXPECT_EQ(ready(r, far), out);
+}
+
+TEST_F(UrgentApartTest, NothingIsReadableWhenOnlyTheOctetIsThere) {
+  EXPECT_EQ(send(l, near, "!", MSG_OOB), 1);
+  pass(Duration::milliseconds(100));
+  EXPECT_EQ(ready(r, far), out | POLLPRI);
+  EXPECT_EQ(receive(r, far), "EAGAIN");
+  EXPECT_EQ(receive(r, far, 9, MSG_OOB), "EINVAL");  // the read has passed it
+  EXPECT_EQ(ready(r, far), out);
+}
+
+TEST_F(UrgentApartTest, WithSoOobinlineTheOctetIsInTheStream) {
+  EXPECT_EQ(set(r, far, SOL_SOCKET, SO_OOBINLINE, 1), 0);
+  send_urgent();
+  EXPECT_EQ(receive(r, far), "plainx");
+  EXPECT_EQ(ready(r, far), in | out | POLLPRI);
+  EXPECT_EQ(receive(r, far, 9, MSG_OOB), "EINVAL");
+  EXPECT_EQ(receive(r, far), "!after");
+}
+
+TEST_F(UrgentApartTest, AcceptedSocketsHaveTheListenersSetting) {
+  EXPECT_EQ(set(r, listener, SOL_SOCKET, SO_OOBINLINE, 1), 0);
+  int const other = make(l);
+  EXPECT_EQ(outcome(connect(l, other, name4(2, port))), "EINPROGRESS");
+  pass();
+  int const accepted = lockstep_accept(r, listener, nullptr, nullptr);
+  ASSERT_GE(accepted, 0);
+  EXPECT_EQ(option(r, accepted, SOL_SOCKET, SO_OOBINLINE), 1);
+}
+
 TEST_F(TransferTest, ReadsAfterTheEnd) {
   send(l, near, "end");
   EXPECT_EQ(lockstep_close(l, near), 0);

@@ -22,24 +22,23 @@ def field(name, actual, differs=True):
 def test_settings_become_sysctls():
     """What has no sysctl is left to the profile."""
     lines = rewriting.for_linux(SCRIPT).splitlines()
-    assert lines[:4] == ["--profile=linux", "--tolerance_usecs=2000", "--tolerance_percent=13",
-                         "--mtu=1400"]
-    assert lines[4] == ("`sysctl -q net.ipv4.tcp_sack=0 net.ipv4.tcp_timestamps=1 "
+    assert lines[:3] == ["--profile=linux", "--tolerance_usecs=1000", "--mtu=1400"]
+    assert lines[3] == ("`sysctl -q net.ipv4.tcp_sack=0 net.ipv4.tcp_timestamps=1 "
                         "net.ipv4.tcp_window_scaling=0 net.ipv4.tcp_ecn=2`")
-    assert lines[5].startswith("0 socket(") and len(lines) == 9
+    assert lines[4].startswith("0 socket(") and len(lines) == 8
 
 
 def test_cookies_are_those_of_a_fixed_key():
     """Only in scripts that show Fast Open's option."""
     lines = rewriting.for_linux(SCRIPT + "+0 < S 0:9(9) win 9 <FO b35475fbe31c30b5>\n").splitlines()
-    assert "net.ipv4.tcp_fastopen_key=a1a1a1a1-b2b2b2b2-c3c3c3c3-d4d4d4d4" in lines[4]
+    assert "net.ipv4.tcp_fastopen_key=a1a1a1a1-b2b2b2b2-c3c3c3c3-d4d4d4d4" in lines[3]
     assert lines[-1] == "+0 < S 0:9(9) win 9 <FO 3021b9d889017eeb>"
     assert "fastopen_key" not in rewriting.for_linux(SCRIPT)
 
 
 def test_an_expectation_becomes_what_linux_did():
     """By the kind of the finding."""
-    text = "\n".join(rewriting.for_linux(SCRIPT).splitlines()[5:]) + "\n"
+    text = "\n".join(rewriting.for_linux(SCRIPT).splitlines()[4:]) + "\n"
     packet = {"line": 2, "what": "the packet sent is not the one expected",
               "next": "it is: > P. 1:2(1) ack 9 win 7", "fields": [field("time", "0.3")]}
     assert rewriting.mended(text, packet).splitlines()[1] == "0.3 > P. 1:2(1) ack 9"
@@ -51,6 +50,13 @@ def test_an_expectation_becomes_what_linux_did():
     assert rewriting.mended(text, missing).splitlines()[1].startswith("// ")
     value = {"line": 3, "what": "assert tcpi_rto == 1000000 does not hold: tcpi_rto = 200000"}
     assert "tcpi_rto == 200000" in rewriting.mended(text, value)
+    both = "assert tcpi_rto == 1000000 and tcpi_unacked >= 2"
+    value = {"line": 3, "what": f"{both} does not hold: tcpi_rto = 200000, tcpi_unacked = 1"}
+    two = text.replace("tcpi_rto == 1000000", "tcpi_rto == 1000000 and tcpi_unacked >= 2")
+    assert "tcpi_rto == 200000 and tcpi_unacked == 1" in rewriting.mended(two, value)
+    option = {"line": 1, "what": "getsockopt: the option is -3, not 7"}
+    assert rewriting.mended("+0 getsockopt(3, SOL_SOCKET, SO_ERROR, [7], [4]) = 0\n", option) == (
+        "+0 getsockopt(3, SOL_SOCKET, SO_ERROR, [-3], [4]) = 0\n")
     result = {"line": 4, "what": "write returned another result",
               "fields": [field("result", "-1 EPIPE")]}
     assert rewriting.mended(text, result).splitlines()[3] == "+0 write(3, ..., 10) = -1 EPIPE"
@@ -85,15 +91,17 @@ def test_a_packet_that_is_missing_leaves_the_times_of_what_follows():
         "// +.2 > . 1:1(0) ack 1", "0.3 read(3) = 2", "+.1 read(3) = 2"]
 
 
-def test_a_packet_that_is_only_late_gets_a_range():
-    """A timer of the kernel may be later by an eighth of its duration."""
-    text = "0 read(3) = 1\n+5 > R 1:1(0)\n+.1 read(3) = 2\n"
+def test_a_packet_that_is_only_late_has_its_own_time():
+    """That of the kernel, if the packet has the same octets, flags and ACK."""
+    text = "0 read(3) = 1\n+5 > R. 1:1(0) ack 1\n+.4 read(3) = 2\n"
     late = {"line": 2, "what": "no packet was sent by 5.1",
             "next": "the next one is sent at 5.3: > R. 1:1(0) ack 1 win 9"}
     assert rewriting.mended(text, late).splitlines()[1:] == [
-        "5.000000000~5.3 > R. 1:1(0) ack 1", "+.1 read(3) = 2"]
-    for other in ("the next one is sent at 9.3: > R 1:1(0) win 0",
-                  "the next one is sent at 5.3: > R 2:2(0) win 0"):
+        "5.3 > R. 1:1(0) ack 1", "+.4 read(3) = 2"]
+    for other in ("the next one is sent at 5.5: > R. 1:1(0) ack 1 win 0",
+                  "the next one is sent at 5.3: > R 1:1(0) win 0",
+                  "the next one is sent at 5.3: > R. 1:1(0) ack 2 win 0",
+                  "the next one is sent at 5.3: > R. 2:2(0) ack 1 win 0"):
         assert rewriting.mended(text, late | {"next": other}).splitlines()[1].startswith("//")
 
 

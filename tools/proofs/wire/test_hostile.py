@@ -13,21 +13,14 @@ import time
 import pytest
 
 from dev import namespace as ns
-from proofs.wire import attack, honest, pairs
+from proofs.wire import attack, gates, honest, pairs
 
 pytestmark = pytest.mark.skipif(ns.why_not() is not None, reason=str(ns.why_not()))
 LASTS = 60 if pairs.FULL else 3  # seconds
 RATE = 5_000                     # broken frames per second
+FRAMES = 500_000 if pairs.FULL else 15_000
 HOSTS = 30                       # hostile clients of each kind
 RESET_AT_CLOSE = struct.pack("ii", 1, 0)
-
-
-@pytest.fixture(name="kind", params=["tap", "packet", "xdp"])
-def kind_fixture(request):
-    """A driver that is available here."""
-    if request.param == "xdp" and ns.why_no_xdp():
-        pytest.skip(ns.why_no_xdp())
-    return request.param
 
 
 def silent(_):
@@ -111,27 +104,10 @@ def hostile_clients(seed):
         here.close()
 
 
-@contextlib.contextmanager
-def attacked_server(folder, kind):
-    """A server in a namespace with neighbour entries; it must still serve afterwards, and end
-    well."""
-    with ns.fresh_namespace():
-        if kind != "tap":
-            ns.make_pair()
-        with ns.Server(folder, kind=kind) as server:
-            ns.connect().close()  # the link is up, and neighbour entries exist
-            assert honest.ask_once()
-            yield server
-            with honest.clients() as came:
-                time.sleep(1)
-            honest.assert_served(came, "after")
-            code, _, errors = server.end()
-    assert code == 0, errors
-
-
+@pytest.mark.parametrize("kind", gates.DRIVERS)
 def test_hostile_clients(tmp_path, kind):
     """All kinds at the same time, while honest clients send requests."""
-    with attacked_server(tmp_path, kind), hostile_clients(1) as hostile:
+    with gates.gate(tmp_path, kind), hostile_clients(1) as hostile:
         with honest.clients() as came:
             time.sleep(LASTS)
         honest.assert_served(came, "during")
@@ -146,17 +122,18 @@ def ask_again(sock):
     assert answer.read() == ns.generated(honest.BODY)
 
 
+@pytest.mark.parametrize("kind", gates.DRIVERS)
 def test_broken_frames(tmp_path, kind):
     """Any order of broken frames: the server keeps running, and open connections survive."""
-    with attacked_server(tmp_path, kind) as server:
+    with gates.gate(tmp_path, kind) as server:
         steady = ns.connect()
-        with attack.Attack("broken_frames.py", server.device(), RATE * LASTS, RATE, 3) as frames:
+        with attack.Attack("broken_frames.py", server.device(), FRAMES, RATE, 3) as frames:
             frames.begin()
             with honest.clients() as came:
                 while not frames.is_over():
                     ask_again(steady)
                     time.sleep(0.2)
-        assert frames.sent() > 0.9 * RATE * LASTS
+        assert frames.sent() > 0.9 * FRAMES
         honest.assert_served(came, "during")
         ask_again(steady)
         steady.close()

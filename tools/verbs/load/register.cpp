@@ -90,7 +90,7 @@ void add_place(CLI::App& verb, LoadOptions& options) {
   verb.add_option(
       "--controller", options.controller,
       "a shared object with a congestion controller: on an interface that of our stack; "
-      "in a world one that --set NAME.congestion may name");
+      "in a world one that a host's congestion must name, as by --set HOST.congestion=NAME");
   verb.add_option(
           "--mtu", options.mtu,
           "largest IP packet in octets, at least 576 on an interface; in a world that of both "
@@ -127,7 +127,9 @@ void add_wire(CLI::App& verb, LoadOptions& options) {
       "--metrics", options.metrics,
       "ADDRESS:PORT, one of our addresses: serve the counters at /metrics, in Prometheus' "
       "format; not together with --record");
-  wire->add_option("--log", options.log, "events on standard error: text, or json, a line each")
+  wire->add_option(
+          "--log", options.log,
+          "events on standard error: text, or json, a line each, which also has begin and end")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   wire->add_option("--control", options.control,

@@ -240,13 +240,31 @@ std::string sim_json(const SimulatedLoad& run) {
       .dump();
 }
 
+/// The world, in which hosts may name the controller of the options. Throws Failure if none does:
+/// the load would not be of that controller.
+sim::World world_of(const LoadOptions& options) {
+  if (options.controller.empty()) {
+    return read_world(options.sim, options.settings);
+  }
+  tcp::Congestion const congestion = congestion_of(options.controller);
+  sim::World world = read_world(options.sim, options.settings);
+  bool const is_used = std::ranges::any_of(world.hosts, [&](const sim::HostSpec& host) {
+    return host.config.tcp.congestion == congestion;
+  });
+  if (!is_used) {
+    std::string const name = load_controller(options.controller);
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("--controller {}: no host of {} has congestion = \"{}\": add --set "
+                              "HOST.congestion={}",
+                              options.controller, options.sim, name, name));
+  }
+  return world;
+}
+
 }  // namespace
 
 SimulatedLoad simulate(const LoadOptions& options, const load::LoadPlan& plan) {
-  if (!options.controller.empty()) {
-    load_controller(options.controller);
-  }
-  sim::World world = read_world(options.sim, options.settings);
+  sim::World world = world_of(options);
   Cast const cast = cast_of(options, plan, world);
   fit_host(world, cast.client, options, plan);
   for (sim::HostIndex const server : cast.servers) {
@@ -286,6 +304,7 @@ SimulatedLoad simulate(const LoadOptions& options, const load::LoadPlan& plan) {
   out.frames_sent = kernel.frames_sent();
   out.fingerprint = kernel.fingerprint();
   out.is_lawful = print_findings(findings);
+  out.fault = controller_fault_of(kernel);
   return out;
 }
 
@@ -298,6 +317,9 @@ int simulate_load(const LoadOptions& options, const load::LoadPlan& plan) {
       "{} after {} of virtual time, {} frames sent, fingerprint {:016x}\n",
       sim::name_of(run.ending), text_of(run.lasted), grouped(run.frames_sent), run.fingerprint);
   int const verdict = conclusion.draw(run.result, sim_json(run), last);
+  if (!run.fault.empty()) {
+    throw Failure(ExitCode::finding, run.fault);
+  }
   return run.ending == sim::Ending::completed && run.is_lawful ? verdict : 1;
 }
 

@@ -1,6 +1,8 @@
 // Runs the load and its server as applications on two hosts of a simulated world.
 #pragma once
 
+#include <string>
+
 #include "sim/kernel/kernel.hpp"
 #include "tools/lib/load/plan.hpp"
 #include "tools/verbs/load/options.hpp"
@@ -16,6 +18,7 @@ struct SimulatedLoad {
   std::uint64_t frames_sent = 0;
   std::uint64_t fingerprint = 0;
   bool is_lawful = true;  ///< the referee found no violation; otherwise the findings are printed
+  std::string fault;      ///< what a controller did that it must not do; empty: nothing
 };
 
 /// The target's address determines the server host. Throws Failure before the run begins.

@@ -223,6 +223,8 @@ void register_run(CLI::App& verb, int& exit_code) {
                   "NAME=VALUE, defines a name used in the scripts");
   run->add_flag("--strict-segments", options->overrides.strict_segments,
                 "each segment of a script must be exactly one segment on the wire");
+  run->add_flag("--exact-times", options->overrides.exact_times,
+                "with --device: no tolerance but the script's for when its timers fire");
   run->add_flag("--allow-trailing", options->overrides.allow_trailing,
                 "allow packets after the last expected one");
   run->add_flag("--lenient", options->overrides.lenient,

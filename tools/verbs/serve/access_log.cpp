@@ -20,7 +20,7 @@
 namespace lockstep::tools {
 namespace {
 
-/// Counts SIGHUP; each log compares it with what it has seen.
+/// SIGHUPs that the log of this process has not acted upon yet.
 std::atomic<std::uint32_t> hangups{0};
 
 void on_hangup(int) { hangups.fetch_add(1); }
@@ -71,6 +71,15 @@ void append_escaped(std::string& line, std::string_view text) {
   line += text.empty() ? "-" : "";
 }
 
+std::string lost_lines_text(const std::string& path, std::uint64_t lost, int error) {
+  return error == 0 ? fmt::format(
+                          "--access-log {}: {} lines were lost: they came faster than they could "
+                          "be written; choose a faster disk",
+                          path, grouped(lost))
+                    : fmt::format("--access-log {}: {}: {} lines were lost; free space on the disk",
+                                  path, std::strerror(error), grouped(lost));
+}
+
 std::string access_line(const http::Answered& answer, AccessFormat format, std::uint64_t unix_ns) {
   auto const seconds = static_cast<std::time_t>(unix_ns / 1'000'000'000);
   std::tm parts{};
@@ -115,19 +124,19 @@ void AccessLog::finish() {
     return;
   }
   thread_.reset();
-  lost_.fetch_add(lines_in(pending_));
+  lose(lines_in(pending_));
   pending_.clear();
   std::vector<std::byte> record;
   for (auto const& ring : rings_) {
     for (; ring->look(record); ring->drop(record)) {
-      lost_.fetch_add(1);
+      lose(1);
     }
   }
 }
 
 void AccessLog::put(ShardId shard, std::string_view line) {
   if (!rings_[shard.value]->put(std::as_bytes(std::span(line)), {})) {
-    lost_.fetch_add(1, std::memory_order_relaxed);
+    lose(1);
   }
 }
 
@@ -183,20 +192,25 @@ bool AccessLog::flush() {
       continue;
     }
     if (written <= 0) {
-      tell_failure(errno);
+      fail(written < 0 ? errno : EIO);
       return false;
     }
     lines_.fetch_add(lines_in({pending_.data(), static_cast<std::size_t>(written)}));
     pending_.erase(0, static_cast<std::size_t>(written));
-    failing_ = false;
+    error_.store(0);
   }
   return true;
 }
 
-void AccessLog::tell_failure(int error) {
-  failed_.store(error);
-  if (!failing_) {
-    failing_ = true;
+void AccessLog::lose(std::uint64_t lines) {
+  if (int const error = error_.load(); error != 0 && lines != 0) {
+    lost_to_.store(error);
+  }
+  lost_.fetch_add(lines);
+}
+
+void AccessLog::fail(int error) {
+  if (error_.exchange(error) == 0) {
     log_event({LogLevel::warning, "access_log_failed",
                fmt::format("{}: {}: lines wait in memory, and are lost if it does not last; free "
                            "space on the disk",

@@ -21,6 +21,8 @@ enum class AccessFormat : std::uint8_t { common, combined };
 /// `text` within quotes: what is not printable ASCII as \xHH, quotes and backslashes after a
 /// backslash; "-" if it is empty.
 void append_escaped(std::string& line, std::string_view text);
+/// What is said at the end of lines that were lost. `error`: as AccessLog::lost_to().
+std::string lost_lines_text(const std::string& path, std::uint64_t lost, int error);
 /// One line, with its newline. `unix_ns`: when the request began.
 std::string access_line(const http::Answered& answer, AccessFormat format, std::uint64_t unix_ns);
 
@@ -40,7 +42,8 @@ class AccessLog {
   AccessFormat format() const { return format_; }
   /// Call from the shard's own thread.
   void put(ShardId shard, std::string_view line);
-  /// From now on SIGHUP opens the files of all logs anew. A handler that is set later replaces it.
+  /// From now on SIGHUP does not end the program: the log of this process, if it exists by then,
+  /// opens its file anew. hw::StopSignals leaves this handler in place.
   static void heed_hangup();
   /// As SIGHUP does.
   void reopen() { reopen_.store(true); }
@@ -52,25 +55,29 @@ class AccessLog {
   /// Lines that are in the file.
   std::uint64_t lines() const { return lines_.load(); }
   std::uint64_t lost() const { return lost_.load(); }
-  /// The errno of the last write that failed; 0: none did.
-  int failed() const { return failed_.load(); }
+  /// The errno of the last write; 0: it succeeded.
+  int error() const { return error_.load(); }
+  /// The error() while which lines were lost, the last one; 0: lines came too fast, if any were
+  /// lost.
+  int lost_to() const { return lost_to_.load(); }
 
  private:
   void work();
   void open_anew();
   bool flush();
-  void tell_failure(int error);
+  void fail(int error);
+  void lose(std::uint64_t lines);
 
   std::string path_;
   AccessFormat format_;
   hw::Descriptor file_;
   std::vector<std::unique_ptr<RecordRing>> rings_;
   std::string pending_;  // taken from the rings and not written yet
-  bool failing_ = false;
   std::atomic<bool> reopen_{false};
   std::atomic<std::uint64_t> lines_{0};
   std::atomic<std::uint64_t> lost_{0};
-  std::atomic<int> failed_{0};
+  std::atomic<int> error_{0};
+  std::atomic<int> lost_to_{0};
   std::unique_ptr<Background> thread_;
 };
 

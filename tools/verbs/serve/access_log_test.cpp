@@ -9,12 +9,15 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
 
 #include "tools/base/process/failure.hpp"
+#include "tools/base/process/wait_kit.hpp"
+#include "tools/verbs/serve/disk_kit.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -89,7 +92,7 @@ TEST_F(Log, LinesOfAllShardsArriveWhole) {
     log.finish();
     EXPECT_EQ(log.lines(), 2u);
     EXPECT_EQ(log.lost(), 0u);
-    EXPECT_EQ(log.failed(), 0);
+    EXPECT_EQ(log.lost_to(), 0);
   }
   std::string const text = content(path);
   EXPECT_TRUE(text == "before\nzero\none\n" || text == "before\none\nzero\n") << text;
@@ -120,11 +123,39 @@ TEST_F(Log, AFullDiskIsSaidOnceAndLinesWaitOrAreCounted) {
     log.finish();
     EXPECT_EQ(log.lines(), 0u);
     EXPECT_EQ(log.lost(), put);
-    EXPECT_EQ(log.failed(), ENOSPC);
+    EXPECT_EQ(log.lost_to(), ENOSPC);
   }
   std::string const said = testing::internal::GetCapturedStderr();
   EXPECT_THAT(said, HasSubstr("/dev/full: No space left on device"));
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
+}
+
+TEST_F(Log, AFullDiskThatCostNoLineIsForgotten) {
+  testing::internal::CaptureStderr();
+  {
+    auto full = std::make_unique<FullDisk>();
+    AccessLog log(path, AccessFormat::common, {1});
+    log.put({0}, "one\n");
+    ASSERT_TRUE(happens([&] { return log.error() != 0; }));
+    EXPECT_EQ(log.error(), EFBIG);
+    full.reset();
+    ASSERT_TRUE(happens([&] { return log.lines() == 1; }));
+    log.finish();
+    EXPECT_EQ(log.error(), 0);
+    EXPECT_EQ(log.lost(), 0u);
+    EXPECT_EQ(log.lost_to(), 0);
+  }
+  EXPECT_EQ(content(path), "one\n");
+  testing::internal::GetCapturedStderr();  // a file too, which may not grow either
+}
+
+TEST(LostLines, SayWhatTheyWereLostTo) {
+  EXPECT_EQ(lost_lines_text("a.log", 1'000, ENOSPC),
+            "--access-log a.log: No space left on device: 1,000 lines were lost; free space on the "
+            "disk");
+  EXPECT_EQ(lost_lines_text("a.log", 7, 0),
+            "--access-log a.log: 7 lines were lost: they came faster than they could be written; "
+            "choose a faster disk");
 }
 
 TEST_F(Log, AFileThatCannotBeOpenedIsRefused) {

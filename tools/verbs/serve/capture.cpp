@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "tools/base/output/event_log.hpp"
 #include "tools/base/process/failure.hpp"
@@ -103,6 +104,21 @@ std::uint64_t Capture::lost() const {
   return sum;
 }
 
+std::string Capture::lost_text() const {
+  if (lost() == 0) {
+    return {};
+  }
+  return unwritten_ == 0
+             ? fmt::format(
+                   "--pcapng {}: {} frames are not in the capture: they came faster than "
+                   "they could be written; choose a faster disk",
+                   settings_.path, grouped(lost()))
+             : fmt::format(
+                   "--pcapng {}: {}: {} frames are not in the capture; free space "
+                   "on the disk",
+                   settings_.path, std::strerror(error_), grouped(lost()));
+}
+
 void Capture::put(ShardId shard, const Note& note, std::span<const std::byte> frame) {
   Place& place = *places_[shard.value];
   std::uint64_t const lost = place.lost.load(std::memory_order_relaxed);
@@ -157,11 +173,11 @@ void Capture::write_record(ShardId shard, std::span<std::byte> record) {
   std::memcpy(&head, record.data(), sizeof head);
   auto const frame = record.subspan(sizeof head + head.comment);
   std::string comment(reinterpret_cast<const char*>(record.data() + sizeof head), head.comment);
-  std::uint64_t const before = head.lost + place.unwritten - place.told;
+  std::uint64_t const before = head.lost + place.unwritten - place.told - place.telling;
   if (before != 0) {
     comment += fmt::format("{}{} frames before this one are not in this capture",
                            comment.empty() ? "" : "; ", grouped(before));
-    place.told += before;
+    place.telling += before;
   }
   if (head.partial != 0) {
     journal::mend_checksum(frame, link_);
@@ -211,7 +227,7 @@ void Capture::write_out() {
       continue;
     }
     if (written <= 0) {
-      int const error = errno;
+      int const error = written < 0 ? errno : EIO;
       static_cast<void>(!ftruncate(file_.number(), static_cast<off_t>(in_file_)));
       lseek(file_.number(), static_cast<off_t>(in_file_), SEEK_SET);
       leave_out_if(error);
@@ -227,6 +243,7 @@ void Capture::write_out() {
   for (auto const& each : places_) {
     frames_.fetch_add(each->pending);
     each->pending = 0;
+    each->told += std::exchange(each->telling, 0);
   }
 }
 
@@ -236,11 +253,13 @@ void Capture::leave_out_if(int error) {
     return;
   }
   rest_ = settings_.rest;
+  error_ = error;
   pending_.clear();
   for (auto const& each : places_) {
     each->unwritten += each->pending;
     unwritten_.fetch_add(each->pending);
     each->pending = 0;
+    each->telling = 0;  // the next comment says it
   }
   if (file_.is_open() && in_file_ == 0) {
     begin_file();
@@ -253,8 +272,9 @@ void Capture::tell_failure(int error) {
     failing_ = true;
     log_event({LogLevel::warning, "capture_failed",
                fmt::format("{}: {}: frames are not captured; the program goes on, and tries again "
-                           "every ten seconds",
-                           last_name(), std::strerror(error))},
+                           "every {:.3g} s",
+                           last_name(), std::strerror(error),
+                           std::chrono::duration<double>(settings_.rest * every).count())},
               {{"frames_lost", lost()}});
   }
 }

@@ -70,6 +70,8 @@ class Capture {
   std::uint64_t frames() const { return frames_.load(); }
   /// Frames left out, because a buffer was full or a file could not be written.
   std::uint64_t lost() const;
+  /// What is said at the end of frames that were left out; empty: none was. Call after finish().
+  std::string lost_text() const;
   std::string last_name() const { return capture_name(settings_.path, number_.load()); }
   /// Writes what waits, and ends. Nothing may be put after that.
   void finish() { thread_.reset(); }
@@ -81,7 +83,8 @@ class Capture {
     // Of the writing thread.
     std::uint64_t pending = 0;    // frames in `pending_`
     std::uint64_t unwritten = 0;  // frames that a file did not take
-    std::uint64_t told = 0;       // of `lost` and `unwritten`, in comments
+    std::uint64_t told = 0;       // of `lost` and `unwritten`, in comments of files
+    std::uint64_t telling = 0;    // of the rest, in comments in `pending_`
   };
 
   void work();
@@ -118,6 +121,7 @@ class Capture {
   std::uint32_t rest_ = 0;  // rounds of work until writing is tried again; 0: it is possible
   bool said_lost_ = false;
   bool failing_ = false;
+  int error_ = 0;  // of the last failure
   std::atomic<std::uint32_t> number_{0};
   std::atomic<std::uint64_t> frames_{0};
   std::atomic<std::uint64_t> unwritten_{0};

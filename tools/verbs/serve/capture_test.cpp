@@ -1,24 +1,28 @@
 // Captures of a running program: rotation, bounds, comments, and a disk that fails.
 #include "tools/verbs/serve/capture.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "tools/base/process/failure.hpp"
+#include "tools/base/process/wait_kit.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/verbs/serve/disk_kit.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -42,6 +46,15 @@ class Captures : public testing::Test {
     }
     return out;
   }
+  /// What can be read, up to the end.
+  static std::string all_of(const hw::Descriptor& from) {
+    std::string out;
+    std::array<char, 65'536> buffer{};
+    for (ssize_t got = 0; (got = read(from.number(), buffer.data(), buffer.size())) > 0;) {
+      out.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+    return out;
+  }
   static std::vector<std::byte> frame(std::size_t octets, char with = 'f') {
     return std::vector<std::byte>(octets, static_cast<std::byte>(with));
   }
@@ -60,6 +73,7 @@ TEST_F(Captures, FramesHaveTimesDirectionsAndComments) {
     capture.finish();
     EXPECT_EQ(capture.frames(), 2u);
     EXPECT_EQ(capture.lost(), 0u);
+    EXPECT_EQ(capture.lost_text(), "");
   }
   std::string const text = content((folder / "run-00001.pcapng").string());
   EXPECT_THAT(text, HasSubstr("lock0"));
@@ -101,26 +115,39 @@ TEST_F(Captures, FramesOfAnotherRunAreKept) {
 
 TEST_F(Captures, WhatAFullBufferLeavesOutIsCountedAndSaid) {
   testing::internal::CaptureStderr();
+  std::string const name = (folder / "run-00001.pcapng").string();
+  ASSERT_EQ(mkfifo(name.c_str(), 0600), 0);
+  hw::Descriptor const disk(open(name.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  ASSERT_EQ(fcntl(disk.number(), F_SETFL, 0), 0);
+  settings.force = true;
   std::uint64_t lost = 0;
   std::uint64_t tries = 0;
+  std::string text;
+  std::thread reader;
   {
     Capture capture(settings, lock0, 0);
-    // The thread works every 20 ms; this fills the buffer sooner or later.
+    // Nobody reads: the pipe takes no more, the thread waits for it, the buffer fills.
     auto const large = frame(60'000);
-    while (capture.lost() == 0) {
+    for (; capture.lost() == 0 && tries < 1'000; ++tries) {
       capture.put({0}, {}, large);
-      ++tries;
     }
+    EXPECT_NE(capture.lost(), 0u);
+    reader = std::thread([&] { text = all_of(disk); });
     // Until one fits again.
-    do {
+    EXPECT_TRUE(happens([&] {
       lost = capture.lost();
       capture.put({0}, {}, frame(60));
       ++tries;
-    } while (capture.lost() != lost);
+      return capture.lost() == lost;
+    }));
     capture.finish();
     EXPECT_EQ(capture.frames() + capture.lost(), tries);
+    EXPECT_EQ(capture.lost_text(),
+              "--pcapng " + settings.path + ": " + grouped(capture.lost()) +
+                  " frames are not in the capture: they came faster than they could be written; "
+                  "choose a faster disk");
   }
-  std::string const text = content((folder / "run-00001.pcapng").string());
+  reader.join();
   EXPECT_THAT(text, HasSubstr(grouped(lost) + " frames before this one are not in"));
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("frames come faster"));
 }
@@ -140,38 +167,27 @@ TEST_F(Captures, ADiskThatFailsIsSaidOnce) {
   }
   std::string const said = testing::internal::GetCapturedStderr();
   EXPECT_THAT(said, HasSubstr("No space left on device"));
+  EXPECT_THAT(said, HasSubstr("tries again every 10 s"));
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
 }
 
-/// While it lives no file can grow, as on a full disk.
-class FullDisk {
- public:
-  FullDisk() {
-    before_signal_ = signal(SIGXFSZ, SIG_IGN);
-    EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
-    rlimit const none{0, before_.rlim_max};
-    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+/// The sum of the numbers that comments give.
+std::uint64_t missing_in(const std::string& text) {
+  constexpr std::string_view words = " frames before this one are not in this capture";
+  std::uint64_t sum = 0;
+  for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) {
+    std::size_t const before = text.find_last_not_of("0123456789", at - 1);
+    sum += std::stoull(text.substr(before + 1, at - before - 1));
   }
-  ~FullDisk() {
-    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before_), 0);
-    signal(SIGXFSZ, before_signal_);
-  }
-  FullDisk(const FullDisk&) = delete;
-  FullDisk& operator=(const FullDisk&) = delete;
+  return sum;
+}
 
- private:
-  rlimit before_{};
-  void (*before_signal_)(int) = nullptr;
-};
-
-/// Puts a frame, and waits until it is written or left out.
+/// Puts a frame, and waits until it is written or left out. Ends the test if neither happens.
 void put_and_wait(Capture& capture, ShardId shard) {
   std::uint64_t const wanted = capture.frames() + capture.lost() + 1;
   std::vector<std::byte> const frame(60);
   capture.put(shard, {}, frame);
-  while (capture.frames() + capture.lost() != wanted) {
-    std::this_thread::yield();
-  }
+  ASSERT_TRUE(happens([&] { return capture.frames() + capture.lost() == wanted; }));
 }
 
 TEST_F(Captures, AFullDiskRemovesNoFilesAndTheLastOneGoesOn) {
@@ -179,14 +195,13 @@ TEST_F(Captures, AFullDiskRemovesNoFilesAndTheLastOneGoesOn) {
   settings.file_octets = 65'536;
   settings.files = 2;
   settings.rest = 1;
+  std::uint64_t lost = 0;
   {
     Capture capture(settings, lock0, 0);
     for (int i = 0; i < 100; ++i) {
       capture.put({0}, {}, frame(1000));
     }
-    while (capture.frames() != 100) {
-      std::this_thread::yield();
-    }
+    ASSERT_TRUE(happens([&] { return capture.frames() == 100; }));
     {
       FullDisk const full;
       for (int i = 0; i < 5; ++i) {
@@ -194,13 +209,15 @@ TEST_F(Captures, AFullDiskRemovesNoFilesAndTheLastOneGoesOn) {
       }
     }
     EXPECT_EQ(capture.lost(), 5u);
-    while (capture.frames() == 100) {
+    ASSERT_TRUE(happens([&] {
       put_and_wait(capture, {0});
-    }
+      return capture.frames() != 100;
+    }));
+    lost = capture.lost();
   }
   EXPECT_EQ(names(), (std::set<std::string>{"run-00001.pcapng", "run-00002.pcapng"}));
   std::string const text = content((folder / "run-00002.pcapng").string());
-  EXPECT_THAT(text, HasSubstr(" frames before this one are not in this capture"));
+  EXPECT_EQ(missing_in(text), lost);
   EXPECT_EQ(text.size() % 4, 0u);
   testing::internal::GetCapturedStderr();
 }
@@ -213,9 +230,10 @@ TEST_F(Captures, AFileThatCouldNotBeBegunHasItsHeaderLater) {
     Capture capture(settings, lock0, 0);
     put_and_wait(capture, {0});
     full.reset();
-    while (capture.frames() == 0) {
+    ASSERT_TRUE(happens([&] {
       put_and_wait(capture, {0});
-    }
+      return capture.frames() != 0;
+    }));
   }
   std::string const text = content((folder / "run-00001.pcapng").string());
   EXPECT_THAT(text, HasSubstr("lock0"));
@@ -235,10 +253,11 @@ TEST_F(Captures, EachShardCountsItsOwnFrames) {
       FullDisk const full;
       put_and_wait(capture, {0});
     }
-    while (capture.frames() == 1) {
+    ASSERT_TRUE(happens([&] {
       lost = capture.lost();
       put_and_wait(capture, {0});
-    }
+      return capture.frames() != 1;
+    }));
     put_and_wait(capture, {1});
     EXPECT_EQ(capture.frames(), 3u);
   }

@@ -218,7 +218,8 @@ void register_serve(CLI::App& app, int& exit_code) {
       "CAP_NET_ADMIN. AF_XDP takes all frames of the interface: the kernel gets none.\n"
       "PUT or POST to /sink discards the body; the answer is its length and SHA-256.\n"
       "SIGINT, SIGTERM or SIGHUP closes open connections and prints a summary; a second one ends\n"
-      "at once. Exit code 3 also if the interface is deleted.\n"
+      "at once. Exit code 3 also if the interface is deleted, or a full disk loses lines of\n"
+      "--access-log.\n"
       "Example: lockstep serve http --tap lock0 --address 10.9.0.2/24 --host 10.9.0.1/24 &\n"
       "         curl http://10.9.0.2/bytes/1000 | wc -c\n"
       "         lockstep serve http --iface eth1 --address 10.9.0.2/24 --shards 2 --cpus 0,1");

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -72,12 +71,10 @@ std::string log_text(const AccessLog* log) {
                      log->lost() == 0 ? "" : fmt::format(", {} lost", grouped(log->lost())));
 }
 
-/// Throws Failure (environment) if lines were lost because the file could not be written.
+/// Throws Failure (environment) if lines were lost, for whatever reason.
 void fail_if_lines_are_lost(const AccessLog* log) {
-  if (log != nullptr && log->failed() != 0 && log->lost() != 0) {
-    throw Failure(ExitCode::environment,
-                  fmt::format("--access-log {}: {}: {} lines were lost; free space on the disk",
-                              log->path(), std::strerror(log->failed()), grouped(log->lost())));
+  if (log != nullptr && log->lost() != 0) {
+    throw Failure(ExitCode::environment, lost_lines_text(log->path(), log->lost(), log->lost_to()));
   }
 }
 

@@ -277,6 +277,8 @@ struct Ended {
   std::vector<std::string> kept;  ///< files with the seconds around events
   int kept_failed = 0;            ///< the errno of the first that could not be written
   std::string duplicates;         ///< addresses of ours that another host had first
+  tcp::ControllerFault fault;     ///< of the controller of --controller
+  std::string not_captured;       ///< what is said of frames that --pcapng left out
 };
 
 template <class Totals>
@@ -391,6 +393,7 @@ Finished<typename R::Totals> run_service(const Surroundings<R>& around, Service<
   }
   std::uint64_t const journal_bytes = notes.finish(out);
   out.duplicates = reporter.duplicates();
+  out.fault = service.stack.controller_fault();
   out.totals = totals_of(around.common.role, service, service.port.now());
   out.totals.loop = counters;
   out.totals.shard = around.shard == nullptr ? hw::ShardCounters{} : *around.shard;

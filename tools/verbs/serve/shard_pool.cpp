@@ -10,6 +10,7 @@
 #include "tools/base/output/event_log.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/lib/controllers/load.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -71,6 +72,8 @@ Ended ended_of(const std::vector<Ended>& shards) {
     out.kept.insert(out.kept.end(), shard.kept.begin(), shard.kept.end());
     out.kept_failed = out.kept_failed != 0 ? out.kept_failed : shard.kept_failed;
     out.duplicates = out.duplicates.empty() ? shard.duplicates : out.duplicates;
+    out.fault = out.fault.found ? out.fault : shard.fault;
+    out.not_captured = out.not_captured.empty() ? shard.not_captured : out.not_captured;
   }
   return out;
 }
@@ -84,12 +87,13 @@ std::unique_ptr<Capture> capture_of(const ServePlan& plan) {
       plan.capture, CapturedInterface{plan.interface, plan.shards, plan.config.link}, origin_ns);
 }
 
-void end_capture(std::unique_ptr<Capture>& capture) {
+void end_capture(std::unique_ptr<Capture>& capture, Ended& ended) {
   if (capture != nullptr) {
     capture->finish();
     fmt::print("captured         {} frames, up to {}{}\n", grouped(capture->frames()),
                capture->last_name(),
                capture->lost() == 0 ? "" : fmt::format("; {} left out", grouped(capture->lost())));
+    ended.not_captured = capture->lost_text();
     capture.reset();
   }
 }
@@ -112,6 +116,11 @@ void fail_if_cut_short(const Ended& ended, const ServePlan& plan, const Journals
   if (!ended.duplicates.empty()) {
     throw Failure(ExitCode::environment, "--address " + ended.duplicates);
   }
+  std::string const fault = controller_fault_of(ended.fault, plan.config.tcp.congestion,
+                                                fmt::format("on {}", plan.interface));
+  if (!fault.empty()) {
+    throw Failure(ExitCode::finding, fault);
+  }
   if (ended.kept_failed != 0) {
     throw Failure(
         ExitCode::environment,
@@ -125,6 +134,9 @@ void fail_if_cut_short(const Ended& ended, const ServePlan& plan, const Journals
                     fmt::format("{}: {}: the journal ends after {} octets; free space on the disk",
                                 writer->path(), std::strerror(writer->failed()), writer->bytes()));
     }
+  }
+  if (!ended.not_captured.empty()) {
+    throw Failure(ExitCode::environment, ended.not_captured);
   }
 }
 

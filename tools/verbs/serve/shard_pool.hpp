@@ -36,15 +36,15 @@ Journals open_journals(const ServePlan& plan, const std::string& record, bool fo
 
 /// The capture that the plan asks for, with its first file open, or nullptr. Throws Failure.
 std::unique_ptr<Capture> capture_of(const ServePlan& plan);
-/// Ends it and prints how many frames it has.
-void end_capture(std::unique_ptr<Capture>& capture);
+/// Ends it, prints how many frames it has, and notes in `ended` whether it lacks some.
+void end_capture(std::unique_ptr<Capture>& capture, Ended& ended);
 
 /// Combines all shards: the worst ending, all files.
 Ended ended_of(const std::vector<Ended>& shards);
 /// One line for each file with the seconds around an event.
 std::string kept_text(const Ended& ended);
-/// Throws Failure (environment) if the interface was deleted or a journal could not be written.
-/// Call last.
+/// Throws Failure: environment if the interface was deleted, or if a journal or a capture lacks
+/// something; a finding if the controller has set a window out of range. Call last.
 void fail_if_cut_short(const Ended& ended, const ServePlan& plan, const Journals& journals);
 
 template <class Totals>
@@ -159,7 +159,7 @@ std::vector<Finished<typename R::Totals>> run_role(const ServePlan& plan, const 
     pool.observe(control.listing(), capture.get());
     control.start();
     auto out = pool.run(std::move(devices));
-    end_capture(capture);
+    end_capture(capture, out.front());
     return out;
   }
   if (!plan.cpus.empty()) {
@@ -177,7 +177,7 @@ std::vector<Finished<typename R::Totals>> run_role(const ServePlan& plan, const 
   std::vector<Finished<typename R::Totals>> out;
   control.start();
   out.push_back(run_service(around, *service, service->port));
-  end_capture(capture);
+  end_capture(capture, out.front());
   return out;
 }
 

@@ -1,17 +1,17 @@
 # What a running server may do: its user, its capabilities, and the system calls that it makes.
 """Needs root; otherwise skipped, with the reason, and counted as skipped."""
+import functools
 import os
-import pathlib
 import pwd
 import re
 import shutil
 import signal
 import subprocess
-import tempfile
 
 import pytest
 
 from dev import namespace as ns
+from verbs.serve.server_kit import as_nobody, folder_of_nobody, place, skip_without
 
 pytestmark = pytest.mark.skipif(ns.why_not() is not None, reason=str(ns.why_not()))
 needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is missing: "
@@ -33,7 +33,11 @@ RESERVED = {
 
 def can_confine():
     """Whether this build has the filter."""
-    return b"__asan_init" not in ns.PROGRAM.read_bytes()
+    octets = ns.PROGRAM.read_bytes()
+    return b"__asan_init" not in octets and b"__tsan_init" not in octets
+
+
+needs_filter = pytest.mark.skipif(ns.PROGRAM.exists() and not can_confine(), reason=UNCONFINED)
 
 
 def listed():
@@ -42,21 +46,18 @@ def listed():
 
 
 def status_of_threads(pid):
-    """Fields of /proc/PID/task/*/status, by thread."""
+    """Fields of /proc/PID/task/*/status, by thread, the oldest first."""
     out = []
-    for task in os.listdir(f"/proc/{pid}/task"):
+    for task in sorted(os.listdir(f"/proc/{pid}/task"), key=int):
         with open(f"/proc/{pid}/task/{task}/status", encoding="ascii") as file:
             out.append(dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line))
     return out
 
 
-@pytest.fixture
-def folder_of_nobody():
-    """A folder that every user can reach, which belongs to nobody."""
-    nobody = pwd.getpwnam("nobody")
-    with tempfile.TemporaryDirectory(dir="/tmp") as name:
-        os.chown(name, nobody.pw_uid, nobody.pw_gid)
-        yield pathlib.Path(name)
+@pytest.fixture(name="home")
+def home_of_nobody():
+    with folder_of_nobody() as folder:
+        yield folder
 
 
 def calls_after_the_filter(trace):
@@ -117,60 +118,68 @@ def fetch(port=80, path="/bytes/100000"):
             pass
 
 
-def place(kind):
-    """The words for an interface that is driven by `kind`."""
-    if kind == "tap":
-        return ["--tap", ns.NAME, "--address", f"{ns.OURS}/24", "--host", f"{ns.KERNEL}/24"]
-    ns.make_pair()
-    return ["--iface", ns.NAME, "--driver", kind, "--address", f"{ns.OURS}/24"]
-
-
-KINDS = ["tap", "packet"] + (["xdp"] if ns.why_not() is None and ns.why_no_xdp() is None else [])
-
-
-@needs_strace
-def test_the_list_is_what_servers_call(tmp_path):
-    """No call of a server is refused, and none is allowed without need."""
-    if not can_confine():
-        pytest.skip(UNCONFINED)
-    used, refused = set(), []
-
-    def trace(name, words, work=lambda server: None):
-        server = Traced(tmp_path / name, words)
+def serve_all(folder, kind):
+    """The calls of a server with all that writes or answers: (names, lines that were refused)."""
+    trace, control = folder / f"{kind}.trace", folder / f"{kind}.control"
+    with ns.fresh_namespace():
+        server = Traced(trace, [
+            "serve", "http", *place(kind), "--metrics", f"{ns.OURS}:9100", "--control",
+            str(control), "--access-log", str(folder / f"{kind}.log"), "--pcapng",
+            str(folder / f"{kind}.pcapng"), "--pcapng-size", "64KiB", "--json",
+            str(folder / f"{kind}.json")])
         fetch()
-        work(server)
-        server.end()
-        names, lines = calls_after_the_filter(tmp_path / name)
-        used.update(names)
-        refused.extend(lines)
-
-    def look_around(server):
         fetch(port=9100, path="/metrics")
-        done = subprocess.run([str(ns.PROGRAM), "ss", "--control", str(tmp_path / "control")],
-                              check=False, capture_output=True, timeout=60)
+        done = subprocess.run([str(ns.PROGRAM), "ss", "--control", str(control)], check=False,
+                              capture_output=True, timeout=60)
         assert done.returncode == 0, done.stderr
         server.signal(signal.SIGHUP)
         fetch()
+        server.end()
+    return calls_after_the_filter(trace)
 
-    for kind in KINDS:
-        with ns.fresh_namespace():
-            trace(f"{kind}.trace", [
-                "serve", "http", *place(kind), "--metrics", f"{ns.OURS}:9100", "--control",
-                str(tmp_path / "control"), "--access-log", str(tmp_path / f"{kind}.log"),
-                "--pcapng", str(tmp_path / f"{kind}.pcapng"), "--pcapng-size", "64KiB", "--json",
-                str(tmp_path / f"{kind}.json")], look_around)
+
+def record(folder):
+    """The calls of a server that records a journal with two shards."""
     with ns.fresh_namespace():
-        trace("journal.trace", ["serve", "http", *place("tap"), "--shards", "2", "--record",
-                                str(tmp_path / "journal"), "--control", "none"])
+        server = Traced(folder / "trace", ["serve", "http", *place("tap"), "--shards", "2",
+                                           "--record", str(folder / "journal"), "--control",
+                                           "none"])
+        fetch()
+        server.end()
+    return calls_after_the_filter(folder / "trace")
+
+
+@pytest.fixture(name="calls_of", scope="module")
+def calls_of_servers(tmp_path_factory):
+    """The calls of a server on a driver of this kind, or of one with a "journal"."""
+    @functools.cache
+    def of(kind):
+        folder = tmp_path_factory.mktemp(kind)
+        return record(folder) if kind == "journal" else serve_all(folder, kind)
+    return of
+
+
+@needs_strace
+@needs_filter
+@pytest.mark.parametrize("kind", ["tap", "packet", "xdp", "journal"])
+def test_no_call_of_a_server_is_refused(calls_of, kind):
+    skip_without(kind)
+    used, refused = calls_of(kind)
     assert not refused, refused[:5]
     assert not used - listed()
-    assert not listed() - used - RESERVED, "allowed without need"
+
+
+@needs_strace
+@needs_filter
+def test_no_call_is_allowed_without_need(calls_of):
+    used = set().union(*(calls_of(kind)[0] for kind in ("tap", "packet", "journal")))
+    assert not listed() - used - RESERVED
 
 
 @pytest.mark.parametrize("seccomp", ["on", "off"])
-def test_another_user(folder_of_nobody, seccomp):
+def test_another_user(home, seccomp):
     """With --user the server has no rights, and still writes its files."""
-    nobody, home = pwd.getpwnam("nobody"), folder_of_nobody
+    nobody = pwd.getpwnam("nobody")
     if seccomp == "on" and not can_confine():
         pytest.skip(UNCONFINED)
     with ns.fresh_namespace():
@@ -190,21 +199,21 @@ def test_another_user(folder_of_nobody, seccomp):
 
 
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv is missing: util-linux")
-def test_ambient_capabilities_are_given_up(folder_of_nobody):
+def test_ambient_capabilities_are_given_up(home):
     """As with the unit: no thread of a server of another user keeps what systemd gave it."""
-    program = shutil.copy(ns.PROGRAM, folder_of_nobody)  # others may not reach the build
     with ns.fresh_namespace():
         with subprocess.Popen(
-                ["setpriv", "--reuid", "nobody", "--clear-groups", "--inh-caps", "+net_raw",
-                 "--ambient-caps", "+net_raw", program, "serve", "http", *place("packet"),
-                 "--shards", "2", "--access-log", str(folder_of_nobody / "access.log"), "--pcapng",
-                 str(folder_of_nobody / "run.pcapng"), "--control",
-                 str(folder_of_nobody / "control")], stdout=subprocess.PIPE) as server:
+                [*as_nobody("CAP_NET_RAW"), home / "lockstep", "serve", "http", *place("packet"),
+                 "--shards", "2", "--access-log", str(home / "access.log"), "--pcapng",
+                 str(home / "run.pcapng"), "--control", str(home / "control")],
+                stdout=subprocess.PIPE) as server:
             assert server.stdout.readline().startswith(b"serving ")
             threads = status_of_threads(server.pid)
             server.send_signal(signal.SIGINT)
             server.communicate(timeout=60)
     assert server.returncode == 0
+    if b"__tsan_init" in ns.PROGRAM.read_bytes():
+        del threads[1]  # of the sanitizer, which starts it before main()
     assert len(threads) == 6  # shards, their starter, access log, capture, control
     for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
         assert [int(each[name], 16) for each in threads] == [0] * len(threads), name

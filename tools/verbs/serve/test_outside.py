@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -11,6 +12,7 @@ import time
 import pytest
 
 from dev import namespace as ns
+from proofs.wire import servers
 
 pytestmark = pytest.mark.skipif(ns.why_not() is not None, reason=str(ns.why_not()))
 
@@ -122,6 +124,28 @@ def test_full_disk(tmp_path):
     assert "No space left on device: 20 lines were lost" in failure
 
 
+def test_lines_lost_in_a_burst(tmp_path):
+    """A disk that is slow, but not full: here a pipe that nobody reads while lines arrive."""
+    log, asked = tmp_path / "access.log", 1_000
+    os.mkfifo(log)
+    with ns.fresh_namespace(), open(os.open(log, os.O_RDONLY | os.O_NONBLOCK), "rb") as reader:
+        with ns.Server(tmp_path, "--access-log", str(log)) as server:
+            long = ns.get("/" + "x" * 500, "User-Agent: " + "é" * 80, "Referer: " + "é" * 80)
+            for _ in range(asked // 50):  # 1.9 MB of lines: more than pipe and buffers hold
+                assert exchange(long * 50).count(b"HTTP/1.1 404") == 50
+            server.process.send_signal(signal.SIGINT)
+            os.set_blocking(reader.fileno(), True)
+            lines = reader.read().count(b"\n")
+            _, errors = server.process.communicate(timeout=60)
+    assert server.process.returncode == 3
+    summary = json.loads(server.summary.read_text(encoding="utf-8"))
+    lost = summary["access_log"]["lost"]
+    assert 0 < lost < asked and lines == summary["access_log"]["lines"] == asked - lost
+    assert errors.decode().splitlines() == [
+        f"lockstep: --access-log {log}: {lost} lines were lost: they came faster than they could "
+        "be written; choose a faster disk"]
+
+
 def test_hangup_at_the_start(tmp_path):
     """A SIGHUP before the server has tested its addresses does not end it."""
     log = tmp_path / "access.log"
@@ -131,6 +155,8 @@ def test_hangup_at_the_start(tmp_path):
              "--host", f"{ns.KERNEL}/24", "--access-log", str(log)], stdout=subprocess.PIPE)
         with begun:
             until(log, lambda text: log.exists())
+            # It has not tested its addresses yet: that takes half a second.
+            assert not select.select([begun.stdout], [], [], 0)[0]
             begun.send_signal(signal.SIGHUP)
             assert begun.stdout.readline().startswith(b"serving ")
             begun.send_signal(signal.SIGINT)
@@ -173,6 +199,33 @@ def test_capture(tmp_path, kind):
         assert done.returncode in (0, 1), done.stderr
         assert os.path.getsize(tmp_path / name) < 1 << 19
     assert summary["requests"] == 2
+
+
+@pytest.mark.parametrize("verb", ["serve", "load"])
+def test_capture_on_a_full_disk(tmp_path, verb):
+    """The summary is whole, the exit code is 3, and the last line says what is missing."""
+    words = ["--pcapng", str(tmp_path / "run.pcapng"), "--force"]
+    (tmp_path / "run-00001.pcapng").symlink_to("/dev/full")
+    with ns.fresh_namespace():
+        if verb == "serve":
+            with ns.Server(tmp_path, *words) as server:
+                assert exchange(ns.get("/bytes/10")).startswith(b"HTTP/1.1 200")
+                server.process.send_signal(signal.SIGINT)
+                said, errors = server.process.communicate(timeout=60)
+                code = server.process.returncode
+        else:
+            with servers.python(tmp_path, servers.make_site(tmp_path), 8000):
+                done = subprocess.run(
+                    [str(ns.PROGRAM), "load", f"http://{ns.KERNEL}:8000/bytes/64", "--tap", ns.NAME,
+                     "--address", f"{ns.OURS}/24", "--host", f"{ns.KERNEL}/24", "--requests", "4",
+                     *words], capture_output=True, check=False, timeout=60)
+            code, said, errors = done.returncode, done.stdout, done.stderr
+    assert code == 3
+    left_out = re.search(r"captured +0 frames, up to \S+; (\d+) left out\n", said.decode())[1]
+    warning, failure = errors.decode().splitlines()
+    assert "No space left on device: frames are not captured" in warning
+    assert failure == (f"lockstep: --pcapng {tmp_path}/run.pcapng: No space left on device: "
+                       f"{left_out} frames are not in the capture; free space on the disk")
 
 
 def test_config(tmp_path):

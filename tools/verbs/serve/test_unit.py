@@ -1,23 +1,24 @@
 # The unit for systemd: a server needs the rights that it names, and no others.
 """Needs root; otherwise skipped, with the reason, and counted as skipped."""
 import os
-import pathlib
-import pwd
 import re
 import shutil
 import signal
 import subprocess
-import tempfile
 
 import pytest
 
 from dev import namespace as ns
+from verbs.serve.server_kit import as_nobody, folder_of_nobody, place, skip_without
 
 FOLDER = ns.ROOT / "tools/verbs/serve/systemd"
 needs_root = pytest.mark.skipif(ns.why_not() is not None, reason=str(ns.why_not()))
-needs_tools = pytest.mark.skipif(
-    not all(map(shutil.which, ("systemd-analyze", "strace", "setpriv"))),
-    reason="systemd-analyze, strace or setpriv is missing: tools/setup --with capture")
+needs_systemd = pytest.mark.skipif(
+    shutil.which("systemd-analyze") is None,
+    reason="systemd-analyze is missing: apt-get install systemd")
+needs_strace = pytest.mark.skipif(
+    not all(map(shutil.which, ("strace", "setpriv"))),
+    reason="strace or setpriv is missing: tools/setup --with capture")
 CALL = re.compile(r"^\d+ +(?:<\.\.\. )?(\w+)(?:\(| resumed)")
 
 
@@ -67,48 +68,25 @@ def allowed_calls(kind):
     return allowed | sets["@default"]
 
 
-@pytest.fixture
-def folder_of_nobody():
-    """A folder that every user can reach, which belongs to nobody, with the program."""
-    nobody = pwd.getpwnam("nobody")
-    with tempfile.TemporaryDirectory(dir="/tmp") as name:
-        os.chown(name, nobody.pw_uid, nobody.pw_gid)
-        shutil.copy(ns.PROGRAM, name)
-        yield pathlib.Path(name)
-
-
-def place(kind):
-    """The words for an interface, as the file of this name is for."""
-    if kind == "tap":
-        return ["--tap", ns.NAME, "--address", f"{ns.OURS}/24", "--host", f"{ns.KERNEL}/24"]
-    ns.make_pair()
-    words = ["--iface", ns.NAME, "--address", f"{ns.OURS}/24"]
-    if kind == "cpus":
-        return [*words, "--cpus", str(min(os.sched_getaffinity(0)))]
-    return [*words, "--driver", kind]
-
-
 @needs_root
-@needs_tools
+@needs_systemd
+@needs_strace
 @pytest.mark.parametrize("kind", ["packet", "cpus", "tap", "xdp"])
-def test_a_server_needs_no_more_than_the_unit_gives(folder_of_nobody, kind):
+def test_a_server_needs_no_more_than_the_unit_gives(kind):
     """A user with the unit's capabilities runs it; strace sees calls and families of sockets."""
-    if kind == "xdp" and ns.why_no_xdp() is not None:
-        pytest.skip(ns.why_no_xdp())
-    trace = folder_of_nobody / "trace"
-    rights = ",".join("+" + word.removeprefix("CAP_").lower()
-                      for word in words_of(kind, "AmbientCapabilities"))
-    assert words_of(kind, "AmbientCapabilities") == words_of(kind, "CapabilityBoundingSet")
+    skip_without(kind)
+    rights = words_of(kind, "AmbientCapabilities")
+    assert rights == words_of(kind, "CapabilityBoundingSet")
     # As in most systems, every user may open /dev/net/tun; but not in most containers.
     devices = ("mount -t tmpfs none /dev/net && mknod -m 666 /dev/net/tun c 10 200 && "
                if kind == "tap" else "")
     assert not devices or words_of(kind, "DeviceAllow") == ["/dev/net/tun", "rw"]
-    with ns.fresh_namespace():
-        words = ["unshare", "--mount", "sh", "-c", devices + 'exec "$@"', "sh", "setpriv",
-                 "--reuid", "nobody", "--clear-groups", "--inh-caps", rights, "--ambient-caps",
-                 rights, str(folder_of_nobody / "lockstep"), "serve", "http", *place(kind),
-                 "--control", str(folder_of_nobody / "control"), "--access-log",
-                 str(folder_of_nobody / "access.log"), "--log", "json"]
+    with ns.fresh_namespace(), folder_of_nobody() as home:
+        trace = home / "trace"
+        words = ["unshare", "--mount", "sh", "-c", devices + 'exec "$@"', "sh",
+                 *as_nobody(*rights), str(home / "lockstep"), "serve", "http", *place(kind),
+                 "--control", str(home / "control"), "--access-log", str(home / "access.log"),
+                 "--log", "json"]
         with subprocess.Popen(["strace", "-f", "-qq", "-o", str(trace), *words],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
             first = server.stdout.readline()
@@ -121,9 +99,9 @@ def test_a_server_needs_no_more_than_the_unit_gives(folder_of_nobody, kind):
             with open(f"/proc/{server.pid}/task/{server.pid}/children", encoding="ascii") as file:
                 os.kill(int(file.read().split()[0]), signal.SIGINT)
             server.communicate(timeout=60)
+        text = trace.read_text(encoding="utf-8", errors="replace")
     assert server.returncode == 0
-    text = trace.read_text(encoding="utf-8", errors="replace")
-    text = text[text.rindex(f'execve("{folder_of_nobody}/lockstep"'):]
+    text = text[text.rindex(f'execve("{home}/lockstep"'):]
     calls = {found[1] for line in text.splitlines() if (found := CALL.match(line))}
     assert not calls - allowed_calls(kind)
     families = set(re.findall(r"socket\((AF_\w+)", text))
@@ -140,13 +118,15 @@ def test_the_runtime_directory_is_its_own():
     assert re.search(r"--control (\S+)/", unit["ExecStart"])[1] == folder
 
 
-@needs_tools
+@needs_systemd
 def test_the_unit_is_tight():
     """README.md says how tight."""
     unit = FOLDER / "lockstep.service"
+    # At most 1.6, which systemd counts in tenths.
     done = subprocess.run(["systemd-analyze", "security", "--offline=true", "--threshold=16",
                            "--no-pager", str(unit)], capture_output=True, text=True, check=False,
                           timeout=60)
     assert done.returncode == 0, done.stdout[-300:] + done.stderr
     said = re.search(r"exposure level for lockstep.service: ([\d.]+)", done.stdout)[1]
-    assert f"security`: {said})" in (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+    readme = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+    assert f"systemd/lockstep.service`: {said})" in readme
