@@ -142,7 +142,8 @@ struct Config {
   // ip-sysctl: tcp_syn_linear_timeouts).
   Count syn_linear_timeouts{0};
   // From this retransmission on a SYN has no option but its MSS, as with FreeBSD's tcp(4),
-  // rexmit_drop_options. An answer with others is one to an earlier SYN. 0: never.
+  // rexmit_drop_options. An answer with others is one to an earlier SYN; a peer that has the later
+  // SYN, too, may not agree to them any more. 0: never.
   Count syn_plain_from{0};
   Count r1_retransmissions{3};
   Duration user_timeout = Duration::seconds(300);  // R2; zero: never

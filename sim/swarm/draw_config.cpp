@@ -195,7 +195,6 @@ void draw_imitations(Dice dice, tcp::Config& tcp) {
   at_times(Count{dice.pick({0u, 2u, 16u, 31u})}, tcp.quick_acks);
   at_times(Count{dice.pick({0u, 4u})}, tcp.syn_linear_timeouts);
   at_times(Count{dice.pick({0u, 1u})}, tcp.timestamps_behind);
-  at_times(Count{dice.pick({0u, 1u, 3u})}, tcp.syn_plain_from);
   at_times(Count{dice.pick({0u, 1u, 5u})}, tcp.ecn_syn_retries);
   at_times(dice.pick({Duration{}, seconds(3), seconds(63)}), tcp.syn_received_timeout);
   at_times(dice.pick({Duration{}, ms(10), ms(500)}), tcp.answer_interval);
