@@ -332,12 +332,12 @@ Drop process_segment(Engine& e, Connection& c, const InboundSegment& arrival,
   // One urgent octet that is apart, the last one, must be new; a pointer of 0 names the first.
   bool const apart = e.config.urgent_apart;
   Sequence const up = s.sequence + Bytes{apart && s.urgent == 0 ? 1u : s.urgent};
-  Sequence const past = apart ? c.receive.nxt : c.receive.read;
   //= rfc9293#3.8.5
   //# 9293:P-URG-NORECEDE a pointer to data that was read, or before RCV.UP, is ignored
   //= rfc9293#3.10.7.4
   //# 9293:P-URG-NOREPEAT so is the same pointer a second time
-  if (!up.after(past) || (c.receive_urgent && !up.after(e.active(c).receive_up))) {
+  if (!up.after(apart ? c.receive.nxt : c.receive.read) ||
+      (c.receive_urgent && !up.after(e.active(c).receive_up))) {
     return;
   }
   // Without an active part it is ignored: each segment carries the pointer until the peer has sent
