@@ -412,6 +412,24 @@ bool parse_declined(Cursor& cursor, std::string_view name, Option& out) {
   return true;
 }
 
+/// Of the option of RFC 2385.
+std::vector<std::uint8_t> parse_digest(Cursor& cursor) {
+  cursor.skip();
+  Place const at = cursor.place();
+  if (cursor.accept_word("valid")) {
+    cursor.fail(at,
+                "md5 valid needs a key, and no call sets one here (TCP_MD5SIG is not "
+                "supported): write the digest, 32 hexadecimal digits");
+  }
+  std::vector<std::uint8_t> out = parse_hex(cursor);
+  if (out.size() != 16) {
+    cursor.fail(at, fmt::format("a digest of {} octets was found, expected 16: correct it, or "
+                                "write it as kind 19",
+                                out.size()));
+  }
+  return out;
+}
+
 Option parse_option(Cursor& cursor) {
   Option out;
   cursor.skip();
@@ -449,20 +467,7 @@ Option parse_option(Cursor& cursor) {
     put32(out.data, out.any_echo ? 0 : cursor.number_up_to(most32, "an echo"));
   } else if (name == "md5") {
     out.kind = 19;
-    cursor.skip();
-    Place const digest = cursor.place();
-    if (cursor.accept_word("valid")) {
-      cursor.fail(digest,
-                  "md5 valid needs a key, and no call sets one here (TCP_MD5SIG is not "
-                  "supported): write the digest, 32 hexadecimal digits");
-    }
-    out.data = parse_hex(cursor);
-    if (out.data.size() != 16) {
-      cursor.fail(digest,
-                  fmt::format("a digest of {} octets was found, expected 16: correct it, or "
-                              "write it as kind 19",
-                              out.data.size()));
-    }
+    out.data = parse_digest(cursor);
   } else if (name == "ECN" || name == "ACC_ECN") {
     out = parse_counters(cursor);
   } else if (name == "uto") {

@@ -18,9 +18,11 @@ namespace lockstep::tcp {
 // RST and SYN in a synchronized state: the rules of RFC 793, or RFC 5961's challenge ACKs, or those
 // for one of the two alone.
 enum class ResetPolicy : std::uint8_t { rfc793, rfc5961, rfc5961_syn, rfc5961_reset };
+// Whether a reset inside the window, but not at RCV.NXT, draws a challenge ACK.
 constexpr bool challenges_resets(ResetPolicy policy) {
   return policy == ResetPolicy::rfc5961 || policy == ResetPolicy::rfc5961_reset;
 }
+// Whether a SYN in a synchronized state draws a challenge ACK.
 constexpr bool challenges_syns(ResetPolicy policy) {
   return policy == ResetPolicy::rfc5961 || policy == ResetPolicy::rfc5961_syn;
 }

@@ -42,6 +42,7 @@ struct Unreachable {
 };
 inline constexpr std::array unreachable{
     Unreachable{"frame_too_short", "a switch is between every station and host"},
+    Unreachable{"tcp_closed_silent", "closed_silent is not drawn; freebsd/blackhole.pkt has it"},
     Unreachable{"wrong_shard", "hosts are drawn with one shard; spread_test has more"},
 };
 

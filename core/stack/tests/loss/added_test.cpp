@@ -248,8 +248,8 @@ TEST(Added, GetsLimitedOnlyWithAnAckOfNewData) {
 
 // At 1 GB/s twelve segments are in flight, and data for more is queued.
 struct Paced : Flow {
-  explicit Paced(const Peer& peer = sacking, std::uint64_t octets_per_second = 1'000'000'000)
-      : Flow(configured(octets_per_second), peer) {
+  explicit Paced(const Peer& far_side = sacking, std::uint64_t octets_per_second = 1'000'000'000)
+      : Flow(configured(octets_per_second), far_side) {
     write_octets(100'000);
   }
   static Config configured(std::uint64_t octets_per_second) {
