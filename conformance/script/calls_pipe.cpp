@@ -58,7 +58,11 @@ Given Caller::on_pipe(const std::string& name) {
       (reads ? !Pipes::is_read_end(end) : !Pipes::is_write_end(end))) {
     return given(fails(name == "read" || name == "write" ? EBADF : EINVAL));
   }
-  return given(reads ? read_pipe(end, number(2)) : write_pipe(end, number(2)));
+  std::int64_t const most = number(2);
+  if (most < 0) {
+    refuse(argument(2), "a number of octets");
+  }
+  return given(reads ? read_pipe(end, most) : write_pipe(end, most));
 }
 
 std::int64_t Caller::read_pipe(int end, std::int64_t most) {
@@ -91,6 +95,9 @@ Given Caller::splice() {
   };
   bool const out_of = Pipes::is_read_end(from);
   bool const into = Pipes::is_write_end(to);
+  if (from < 0 || to < 0) {
+    return given(fails(EBADF));
+  }
   if (out_of == into) {
     return given(fails(EINVAL));
   }

@@ -417,6 +417,9 @@ TEST(Language, SpliceMovesOctetsBetweenASocketAndAPipe) {
                                           "+0 splice(4, NULL, 6, NULL, 60, 0) = 11\n"),
               HasSubstr("10"));
   EXPECT_THAT(refusal_of(open_passively + "+0 pipe([4, 6]) = 0\n"), HasSubstr("no other"));
+  EXPECT_THAT(refusal_of(open_passively + "+0 pipe([5, 6]) = 0\n+0 write(6, ..., -1) = 0\n"),
+              HasSubstr("a number of octets"));
+  passes(open_passively + "+0 splice(9, NULL, 4, NULL, 10, 0) = -1 EBADF\n");
 }
 
 }  // namespace

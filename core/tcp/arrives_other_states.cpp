@@ -379,11 +379,11 @@ Drop arrives_other_states(Engine& e, Connection& c, const InboundSegment& arriva
     }
     return Drop::tcp_out_of_window;
   }
-  //= rfc9293#A.2
-  //# 9293:P-SEQVAL-A2 the SYN-ACK of a simultaneous open would fail the sequence test
   if (e.config.simultaneous_answered) {
     ack_now(e, c);
   }
+  //= rfc9293#A.2
+  //# 9293:P-SEQVAL-A2 the SYN-ACK of a simultaneous open would fail the sequence test
   return process_segment(e, c, arrival, without_its_syn(c, arrival.segment));
 }
 

@@ -51,7 +51,7 @@ wire::Flags syn_flags(const Config& config, Connection& c, bool retransmitted) {
   }
   //= rfc3168#6.1.1.1
   //# 3168:ECN-5 retransmit an unanswered SYN without ECN, in case ECN was the reason
-  // ... or after so many retransmissions
+  // Config may allow it some retransmissions.
   if (config.ecn != EcnPolicy::on || (retransmitted && c.retries > config.ecn_syn_retries.value)) {
     //= rfc3168#6.1.1
     //# 3168:ECN-3 that is a SYN sent without the flags

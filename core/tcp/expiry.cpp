@@ -297,8 +297,7 @@ bool orphan_is_over(const Engine& e, const Connection& c) {
   while (delay.ns / ms >= first * step && step < 1u << 18) {
     step *= 8;
   }
-  // Steps begin at any instant of the clock; this is where Linux's begin in virtual time, at the
-  // instants of a script.
+  // Any phase would do; with this one the steps are Linux's, if both run a script in virtual time.
   constexpr std::uint64_t phase = 249'424;
   std::uint64_t const into = (phase % step) * ms;
   return {((now + delay + Duration{step * ms - into}).ns / (step * ms)) * step * ms + into};

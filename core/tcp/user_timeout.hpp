@@ -16,13 +16,12 @@ Duration user_timeout_to_advertise(const Config& config, const Connection& c);
 void announce_user_timeout(const Engine& e, Connection& c);
 // The option of a received segment; one on a SYN is kept until the handshake is complete.
 void process_user_timeout(Engine& e, Connection& c, const wire::Segment& segment);
-// Set by the application: advertised and used from now on (R2; 0: no limit).
 // Whether the application has set another value than Config's.
 inline bool has_own_timeout(const Engine& e, const Connection& c) {
   return c.options.has(negotiated::user_timeout_fixed) &&
          Duration::milliseconds(c.user_timeout_ms) != e.config.user_timeout;
 }
-
+// Set by the application: advertised and used from now on (R2; 0: no limit).
 void fix_user_timeout(const Engine& e, Connection& c, std::uint32_t milliseconds);
 // A keep-alive interval in milliseconds, raised if an adopted user timeout is longer.
 inline std::uint32_t keepalive_idle_beside(const Connection& c, std::uint32_t wanted) {

@@ -321,7 +321,10 @@ void Sockets::on_event(Stack& stack, const Event& event) {
       if (s.deferred) {
         end_deferral(s);
       }
-      wake(s, EPOLLIN | EPOLLRDNORM | (tells_of_urgent(s) ? std::uint32_t{EPOLLPRI} : 0));
+      // The urgent octet may have come with it; announced before, it was not reported yet.
+      wake(s, EPOLLIN | EPOLLRDNORM |
+                  (stack.config().tcp.urgent_apart && tells_of_urgent(s) ? std::uint32_t{EPOLLPRI}
+                                                                         : 0));
       break;
     case EventKind::acknowledged:
       note_acknowledged(s, event.bytes);
