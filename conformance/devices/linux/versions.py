@@ -3,7 +3,7 @@
 """Runs the scripts of conformance/script/linux and a tenth of conformance/scapy on the devices
 linux and linux-6.1, and writes versions.md, or with --check compares it.
 
-Example: conformance/devices/linux/versions.py --check
+Example: build/venv/bin/python conformance/devices/linux/versions.py --check
 
 Exit: 0 written or equal; 1 different; 2 bad usage; 3 a device or its kernel is missing.
 """
@@ -73,7 +73,9 @@ def tests(device):
              f"lockstep_artifacts={folder}/left"],
             cwd=ROOT, capture_output=True, text=True, check=False)
         if done.returncode not in (0, 1):
-            raise Missing(f"pytest --target device:{device} ended with {done.returncode}")
+            said = (done.stderr or done.stdout).strip().splitlines() or [""]
+            raise Missing(f"pytest --target device:{device} ended with {done.returncode} "
+                          f"({said[-1][:100]}): run this by build/venv/bin/python")
         rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     return {row["test"].removeprefix("conformance/scapy/"): (row["outcome"], row["words"])
             for row in rows}
