@@ -1,6 +1,7 @@
 """tools/evidence reorder-linux: the sixth of the reorder matrix, ours and Linux's."""
 
 import argparse
+import hashlib
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,6 +11,8 @@ from tools.proofs.bbr.cells import RunFailed
 from tools.proofs.reorder_linux import cells
 
 TABLE = Path(__file__).with_name("table.txt")
+# The columns of a line that no kernel has a part in.
+OWN = 31 + len(" kbit/s  again")
 EPILOG = """\
 goodput in kbit/s and retransmissions of one transfer: from our TCP to ours, from Linux to ours,
 from Linux to Linux; then Linux's goodput in percent of ours. Medians of the seeds 1 to N.
@@ -44,7 +47,13 @@ def head_of(seeds: int) -> list:
     pairs = " ".join(f"{name:>7} {'again':>5}" for name in cells.PAIRS)
     return [f"# kbit/s and retransmissions, medians of seeds 1 to {seeds}; README.md says more.",
             "# Made by `tools/evidence reorder-linux --write`.",
+            f"# Of the kernel with the SHA-256 {kernel_print()}.",
             f"# {'cell':<29} {pairs}  sender    both"]
+
+
+def kernel_print() -> str:
+    """The first digits of the hash of Linux as a program."""
+    return hashlib.sha256(Path(kernel.find()).read_bytes()).hexdigest()[:12]
 
 
 def line_of(cell: cells.Cell, found: dict) -> str:
@@ -113,6 +122,9 @@ def main(words: list | None = None) -> int:
     if table[0] != heads[0]:
         print("reorder-linux: the table has other seeds: nothing is compared")
         return 0
+    if table[2] != heads[2]:
+        print("reorder-linux: the table is of another kernel: only from ours to ours is compared")
+        lines, table = [line[:OWN] for line in lines], [line[:OWN] for line in table]
     differing = [line for line in lines if line not in table]
     print(f"{len(differing)} of {len(lines)} lines differ from the table")
     return 1 if differing else 0

@@ -52,5 +52,16 @@ def test_two_lines_are_those_of_the_table(tmp_path, monkeypatch, capsys):
     assert "0 of 1 lines differ" in capsys.readouterr().out
     assert proof.main([*words, "dctcp 3%"]) == 0
     assert "0 of 1 lines differ" in capsys.readouterr().out
+    # Without the kernel of the table our own transfers are still compared.
+    table = proof.TABLE.read_text(encoding="utf-8").splitlines()
+    table[2] = "# Of the kernel with the SHA-256 000000000000."
+    for own, differs in ((" 9999", 1), ("", 0)):
+        changed = [line if line[0] == "#" or not own else line[:31] + own + line[36:]
+                   for line in table]
+        (tmp_path / "table").write_text("\n".join(changed) + "\n", encoding="utf-8")
+        more = [*words, "reno 10M 10ms 1%", "--table", str(tmp_path / "table")]
+        assert proof.main(more) == differs
+        said = capsys.readouterr().out
+        assert "another kernel" in said and f"{differs} of 1 lines differ" in said
     assert proof.main([*words, "vegas"]) == 2
     assert "no cell has the words 'vegas'" in capsys.readouterr().err
