@@ -513,6 +513,44 @@ function(lockstep_tool_headers target folder)
   endif()
 endfunction()
 
+# The libraries of the verbs that LOCKSTEP_VERBS lists, or of all; for the others a source that
+# refuses each by name.
+function(lockstep_choose_verbs libraries source)
+  get_property(every GLOBAL PROPERTY LOCKSTEP_EVERY_VERB)
+  set(chosen ${LOCKSTEP_VERBS})
+  if(NOT chosen)
+    set(chosen ${every})
+  endif()
+  foreach(verb IN LISTS chosen)
+    if(NOT verb IN_LIST every)
+      list(JOIN every ", " names)
+      message(FATAL_ERROR "LOCKSTEP_VERBS: there is no verb '${verb}': choose among ${names}")
+    endif()
+  endforeach()
+  set(${source} "" PARENT_SCOPE)
+  set(refused "")
+  foreach(verb IN LISTS every)
+    if(NOT verb IN_LIST chosen)
+      string(APPEND refused
+        "void register_${verb}(CLI::App& app, int&) { leave_out(app, \"${verb}\"); }\n")
+    endif()
+  endforeach()
+  if(refused)
+    set(file "${PROJECT_BINARY_DIR}/left_out_verbs.cpp")
+    file(CONFIGURE OUTPUT "${file}" @ONLY CONTENT [[
+// Made by the build from LOCKSTEP_VERBS.
+#include "tools/verbs/cli/left_out.hpp"
+#include "tools/verbs/verbs.hpp"
+
+namespace lockstep::tools {
+@refused@}
+]])
+    set(${source} "${file}" PARENT_SCOPE)
+  endif()
+  list(TRANSFORM chosen PREPEND lockstep_verb_)
+  set(${libraries} "${chosen}" PARENT_SCOPE)
+endfunction()
+
 # One folder of tools/ or conformance/: its library, its tests, its programs. x_main.cpp makes the
 # program x; main.cpp makes lockstep (tools/verbs/cli) or lockstep-<folder>.
 function(lockstep_tool folder)
@@ -523,8 +561,9 @@ function(lockstep_tool folder)
     return()
   endif()
   if(folder STREQUAL "tools/verbs/cli")
-    get_property(every GLOBAL PROPERTY LOCKSTEP_VERBS)
-    list(APPEND LIBS ${every})
+    lockstep_choose_verbs(chosen left_out)
+    list(APPEND LIBS ${chosen})
+    list(APPEND tool_SOURCES ${left_out})
   endif()
   if(NOT CORE_ALONE)
     list(APPEND LIBS lockstep_third_party)
@@ -556,7 +595,8 @@ function(lockstep_tool folder)
       RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
   endforeach()
   if(folder MATCHES "^tools/verbs/" AND NOT NEEDS)
-    set_property(GLOBAL APPEND PROPERTY LOCKSTEP_VERBS lockstep_${name})
+    get_filename_component(verb "${folder}" NAME)
+    set_property(GLOBAL APPEND PROPERTY LOCKSTEP_EVERY_VERB ${verb})
   endif()
 endfunction()
 

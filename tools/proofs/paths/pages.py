@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-QUICKSTART = "tools/quickstart"
+QUICKSTART = "tools/quickstart --lab"
 RESULTS = Path(__file__).parent / "results.json"
 
 

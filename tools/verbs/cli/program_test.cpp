@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <test_paths.hpp>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -19,13 +20,16 @@
 #include <vector>
 
 #include "core/units/check.hpp"
+#include "tools/base/process/failure.hpp"
 #include "tools/base/process/version.hpp"
+#include "tools/verbs/cli/left_out.hpp"
 
 namespace lockstep::tools {
 namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 
 struct Outcome {
@@ -304,6 +308,22 @@ TEST(Program, AFailedCheckSaysWhatFailed) {
   const char* const version_of[] = {"lockstep", "--version"};
   EXPECT_DEATH((run_program(2, version_of), check_failed({"one == two", "some.cpp", 7})),
                "internal error: CHECK\\(one == two\\) failed at some.cpp:7; please report it");
+}
+
+TEST(Program, RefusesAVerbThatTheBuildLeftOut) {
+  CLI::App app{"Lockstep", "lockstep"};
+  leave_out(app, "serve");
+  EXPECT_THAT(app.help(), Not(HasSubstr("serve")));
+  for (const char* const words : {"serve", "serve http --tap lock0", "serve --help"}) {
+    try {
+      app.parse(words);
+      ADD_FAILURE() << words << " was not refused";
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::environment) << words;
+      EXPECT_THAT(failure.what(), StartsWith("'serve' is not in this program")) << words;
+      EXPECT_THAT(failure.what(), HasSubstr("tools/quickstart")) << words;
+    }
+  }
 }
 
 }  // namespace
