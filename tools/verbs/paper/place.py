@@ -36,10 +36,13 @@ class Place:
         if beside not in sys.path:
             sys.path.insert(0, beside)
         try:
-            return importlib.import_module("lockstep")
-        except ImportError as missing:
-            raise Missing("the Python module lockstep is missing: build the preset release, or "
-                          "pip install .") from missing
+            module = importlib.import_module("lockstep")
+        except ImportError:
+            module = None
+        if not hasattr(module, "Stack"):  # a folder that CMake made ready is a package, too
+            raise Missing("the Python module lockstep is missing: cmake --preset release && "
+                          "cmake --build --preset release --target python_core, or pip install .")
+        return module
 
     def world(self, name: str) -> str:
         """The path of a world of this folder."""

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,16 @@ def test_the_misprint_of_rfc_6937():
         row.append(level)
         level += what != "-"
     assert prr.words(row) == prr.MENDED != pipe
+
+
+def test_a_folder_that_is_not_the_module_yet(tmp_path, capsys, monkeypatch):
+    program = tmp_path / "lockstep"
+    program.write_text("")
+    (tmp_path / "python/lockstep").mkdir(parents=True)
+    monkeypatch.setattr(sys, "path", [each for each in sys.path
+                                      if not Path(each, "lockstep/__init__.py").exists()])
+    monkeypatch.delitem(sys.modules, "lockstep", raising=False)
+    assert verb.main(["--program", str(program), "prr", "--no-figure"]) == 3
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("lockstep paper: the Python module lockstep is missing: cmake --preset")
+    sys.modules.pop("lockstep")  # the folder
