@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "core/stack/body.hpp"
 #include "sim/checkers/alteration.hpp"
 #include "sim/checkers/conservation.hpp"
@@ -494,6 +496,24 @@ TEST(Service, AFailedConnectionIsFoundWhereAllAreToBeServed) {
     kernel.run();
     EXPECT_EQ(findings.empty(), !served);
   }
+}
+
+TEST(Service, AResetAfterTheOthersTimeWaitLacksNothing) {
+  constexpr std::array<Duration, 2> msl{Duration::milliseconds(500), Duration::seconds(60)};
+  const auto is_served = [&](Duration later, Cause opener, std::uint64_t read) {
+    Flow flow;
+    flow.end(Side::opener).ended = Instant{1'000'000'000};
+    flow.end(Side::opener).cause = opener;
+    flow.end(Side::opener).written = 10;
+    flow.end(Side::acceptor).ended = flow.end(Side::opener).ended + later;
+    flow.end(Side::acceptor).cause = Cause::reset;
+    flow.end(Side::acceptor).read = read;
+    return ServiceChecker::is_served(flow, msl);
+  };
+  EXPECT_TRUE(is_served(Duration::seconds(3), Cause::finished, 10));
+  EXPECT_FALSE(is_served(Duration::seconds(1), Cause::finished, 10));  // still in TIME-WAIT
+  EXPECT_FALSE(is_served(Duration::seconds(3), Cause::finished, 9));
+  EXPECT_FALSE(is_served(Duration::seconds(3), Cause::reset, 10));
 }
 
 // --- Progress ---

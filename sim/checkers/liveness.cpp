@@ -53,19 +53,34 @@ void LivenessChecker::ended(const Kernel& kernel) {
   }
 }
 
+bool ServiceChecker::is_served(const Flow& flow, std::array<Duration, 2> msl) {
+  for (Side const side : {Side::opener, Side::acceptor}) {
+    FlowEnd const& mine = flow.end(side);
+    FlowEnd const& theirs = flow.end(other(side));
+    Duration const time_wait = msl[static_cast<std::uint32_t>(other(side))] * 2;
+    bool const forgotten = mine.cause == Cause::reset && theirs.cause == Cause::finished &&
+                           mine.ended > theirs.ended + time_wait;
+    if (mine.read != theirs.written || (mine.cause != Cause::finished && !forgotten)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 void ServiceChecker::ended(const Kernel& kernel) {
   if (!kernel.world().served) {
     return;
   }
   for (const Flow& flow : kernel.ledger().flows()) {
-    FlowEnd const& opener = flow.end(Side::opener);
-    FlowEnd const& acceptor = flow.end(Side::acceptor);
     if (flow.foreign || flow.joined) {
       continue;
     }
-    bool const friendly = opener.cause == Cause::finished && acceptor.cause == Cause::finished;
-    bool const whole = opener.read == acceptor.written && acceptor.read == opener.written;
-    if (!friendly || !whole) {
+    FlowEnd const& opener = flow.end(Side::opener);
+    FlowEnd const& acceptor = flow.end(Side::acceptor);
+    const auto msl = [&](const FlowEnd& end) {
+      return kernel.world().hosts[end.host.value].config.tcp.msl;
+    };
+    if (!is_served(flow, {msl(opener), msl(acceptor)})) {
       findings_.add({CheckerKind::liveness, kernel.now(), flow.app,
                      "a connection failed in a world where all are to be served", opener.written,
                      acceptor.read});

@@ -1,6 +1,7 @@
 // Liveness: once the faults are over, every application finishes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -37,6 +38,10 @@ class ServiceChecker final : public Observer {
   explicit ServiceChecker(Findings& findings) : findings_(findings) {}
 
   void ended(const Kernel& kernel) override;
+
+  // Both sides have closed, and have read all. A side whose FIN comes later than the other's
+  // TIME-WAIT lasts gets a reset, and lacks nothing (RFC 9293 3.6.1). `msl`: of opener and acceptor.
+  static bool is_served(const Flow& flow, std::array<Duration, 2> msl);
 
  private:
   Findings& findings_;
