@@ -356,6 +356,10 @@ void draw_errors(sim::World& world, std::uint64_t seed) {
       nic.link_down_for = Duration::milliseconds(random.within({1, 200}));
     }
     nic.errors_until = Instant{0} + Duration::milliseconds(random.within({100, 20'000}));
+    // Only the first octets prove a cookie: if this host loses them, the rest gets a reset.
+    if (world.served && host.config.tcp.syn_cookies == tcp::SynCookies::always) {
+      host.config.tcp.syn_cookies = tcp::SynCookies::on;
+    }
   }
 }
 
