@@ -40,7 +40,8 @@ class ServiceChecker final : public Observer {
   void ended(const Kernel& kernel) override;
 
   // Both sides have closed, and have read all. A side whose FIN comes later than the other's
-  // TIME-WAIT lasts gets a reset, and lacks nothing (RFC 9293 3.6.1). `msl`: of opener and acceptor.
+  // TIME-WAIT lasts gets a reset, and lacks nothing (RFC 9293 3.6.1). `msl`: of opener and
+  // acceptor.
   static bool is_served(const Flow& flow, std::array<Duration, 2> msl);
 
  private:

@@ -1,3 +1,4 @@
+// Verbs that the build has left out: refused by name, and not listed.
 #include "tools/verbs/cli/left_out.hpp"
 
 #include <fmt/core.h>
