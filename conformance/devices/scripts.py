@@ -47,6 +47,10 @@ def verdicts(program, device):
     for row in rows:
         what = row.get("reason") or (f"line {row['line']}: {row['what']}" if "what" in row else "")
         out[row["file"].removeprefix("conformance/script/")] = row["verdict"], what
+    if all(verdict == "left_out" for verdict, _ in out.values()):
+        reason, _ = collections.Counter(what for _, what in out.values()).most_common(1)[0]
+        print(f"scripts: {device}: all scripts: {reason}", file=sys.stderr)
+        return None
     return out
 
 

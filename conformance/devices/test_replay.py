@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from dev.test import device
 
 from lockstep.testing import Unsupported, tap_target
 
@@ -66,6 +67,8 @@ def test_a_device_is_judged_and_does_the_same_again(tmp_path, program, name):
     if name not in {row["name"] for row in listed} or (
             name == "linux" and not os.environ.get("LOCKSTEP_LINUX")):
         pytest.skip(f"device {name} is not there")
+    if why := device.cannot_run(name):
+        pytest.skip(why)
     judged = 0
     for each in CAPTURES:
         files = [tmp_path / f"{number}.pcapng" for number in (1, 2)]

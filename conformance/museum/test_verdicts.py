@@ -6,6 +6,7 @@ import sys
 
 import museum
 import pytest
+from dev.test import device
 
 from lockstep.testing import Unsupported, tap_target
 
@@ -26,6 +27,8 @@ def listed():
 def test_a_foreign_stack_fails_where_the_results_say(tmp_path, name):
     if name not in listed() or (name == "linux" and not os.environ.get("LOCKSTEP_LINUX")):
         pytest.skip(f"device {name} is not there")
+    if why := device.cannot_run(name):
+        pytest.skip(why)
     out = tmp_path / "rows.jsonl"
     done = subprocess.run(
         [sys.executable, "-m", "pytest", museum.ROOM, *museum.DEVICES[name][1],
