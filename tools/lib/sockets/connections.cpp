@@ -121,6 +121,7 @@ Result Sockets::open_connection(Socket& s, const Endpoint& to, bool fast_open) {
   }
   s.connect_reported = s.phase == Phase::armed;
   s.phase = Phase::connecting;
+  s.chunk = 0;
   s.written = 0;
   s.acknowledged = 0;
   s.consumed = 0;
@@ -133,6 +134,10 @@ Result Sockets::open_connection(Socket& s, const Endpoint& to, bool fast_open) {
   s.local.address = local.address;
   s.remote = to;
   apply_pending_options(s);
+  if (s.window_clamp != 0) {
+    adopt_window_clamp(s);
+    static_cast<void>(stack_.set(id, {SettingKind::receive_buffer, first_window_of(s)}));
+  }
   note_announced_mss(s, s);
   return 0;
 }
@@ -314,10 +319,12 @@ void Sockets::on_event(Stack& stack, const Event& event) {
       break;
     case EventKind::connected:
       s.phase = Phase::connected;
+      clamp_window(s);
       wake(s, 0);
       break;
     case EventKind::received:
       s.data_at = stack.now().ns;
+      clamp_window(s);
       if (s.deferred) {
         end_deferral(s);
       }
@@ -331,7 +338,7 @@ void Sockets::on_event(Stack& stack, const Event& event) {
       // A writer that was refused and has data in flight gets no other notice of room.
       s.room_awaited = false;
       note_room(s);
-      if (s.no_space && !stack_.writable(s.connection).empty()) {
+      if (s.no_space && !stack_.writable(s.connection).empty() && unsent_is_low(s)) {
         s.no_space = false;
         wake(s, EPOLLOUT | EPOLLWRNORM);
       }

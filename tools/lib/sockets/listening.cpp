@@ -27,6 +27,9 @@ Backlog Sockets::backlog_of(const Socket& s) const {
               Bytes{pending_or_default(s, SettingKind::mss)}};
   bool const own_buffer = s.pending_options.has(SettingKind::receive_buffer);
   out.receive_buffer = {own_buffer ? s.pending_options.of(SettingKind::receive_buffer) : 0};
+  if (s.window_clamp != 0) {
+    out.receive_buffer = {first_window_of(s)};
+  }
   out.ttl = static_cast<std::uint8_t>(
       s.pending_options.has(SettingKind::ttl) ? s.pending_options.of(SettingKind::ttl) : 0);
   out.dscp = static_cast<std::uint8_t>(pending_or_default(s, SettingKind::dscp));
@@ -206,6 +209,9 @@ void Sockets::take_accepted(const Event& event) {
   s.v6_only = listener->v6_only;
   s.reuse_address = listener->reuse_address;
   s.cork = listener->cork;
+  s.notsent_low = listener->notsent_low;
+  s.window_clamp = listener->window_clamp;
+  s.mtu_discover = listener->mtu_discover;
   s.urgent_inline = listener->urgent_inline;
   s.linger = listener->linger;
   s.linger_seconds = listener->linger_seconds;
@@ -215,6 +221,8 @@ void Sockets::take_accepted(const Event& event) {
   s.from = event.listener;
   adopt(s, event.id);
   apply_pending_options(s);
+  adopt_window_clamp(s);
+  clamp_window(s);
   note_announced_mss(s, *listener);
   if (listener->defer_seconds == 0) {
     push_waiting(*listener, s);

@@ -97,6 +97,7 @@ Result Sockets::set_pending(Socket& s, Setting setting) {
   s.pending_options.add(setting);
   if (s.connection != ConnectionId{}) {
     static_cast<void>(stack_.set(s.connection, setting));
+    clamp_window(s);
   }
   offer_anew(s);
   return 0;
@@ -225,6 +226,23 @@ Result Sockets::set_socket_level(Socket& s, int name, const void* value, socklen
   return set_pending(s, {kind, static_cast<std::uint32_t>(in)});
 }
 
+// IP_MTU_DISCOVER and IPV6_MTU_DISCOVER have the same numbers. The stack discovers path MTUs for
+// all of its connections or for none, and sets DF either way: ip(7) calls that WANT, DO or PROBE.
+int Sockets::mtu_discover_of(const Socket& s) const {
+  int const own = stack_.config().tcp.path_mtu_discovery ? IP_PMTUDISC_WANT : IP_PMTUDISC_PROBE;
+  return s.mtu_discover == -1 ? own : s.mtu_discover;
+}
+
+// What the stack cannot do gets the errno that Linux has for a value it does not know.
+Result Sockets::set_mtu_discover(Socket& s, int in) {
+  bool const wants = in == IP_PMTUDISC_WANT || in == IP_PMTUDISC_DO;
+  if (stack_.config().tcp.path_mtu_discovery ? !wants : in != IP_PMTUDISC_PROBE) {
+    return -EINVAL;
+  }
+  s.mtu_discover = in;
+  return 0;
+}
+
 Result Sockets::get_ip_level(Socket& s, int level, int name, void* value, socklen_t* length) {
   int const tos = as_int(pending_or_default(s, SettingKind::dscp)) << 2;
   int const ttl = as_int(pending_or_default(s, SettingKind::ttl));
@@ -234,6 +252,9 @@ Result Sockets::get_ip_level(Socket& s, int level, int name, void* value, sockle
   }
   if (name == (six ? IPV6_MTU : IP_MTU)) {
     return s.phase == Phase::connected ? write_int(as_int(mtu_of(s)), value, length) : -ENOTCONN;
+  }
+  if (name == (six ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER)) {
+    return write_int(mtu_discover_of(s), value, length);
   }
   if (!six) {
     switch (name) {
@@ -262,7 +283,8 @@ Result Sockets::set_ip_level(Socket& s, int level, int name, const void* value, 
   bool const tos = name == (six ? IPV6_TCLASS : IP_TOS);
   bool const ttl = name == (six ? IPV6_UNICAST_HOPS : IP_TTL);
   bool const only = six && name == IPV6_V6ONLY;
-  if ((six && !s.v6) || (!tos && !ttl && !only)) {
+  bool const discover = name == (six ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER);
+  if ((six && !s.v6) || (!tos && !ttl && !only && !discover)) {
     return -ENOPROTOOPT;
   }
   int in = 0;
@@ -275,6 +297,9 @@ Result Sockets::set_ip_level(Socket& s, int level, int name, const void* value, 
     }
     s.v6_only = in != 0;
     return 0;
+  }
+  if (discover) {
+    return set_mtu_discover(s, in);
   }
   if (in == -1) {
     in = tos ? 0 : stack_.config().tcp.ttl;

@@ -51,7 +51,7 @@ std::uint32_t Sockets::events_of(Socket& s) {
   }
   if (s.shut_write) {
     events |= writable_events | (ended ? std::uint32_t{EPOLLHUP} : 0);
-  } else if (!s.room_awaited && !stack_.writable(s.connection).empty()) {
+  } else if (!s.room_awaited && !stack_.writable(s.connection).empty() && unsent_is_low(s)) {
     events |= writable_events;
   } else {
     s.no_space = true;

@@ -70,6 +70,10 @@ struct Socket {
   std::uint32_t fast_open = 0;      // TCP_FASTOPEN
   std::uint32_t announced_mss = 0;  // the MSS that our SYN announced
   std::uint32_t defer_seconds = 0;  // TCP_DEFER_ACCEPT
+  std::uint32_t notsent_low = 0;    // TCP_NOTSENT_LOWAT; 0: no limit
+  std::uint32_t window_clamp = 0;   // TCP_WINDOW_CLAMP; 0: none
+  int mtu_discover = -1;            // IP_MTU_DISCOVER; -1: as the stack is configured
+  std::uint32_t chunk = 0;          // of the last write: octets of its last chunk (unsent.cpp)
   Endpoint local;
   Endpoint remote;
   ConnectionId connection;  // while connecting or connected

@@ -195,6 +195,10 @@ class Sockets {
   Result may_write(Socket& s);
   Result write_parts(Socket& s, std::span<const iovec> parts, int flags);
   void note_refused(Socket& s, Refusal refusal);
+  void consume(Socket& s, std::uint32_t octets);
+  std::uint32_t held_back(const Socket& s) const;
+  bool unsent_is_low(const Socket& s) const;
+  std::size_t room_by_unsent(Socket& s, std::size_t size) const;
 
   // Options.
   Result get_socket_level(Socket& s, int name, void* value, socklen_t* length);
@@ -208,8 +212,16 @@ class Sockets {
   Result set_fast_open(Socket& s, int in);
   Result set_fast_open_connect(Socket& s, int in);
   Result set_defer_accept(Socket& s, int in);
+  Result set_notsent_low(Socket& s, int in);
+  Result set_window_clamp(Socket& s, int in);
+  std::uint32_t window_clamp_option_of(const Socket& s) const;
+  std::uint32_t first_window_of(const Socket& s) const;
+  void adopt_window_clamp(Socket& s) const;
+  void clamp_window(const Socket& s, std::uint32_t consumed = 0);
   Result set_numbered(Socket& s, const NumberedOption& option, int in);
   Result set_ip_level(Socket& s, int level, int name, const void* value, socklen_t length);
+  Result set_mtu_discover(Socket& s, int in);
+  int mtu_discover_of(const Socket& s) const;
   Result set_pending(Socket& s, Setting setting);
   void push(const Socket& s);
   Result wish_in_account(Socket& s, Setting setting);

@@ -46,6 +46,8 @@ bool can_be_set(int name) {
     case TCP_CONGESTION:
     case TCP_FASTOPEN_CONNECT:
     case TCP_DEFER_ACCEPT:
+    case TCP_NOTSENT_LOWAT:
+    case TCP_WINDOW_CLAMP:
     case TCP_KEEPINTVL:
     case TCP_KEEPCNT:
     case TCP_MAXSEG:
@@ -114,6 +116,10 @@ Result Sockets::get_tcp_level(Socket& s, int name, void* value, socklen_t* lengt
       return write_int(s.fast_open_connect ? 1 : 0, value, length);
     case TCP_DEFER_ACCEPT:
       return write_int(as_int(s.defer_seconds), value, length);
+    case TCP_NOTSENT_LOWAT:
+      return write_int(as_int(s.notsent_low), value, length);
+    case TCP_WINDOW_CLAMP:
+      return write_int(as_int(window_clamp_option_of(s)), value, length);
     case TCP_CONGESTION: {
       auto const algorithm = algorithm_of(pending_or_default(s, SettingKind::congestion));
       return write_value(algorithm.data(), algorithm.size(), value, length);
@@ -188,6 +194,17 @@ Result Sockets::set_defer_accept(Socket& s, int in) {
   return 0;
 }
 
+// Any value, as in Linux; a negative one is a large limit there too. A writer may be ready now.
+Result Sockets::set_notsent_low(Socket& s, int in) {
+  s.notsent_low = static_cast<std::uint32_t>(in);
+  if (s.no_space && s.phase == Phase::connected && unsent_is_low(s) &&
+      !stack_.writable(s.connection).empty()) {
+    s.no_space = false;
+    wake(s, EPOLLOUT | EPOLLWRNORM);
+  }
+  return 0;
+}
+
 // An option whose value is a setting, in its unit.
 Result Sockets::set_numbered(Socket& s, const NumberedOption& option, int in) {
   if (in < option.least || in > option.most) {
@@ -222,6 +239,10 @@ Result Sockets::set_tcp_level(Socket& s, int name, const void* value, socklen_t 
       return set_fast_open_connect(s, in);
     case TCP_DEFER_ACCEPT:
       return set_defer_accept(s, in);
+    case TCP_NOTSENT_LOWAT:
+      return set_notsent_low(s, in);
+    case TCP_WINDOW_CLAMP:
+      return set_window_clamp(s, in);
     default:
       return set_numbered(s, *std::ranges::find(numbered, name, &NumberedOption::name), in);
   }

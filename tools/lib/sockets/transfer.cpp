@@ -115,10 +115,15 @@ std::uint32_t Sockets::skip_hidden_octet(Socket& s, bool peek) {
   if (peek) {
     return 1;
   }
-  stack_.consume(s.connection, Bytes{1});
-  ++s.consumed;
+  consume(s, 1);
   s.urgent_left = 0;
   return 0;
+}
+
+void Sockets::consume(Socket& s, std::uint32_t octets) {
+  clamp_window(s, octets);
+  stack_.consume(s.connection, Bytes{octets});
+  s.consumed += octets;
 }
 
 Result Sockets::copy_unread(Socket& s, std::span<const iovec> parts, int flags) {
@@ -142,8 +147,7 @@ Result Sockets::copy_unread(Socket& s, std::span<const iovec> parts, int flags) 
         into += now;
       }
       if (!peek) {
-        stack_.consume(s.connection, Bytes{now});
-        s.consumed += now;
+        consume(s, now);
         s.urgent_left -= std::min(s.urgent_left, now);
       }
       copied += now;
@@ -244,7 +248,12 @@ Result Sockets::write_parts(Socket& s, std::span<const iovec> parts, int flags) 
     if (size == 0) {
       continue;
     }
-    std::span const bytes(static_cast<const std::byte*>(parts[i].iov_base), size);
+    std::size_t const room = room_by_unsent(s, size);
+    std::span const bytes(static_cast<const std::byte*>(parts[i].iov_base), room);
+    if (room == 0) {
+      s.no_space = true;
+      return written != 0 ? static_cast<Result>(written) : -EAGAIN;
+    }
     bool const last = !bytes_behind(parts.subspan(i + 1));
     Taken const taken = stack_.write(s.connection, bytes, more_of(flags, hold, last));
     if (taken.bytes.count != 0 && s.written == s.acknowledged) {
@@ -255,8 +264,11 @@ Result Sockets::write_parts(Socket& s, std::span<const iovec> parts, int flags) 
     if (taken.refusal == Refusal::closing || taken.refusal == Refusal::stale_id) {
       return written != 0 ? static_cast<Result>(written) : -EPIPE;
     }
-    if (taken.bytes.count != size) {
+    if (taken.bytes.count != room) {
       note_refused(s, taken.refusal);
+    }
+    if (taken.bytes.count != size) {
+      s.no_space = true;
       return written != 0 ? static_cast<Result>(written) : -EAGAIN;
     }
   }
