@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -17,20 +18,10 @@ from lockstep.testing import Unsupported, tap_target
 
 ROOT = Path(__file__).resolve().parents[2]
 FINDINGS = ROOT / "conformance/devices/findings"
-PAGE = FINDINGS / "libslirp-4.7.md"
-#: Where each script fails on libslirp, and the first line of what it says.
-LIBSLIRP = {
-    "behind-the-packet": (12, "read returned another result"),
-    "fin-at-0": (12, "device libslirp: packet: it has ended by SIGSEGV"),
-    "last-fragment-first": (6, "device libslirp: packet: it has ended by SIG(SEGV|BUS)"),
-    "mss-of-the-peer": (11, "the packet sent is not the one expected"),
-    "mss-without-option": (11, "the packet sent is not the one expected"),
-    "old-reset": (12, "the packet sent is not the one expected"),
-    "old-window": (15, "the packet sent is not the one expected"),
-    "queue-ends-at-0": (12, "device libslirp: packet: it has ended by SIGSEGV"),
-    "reset-of-a-reset": (6, "a packet that the script does not expect was sent"),
-    "urgent-ahead": (11, "read returned another result"),
-}
+#: Per page: the devices that it accuses, and per script where it fails there, and with what words.
+TABLE = tomllib.loads((FINDINGS / "scripts.toml").read_text(encoding="utf-8"))
+LIBSLIRP = TABLE["libslirp-4.7"]["scripts"]
+NAMES = ["lockstep", "lwip", "lwip_head", "smoltcp", "gvisor", "libslirp", "linux"]
 #: A process in a user namespace that may make no further one; the machine's own limits stay.
 CAGE = ["unshare", "--user", "--map-root-user", "sh", "-c",
         "echo 0 > /proc/sys/user/max_user_namespaces && echo 0 > /proc/sys/user/max_net_namespaces"
@@ -55,45 +46,56 @@ def names(program):
     return [row["name"] for row in json.loads(done.stdout)["devices"]]
 
 
-def verdicts(program, name, folder, *before):
-    """Runs the scripts of libslirp's findings on a device; script -> its row of the report."""
+def verdicts(program, name, folder, *before, page="libslirp-4.7"):
+    """Runs the scripts of a page's findings on a device; script -> its row of the report."""
     report = folder / "report.json"
-    done = subprocess.run([*before, program, "pkt", "run", FINDINGS / "libslirp-4.7", "--device",
-                           name, "--json", report, "--captures", folder / "captures"],
+    done = subprocess.run([*before, program, "pkt", "run", FINDINGS / page, "--device", name,
+                           "--json", report, "--captures", folder / "captures"],
                           capture_output=True, text=True, timeout=300)
     assert done.returncode in (0, 1), done.stderr
     rows = json.loads(report.read_text(encoding="utf-8"))["results"]
     return {Path(row["file"]).stem: row for row in rows}
 
 
-def test_libslirp_still_does_what_its_page_says(program, names, tmp_path):
-    why = device.cannot_run("libslirp") if "libslirp" in names else "device libslirp is not there"
-    if why:
-        pytest.skip(why)
-    rows = verdicts(program, "libslirp", tmp_path)
-    assert set(rows) == set(LIBSLIRP)
-    for script, (line, words) in LIBSLIRP.items():
-        row = rows[script]
-        assert (row["verdict"], row["line"]) == ("failed", line), row
-        assert re.match(words, row["what"]), row
-        assert (tmp_path / "captures").exists()
-
-
-@pytest.mark.parametrize("name", ["lockstep", "lwip", "lwip_head", "gvisor", "linux"])
-def test_others_do_what_the_clause_says(program, names, tmp_path, name):
+def needs(name, names):
+    """Skips if the device cannot run here."""
     if name not in names or (name == "linux" and not os.environ.get("LOCKSTEP_LINUX")):
         pytest.skip(f"device {name} is not there")
-    rows = verdicts(program, name, tmp_path)
-    assert {script: row["verdict"] for script, row in rows.items()} == dict.fromkeys(
-        LIBSLIRP, "passed")
+    if name == "libslirp" and (why := device.cannot_run(name)):
+        pytest.skip(why)
 
 
-def test_the_page_has_each_script_and_each_is_short():
-    page = PAGE.read_text(encoding="utf-8")
-    scripts = {path.stem: path for path in (FINDINGS / "libslirp-4.7").glob("*.pkt")}
-    assert set(scripts) == set(LIBSLIRP)
-    for name, path in scripts.items():
-        assert f"`{name}.pkt`" in page
+@pytest.mark.parametrize(("page", "name"), [
+    (page, name) for page, row in TABLE.items() for name in row["devices"]])
+def test_a_device_still_does_what_its_page_says(program, names, tmp_path, page, name):
+    needs(name, names)
+    rows = verdicts(program, name, tmp_path, page=page)
+    assert set(rows) == set(TABLE[page]["scripts"])
+    for script, expected in TABLE[page]["scripts"].items():
+        row = rows[script]
+        assert (row["verdict"], row["line"]) == ("failed", expected["line"]), row
+        assert re.match(expected["words"], row["what"]), row
+    assert len(list((tmp_path / "captures").iterdir())) == len(rows)
+
+
+@pytest.mark.parametrize(("page", "name"), [
+    (page, name) for page, row in TABLE.items() for name in NAMES if name not in row["devices"]])
+def test_others_do_what_the_clause_says(program, names, tmp_path, page, name):
+    needs(name, names)
+    rows = verdicts(program, name, tmp_path, page=page)
+    assert set(rows) == set(TABLE[page]["scripts"])
+    others = {script for script, row in TABLE[page]["scripts"].items()
+              if name in row.get("not_passed", [])}
+    assert {script for script, row in rows.items() if row["verdict"] != "passed"} == others
+
+
+@pytest.mark.parametrize("page", TABLE)
+def test_the_page_has_each_script_and_each_is_short(page):
+    words = (FINDINGS / f"{page}.md").read_text(encoding="utf-8")
+    paths = {path.stem: path for path in (FINDINGS / page).glob("*.pkt")}
+    assert set(paths) == set(TABLE[page]["scripts"])
+    for name, path in paths.items():
+        assert f"`{name}.pkt`" in words, name
         assert len(path.read_text(encoding="utf-8").splitlines()) <= 15, name
 
 
