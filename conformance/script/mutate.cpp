@@ -160,29 +160,36 @@ void set_word_at(std::vector<std::byte>& packet, std::size_t at, std::uint32_t v
   }
 }
 
-/// The checksum of TCP, over the pseudo-header as it was built.
-void sum_tcp(std::vector<std::byte>& packet, std::size_t ip, const wire::PseudoHeader& pseudo) {
+/// The checksum of TCP, which begins at `tcp`, with the addresses that the packet has now.
+void sum_tcp(std::vector<std::byte>& packet, bool six, std::size_t tcp) {
   constexpr std::size_t checksum_at = 16;
-  if (packet.size() < ip + checksum_at + 2) {
+  std::size_t const addresses_at = six ? 8 : 12;
+  std::size_t const addresses = six ? 32 : 8;
+  if (packet.size() < tcp + checksum_at + 2 || tcp < addresses_at + addresses) {
     return;
   }
-  set_word_at(packet, ip + checksum_at, 0);
-  auto const body = std::span<const std::byte>(packet).subspan(ip);
-  wire::Partial sum = wire::pseudo_header_sum(pseudo);
-  sum = combine(sum, wire::sum(body));
-  set_word_at(packet, ip + checksum_at, sum.checksum());
+  set_word_at(packet, tcp + checksum_at, 0);
+  std::span<const std::byte> const whole(packet);
+  auto const size = static_cast<std::uint32_t>(packet.size() - tcp);
+  wire::Partial sum = wire::pseudo_header_sum({{}, {}, 6, Bytes{size}});
+  sum = combine(sum, wire::sum(whole.subspan(addresses_at, addresses)));
+  sum = combine(sum, wire::sum(whole.subspan(tcp)));
+  set_word_at(packet, tcp + checksum_at, sum.checksum());
 }
 
-void carry_out(std::vector<std::byte>& packet, const Mutation& one, std::size_t ip) {
-  std::size_t const at = std::min(packet.size(), one.offset + (one.ip ? 0 : ip));
+/// Changes the packet; `tcp` is where TCP begins, before and after it.
+void carry_out(std::vector<std::byte>& packet, const Mutation& one, std::size_t& tcp) {
+  std::size_t const at = std::min(packet.size(), one.offset + (one.ip ? 0 : tcp));
   auto const begin = packet.begin() + static_cast<std::ptrdiff_t>(at);
   if (one.kind == Mutation::Kind::truncate) {
-    packet.erase(begin, begin + static_cast<std::ptrdiff_t>(
-                                    std::min<std::size_t>(one.length, packet.size() - at)));
+    std::size_t const gone = std::min<std::size_t>(one.length, packet.size() - at);
+    packet.erase(begin, begin + static_cast<std::ptrdiff_t>(gone));
+    tcp -= one.ip && at < tcp ? std::min(gone, tcp - at) : 0;
     return;
   }
   if (one.kind == Mutation::Kind::insert) {
     packet.insert(begin, one.octets.size(), std::byte{0});
+    tcp += one.ip && at <= tcp ? one.octets.size() : 0;
   }
   for (std::size_t i = 0; i < one.octets.size() && at + i < packet.size(); ++i) {
     packet[at + i] = std::byte{one.octets[i]};
@@ -204,40 +211,30 @@ void mutate(std::vector<std::byte>& packet, const std::vector<Mutation>& mutatio
   if (mutations.empty()) {
     return;
   }
-  std::size_t const ip = ip_header_octets(packet);
-  bool const six = ip == wire::ipv6_header_bytes;
-  IpAddress source, destination;
-  wire::Ipv4Packet four;
-  wire::Ipv6Packet long_one;
-  if (six && wire::parse(packet, long_one) == Drop::none) {
-    source = long_one.header.source;
-    destination = long_one.header.destination;
-  } else if (!six && wire::parse(packet, four) == Drop::none) {
-    source = four.header.source;
-    destination = four.header.destination;
-  }
+  std::size_t tcp = ip_header_octets(packet);
+  bool const six = tcp == wire::ipv6_header_bytes;
   for (Mutation const& one : mutations) {
-    carry_out(packet, one, ip);
+    carry_out(packet, one, tcp);
   }
   const auto sets = [&](bool of_ip, std::uint32_t from) {
     return std::any_of(mutations.begin(), mutations.end(),
                        [&](Mutation const& one) { return covers(one, of_ip, from, 2); });
   };
   auto const size = static_cast<std::uint32_t>(packet.size());
-  std::uint32_t const tcp = size > ip ? size - static_cast<std::uint32_t>(ip) : 0;
   constexpr std::uint32_t checksum_of_tcp = 16;
   if (!sets(false, checksum_of_tcp)) {
-    sum_tcp(packet, ip, {source, destination, 6, Bytes{tcp}});
+    sum_tcp(packet, six, tcp);
   }
   std::uint32_t const length_at = six ? 4 : 2;
   if (!sets(true, length_at)) {
-    set_word_at(packet, length_at, six ? tcp : size);
+    std::uint32_t const fixed = six ? wire::ipv6_header_bytes : 0;
+    set_word_at(packet, length_at, size > fixed ? size - fixed : 0);
   }
   constexpr std::uint32_t checksum_of_ip = 10;
-  if (!six && !sets(true, checksum_of_ip) && packet.size() >= ip) {
+  if (!six && !sets(true, checksum_of_ip) && packet.size() >= tcp) {
     set_word_at(packet, checksum_of_ip, 0);
     set_word_at(packet, checksum_of_ip,
-                wire::sum(std::span<const std::byte>(packet).first(ip)).checksum());
+                wire::sum(std::span<const std::byte>(packet).first(tcp)).checksum());
   }
 }
 

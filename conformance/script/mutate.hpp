@@ -13,7 +13,8 @@ namespace lockstep::conformance::script {
 /// `trun HEADER WHERE LENGTH`, several with `;` or `,`.
 std::vector<Mutation> parse_mutations(Cursor& cursor, IpMode mode);
 
-/// Carries them out in order. The lengths and checksums of the headers follow the changes, unless a
+/// Carries them out in order; offsets in TCP count from where it begins then. The lengths and
+/// checksums of the headers follow, with the addresses that the packet has afterwards, unless a
 /// change sets them itself.
 void mutate(std::vector<std::byte>& packet, const std::vector<Mutation>& mutations);
 
