@@ -14,22 +14,13 @@ from pathlib import Path
 import pytest
 from dev.test import device
 
-from lockstep.testing import Misuse, Unsupported, Wanted, device_target, tap_target
+from lockstep.testing import Misuse, Unsupported, Wanted, device_target
 from lockstep.testing.errors import Mismatch
 from lockstep.testing.target import known, make
 
 ROOT = Path(__file__).resolve().parents[2]
 #: One test in so many of the suite is compared here.
 SHARE = 20
-
-
-@pytest.fixture(scope="module", autouse=True)
-def program():
-    """The program lockstep, or a skip."""
-    try:
-        return tap_target.program()
-    except Unsupported as why:
-        pytest.skip(str(why))
 
 
 def listed(program):

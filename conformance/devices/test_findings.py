@@ -14,7 +14,6 @@ import pytest
 import scripts
 from dev.test import device
 
-from lockstep.testing import Unsupported, tap_target
 
 ROOT = Path(__file__).resolve().parents[2]
 FINDINGS = ROOT / "conformance/devices/findings"
@@ -28,15 +27,6 @@ CAGE = ["unshare", "--user", "--map-root-user", "sh", "-c",
         ' && exec "$@"', "cage"]
 REFUSAL = ("unsupported: this machine allows no network namespace of its own: "
            "No space left on device")
-
-
-@pytest.fixture(scope="module")
-def program():
-    """The program lockstep, or a skip."""
-    try:
-        return tap_target.program()
-    except Unsupported as why:
-        pytest.skip(str(why))
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from dev.test import device
 
-from lockstep.testing import Unsupported, tap_target
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ["rfc9293-3.10-linux-overlap-received", "rfc2018-4-linux-gap-reported",
@@ -25,14 +24,6 @@ from lockstep.testing import device_wire
 class Changed(your_tcp.YourTcp):
     name = "changed"
 """
-
-
-@pytest.fixture(scope="module")
-def program():
-    try:
-        return tap_target.program()
-    except Unsupported as why:
-        pytest.skip(str(why))
 
 
 def replay(program, *words):
